@@ -1,7 +1,7 @@
 /**
- * Everything that stopgate knows about a coding agent. To add an agent, add a folder that exports one of these
- * (`defineAgent`), and a line in index.ts. How a hook call is read, translated into entries and answered is pure: no clock,
- * no I/O, and nothing is remembered between calls. The edge looks the worker up and hands it in.
+ * Everything that stopgate knows about a coding agent. To add one, create a folder that exports the result of
+ * `defineAgent` and add a line to index.ts. Reading, translating and answering a hook call is pure: no clock, no I/O,
+ * and no memory between calls. The caller looks the worker up and passes it in.
  */
 import { z } from 'zod';
 import { type AttemptFields, describeIssues, type InputAnswer, toIssues } from '../../machines/index.ts';
@@ -19,84 +19,82 @@ import {
   type EntryDraft,
   heartbeat,
 } from './shared/entry-drafts.ts';
-import { asNamed, isAbsoluteFolder, type RealPath } from './shared/file-places.ts';
+import { isAbsoluteFolder, keepLinks, type RealPath } from './shared/file-paths.ts';
 import type { InputFields } from './shared/permission-requests.ts';
 import { type PersonCommand, readPersonCommand } from './shared/person-command.ts';
 import type { PriorWorker } from './shared/prior-worker.ts';
 import { toId } from './shared/text.ts';
 import type { UnsolicitedCheck } from './shared/unsolicited-checks.ts';
 
-/** What `init`, the doctor and the hook command know of an agent. */
-type Facts = {
+/** What `init`, the doctor and the hook command need to know about an agent. */
+type Profile = {
   /** As in `/hooks/<name>`, `stopgate hook <name>`, and the `agent` of its workers. Also the name of its folder. */
   readonly name: string;
-  /** For people. */
+  /** The name that people see. */
   readonly title: string;
-  /**
-   * The agent as the hook command knows it. It must be the export of its `hook-command.ts`, which that program loads by
-   * itself.
-   */
+  /** Must be the export of the agent's `hook-command.ts`: the hook command loads that file alone. */
   readonly hookCommand: HookAgent;
-  /** Loads how `stopgate init` connects it, and what the doctor checks, on demand: the service needs neither. */
+  /** Loads the parts for `stopgate init` and `stopgate doctor`. Lazy, because the service needs neither. */
   readonly settings: () => Promise<{ readonly setup: Setup; readonly doctor?: Doctor }>;
-  /** What the doctor checks: also a turn of its program, its settings alone, or nothing. */
+  /** What the doctor checks: settings and a turn of the real program, only settings, or nothing. */
   readonly doctor: 'dry turn' | 'settings' | null;
-  /** The arguments of the command that resumes a session with a prompt. Null: it has no such command. */
+  /** The words of the command that resumes a session with a prompt. Null if the agent has no such command. */
   readonly resume: ((session: string, prompt: string) => readonly string[]) | null;
-  /** Does a running session get the prompt of a resolution without a person's help? Default: no. */
+  /** True if a running session receives a resolution's prompt without a person's help. Default: false. */
   readonly promptsResolution?: boolean;
 };
 
-export type Agent = Facts & { readonly readHook: ReadHook };
+export type Agent = Profile & { readonly readHook: ReadHook };
 
 /**
- * `event`: its name, for an agent that leaves it out of its JSON.
- * @throws AppError input.bad: not a hook call of this agent
+ * @param event from the URL, for agents that omit the event name from their JSON
+ * @throws AppError input.bad if `body` is not a hook call of this agent
  */
 export type ReadHook = (body: unknown, event?: string) => HookCall;
 
 export type HookCall = {
   readonly worker: string;
-  /** The worker itself, or the one whose sub-agent it is. */
+  /** The worker itself or, for a sub-agent, its parent. */
   readonly session: string;
   /** The agent's own name of the event. */
   readonly event: string;
-  /** The lists of steps that the worker shares with others: see shared-plans.ts. */
+  /** Step lists that the worker shares with other workers (shared-plans.ts). */
   readonly planLists: readonly string[];
-  /** Fields of the call that have another type than we know. They count as missing. */
+  /** Fields of an unexpected type. They are treated as missing. */
   readonly unread: readonly string[];
-  /** `realPath` resolves the links in names of folders and files. Default: names are taken as they are. */
+  /** @param realPath resolves symbolic links in folder and file names. Default: no resolution. */
   translate(prior: PriorWorker, realPath?: RealPath): Translation;
   /**
-   * The answer to the agent. Null: an empty answer, which lets it continue (or stop). `check`: what the decision was
-   * made for, if not for a stop. Then only a decision that `isNews` may be passed (see unsolicited-checks.ts).
+   * The answer to the agent. Null is an empty answer, which lets the agent continue or stop.
+   * @param check the check that led to the decision, or null for a stop. With a check, pass only a decision that
+   * `isReportable` accepts (unsolicited-checks.ts).
    */
   answer(decision: AnswerableDecision, check?: UnsolicitedCheck | null): object | null;
-  /** The answer to the agent that asked. Null: its hook cannot be answered, or not so. */
+  /** The answer to the agent's own request. Null if its hook cannot express this answer. */
   answerInput(answer: InputAnswer): object | null;
-  /** The answer to a person's command, with this text for the person. */
+  /** The answer to a command that a person typed. `text` is shown to the person. */
   answerCommand(text: string): object;
 };
 
 export type Translation = {
   readonly worker: string;
-  /** To be stored in this order, before the stop is decided. */
+  /** Stored in this order, before the stop is decided. */
   readonly entries: readonly WorkerEntry[];
-  /** Not null: the agent wants to stop and waits for the decision. It names an `attempt` only if the agent has one. */
+  /** Set if the agent wants to stop and waits for the decision. Has an `attempt` only if the agent names one. */
   readonly stop: AttemptFields | null;
-  /** Not null: the agent did not ask to stop, and yet a check may have an answer for it. */
+  /** Set if a check may have something to say although the agent did not ask to stop. */
   readonly check: UnsolicitedCheck | null;
-  /** Not null: the agent asks a person, and its hook can be answered. Stored after the entries. */
+  /** Set if the agent asks a person something and its hook can carry the answer. Stored after the entries. */
   readonly ask: InputFields | null;
-  /** Not null: the answer to the call. Then nothing is checked. */
+  /** Set if the answer needs no decision. Nothing is checked then. */
   readonly immediateAnswer: object | null;
-  /** Not null: a person has told stopgate something by a prompt, and gets the answer. */
+  /** Set if a person addressed stopgate in a prompt, such as `/stopgate off`. */
   readonly command: PersonCommand | null;
-  /** The prompts that the agent has scheduled for itself, if this call lists them. */
+  /** All prompts that the agent has scheduled for itself. Null if this call does not list them. */
   readonly scheduled: readonly string[] | null;
-  /** The prompt that the agent has scheduled by this call, beside those that it listed before. */
+  /** The prompt that this call schedules, in addition to those listed before. Null if none. */
   readonly schedules: string | null;
-  /** What of the call was left out since it could not be read: names of ours. */
+  /** Our names for the parts of the call that could not be read and were left out. */
   readonly unread: readonly string[];
 };
 
@@ -106,55 +104,52 @@ export type WorkerEntry = {
   /** `<noun>.<verb>` */
   readonly type: string;
   readonly data: object;
-  /** An entry with the same id is stored once within 2 minutes. */
+  /** Entries with the same id within 2 minutes are stored once. */
   readonly messageId?: string;
 };
 
-/** How an agent's calls are read, which entries each event leads to, which event asks to stop, and how it is answered. */
+/** How one agent's hook calls are read, translated and answered. */
 type Adapter<Body, Call extends BaseCall> = {
-  /** Strict only about whose call it is: see `text` below. */
+  /** Strict only about the caller's identity: see `readBody`. */
   readonly body: z.ZodType<Body>;
-  /** What is read in place of the body as it came. */
+  /** Converts the raw body before it is validated. */
   readonly normalize?: (body: unknown) => unknown;
-  /** The name of the event, if the call or its URL (`inUrl`) has it. Default: the field `hook_event_name`, else the URL's. */
+  /** The event name from the call or its URL. Default: the field `hook_event_name`, otherwise the URL's. */
   readonly eventOf?: (body: Body, inUrl: string | undefined) => string | undefined;
-  /** The worker that the call is about. @throws AppError input.bad */
+  /** The worker that made the call. @throws AppError input.bad */
   readonly callerOf: (body: Body, event: string) => Omit<BaseCall, 'event'>;
-  /**
-   * By the agent's name of the event. An event that is not here only shows that the agent is alive, since newer versions
-   * add events.
-   */
+  /** Keyed by the agent's event name. Any other event, such as one of a newer version, only counts as a heartbeat. */
   readonly events: Readonly<Record<string, DraftEntries<Call>>>;
-  /** The attempt, if the agent asks to stop with this call. */
+  /** Returns the attempt if this call asks to stop. */
   readonly stop: (call: Call, prior: PriorWorker) => AttemptFields | null;
   readonly check?: (call: Call, prior: PriorWorker) => UnsolicitedCheck | null;
-  /** Returns what the agent asks of a person with this call, if its hook can be answered. */
+  /** Returns the request to a person that this call makes, if its hook can carry the answer. */
   readonly ask?: (call: Call) => InputFields | null;
-  /** Returns null if the answer is none to this call, so the agent asks at its own terminal. */
+  /** Returns null if this call cannot carry the answer. The agent then asks at its own terminal. */
   readonly answerInput?: (answer: InputAnswer, call: Call) => object | null;
   /** An answer that needs no decision. */
   readonly immediateAnswer?: (call: Call, prior: PriorWorker) => object | null;
-  /** Returns the prompt if a person of the session made one by this call. */
+  /** Returns the prompt that a person submitted with this call. */
   readonly personPrompt?: (call: Call, prior: PriorWorker) => string | null;
-  /** The answer that shows a person this text, and keeps their prompt from the model if the agent's hook can do that. */
+  /** Shows `text` to the person and, if the agent's hook can do that, keeps the prompt from the model. */
   readonly answerCommand?: (text: string, call: Call) => object;
-  /** Its hook cannot keep a prompt from the model, which therefore begins a turn with it. */
+  /** Set if the hook cannot keep a prompt from the model, so that a command starts a turn. */
   readonly passesCommands?: true;
-  /** The prompts that the agent has scheduled for itself. Null: this call does not list them. */
+  /** The prompts that the agent has scheduled for itself. Null if this call does not list them. */
   readonly scheduled?: (call: Call) => readonly string[] | null;
-  /** The prompt that it has scheduled by this call. Null: none. */
+  /** The prompt that this call schedules, or null. */
   readonly schedules?: (call: Call) => string | null;
-  /** The lists of steps that the worker of this call shares with others. */
+  /** The step lists that the caller shares with other workers. */
   readonly planLists?: (call: Call) => readonly string[];
-  /** The call is no worker's activity: no entry, no answer. */
+  /** True if the call is not the activity of a worker. It leads to no entry and an empty answer. */
   readonly isIgnored?: (call: Call) => boolean;
-  /** The event of the session's end, which must not register it. */
+  /** The event that ends a session. It must not register the worker. */
   readonly end: string;
-  /** Gets only decisions about a stop or a check of this call. */
+  /** Called only for a stop or a check of this call. */
   readonly answer: (call: Call, decision: AnswerableDecision, check: UnsolicitedCheck | null) => object | null;
 };
 
-/** `Body`: an agent's own JSON, as far as it is read. */
+/** An agent's own JSON, as parsed by its schema, and the caller's identity. */
 export type CallOf<Schema extends z.ZodType> = z.output<Schema> & BaseCall;
 
 export function defineAgent<Body>({
@@ -166,7 +161,7 @@ export function defineAgent<Body>({
   resume,
   promptsResolution = false,
   ...adapter
-}: Facts & Adapter<Body, Body & BaseCall>): Agent {
+}: Profile & Adapter<Body, Body & BaseCall>): Agent {
   const readHook: ReadHook = (given, inUrl) => {
     const normal = adapter.normalize?.(given) ?? given;
     const body = readBody(adapter.body, normal, title);
@@ -179,7 +174,7 @@ export function defineAgent<Body>({
       event,
       unread: unreadIn(normal, body),
       planLists: adapter.planLists?.(call) ?? [],
-      translate: (prior, realPath = asNamed) => translate(name, adapter, { ...call, realPath }, prior),
+      translate: (prior, realPath = keepLinks) => translate(name, adapter, { ...call, realPath }, prior),
       answer: (decision, check = null) => adapter.answer(call, decision, check),
       answerInput: (answer) => adapter.answerInput?.(answer, call) ?? null,
       answerCommand: (text) => adapter.answerCommand?.(text, call) ?? { note: text },
@@ -195,23 +190,23 @@ function translate<Body, Call extends BaseCall>(
   given: PriorWorker,
 ): Translation {
   const { worker, event } = call;
-  if (adapter.isIgnored?.(call)) return { ...nothing, worker };
+  if (adapter.isIgnored?.(call)) return { ...emptyTranslation, worker };
   const move = draftMove(call, given);
   const prior = move === null || call.cwd === undefined ? given : { ...given, cwd: call.cwd };
   const command = readPersonCommand(adapter.personPrompt?.(call, prior) ?? undefined);
   const isKept = command !== null && adapter.passesCommands !== true;
   const draft = Object.hasOwn(adapter.events, event) ? adapter.events[event] : undefined;
   const drafts = isKept ? [heartbeat] : (draft?.(call, prior, name) ?? [heartbeat]);
-  // Not every form of hook reports a session's start, so the session's first call registers it, which is a heartbeat too.
-  const registers = drafts.some((it) => it.type === 'worker.registered' && (it.worker ?? worker) === worker);
+  // Some hook forms do not report session starts, so the first call of any kind registers. That replaces the heartbeat.
+  const registers = drafts.some((entry) => entry.type === 'worker.registered' && (entry.worker ?? worker) === worker);
   const isKnown = prior.registered || event === adapter.end || registers;
   const all: readonly EntryDraft[] = isKnown
     ? [...(move === null || registers ? [] : [move]), ...(registers ? drafts : draftMode(call, prior, drafts))]
-    : [draftRegistration(call, prior, name), ...drafts.filter((it) => it !== heartbeat)];
+    : [draftRegistration(call, prior, name), ...drafts.filter((entry) => entry !== heartbeat)];
   return {
     worker,
     entries: all.map(
-      ({ worker: id = worker, unread: _noted, ...entry }): WorkerEntry => ({ entity: 'worker', id, ...entry }),
+      ({ worker: id = worker, unread: _unread, ...entry }): WorkerEntry => ({ entity: 'worker', id, ...entry }),
     ),
     stop: adapter.stop(call, prior),
     check: adapter.check?.(call, prior) ?? null,
@@ -220,11 +215,11 @@ function translate<Body, Call extends BaseCall>(
     command,
     scheduled: adapter.scheduled?.(call) ?? null,
     schedules: adapter.schedules?.(call) ?? null,
-    unread: [...all.flatMap(({ unread = [] }) => unread), ...(isUnplaced(call, given) ? ['cwd'] : [])],
+    unread: [...all.flatMap(({ unread = [] }) => unread), ...(namesRelativeFolder(call, given) ? ['cwd'] : [])],
   };
 }
 
-const nothing: Omit<Translation, 'worker'> = {
+const emptyTranslation: Omit<Translation, 'worker'> = {
   entries: [],
   stop: null,
   check: null,
@@ -236,20 +231,20 @@ const nothing: Omit<Translation, 'worker'> = {
   unread: [],
 };
 
-/** A known worker names a folder that is not absolute, so it stays where it is. */
-const isUnplaced = ({ cwd }: BaseCall, { registered }: PriorWorker): boolean =>
+/** True if a registered worker names a relative folder. Its known folder is kept. */
+const namesRelativeFolder = ({ cwd }: BaseCall, { registered }: PriorWorker): boolean =>
   registered && cwd !== undefined && cwd !== '' && !isAbsoluteFolder(cwd);
 
-/** Optional fields of an unexpected type count as missing: see `readBody`. */
+/** Optional fields. A value of an unexpected type is treated as missing: see `readBody`. */
 export const text = z.string().optional().catch(undefined);
 export const flag = z.boolean().optional().catch(undefined);
 export const fields = z.record(z.string(), z.unknown()).optional().catch(undefined);
-/** Any name that an agent gives its session. The same name always becomes the same worker id. */
+/** Any name that an agent gives its session. Equal names map to equal worker ids. */
 export const sessionName = z.string().min(1).max(1_000).transform(toId);
 
 /**
- * Strict only about whose call it is. A newer version that changes an optional field must not cost the whole call,
- * since agents take an error for "continue".
+ * Strict only about the caller's identity. Agents treat an error as "continue", so a newer version that changes an
+ * optional field must not fail the whole call.
  * @throws AppError input.bad
  */
 export function readBody<Value>(schema: z.ZodType<Value>, body: unknown, title: string): Value {
@@ -259,7 +254,7 @@ export function readBody<Value>(schema: z.ZodType<Value>, body: unknown, title: 
   throw new AppError('input.bad', `this is not a hook call of ${title}: ${describeIssues(issues)}`, { issues });
 }
 
-/** What `catch` has left out of it. */
+/** Names of the fields that `catch` dropped. */
 function unreadIn(given: unknown, read: unknown): readonly string[] {
   const fields = read as Readonly<Record<string, unknown>>;
   return Object.entries(given as object).flatMap(([key, value]) =>

@@ -1,4 +1,4 @@
-/** The agents, by the name that `/hooks/<agent>` and `stopgate hook <agent>` use. */
+/** All supported agents, by the name used in `/hooks/<agent>` and `stopgate hook <agent>`. */
 import type { WorkerView } from '../../machines/index.ts';
 import type { Agent } from './agent.ts';
 import { claude } from './claude/adapter.ts';
@@ -20,25 +20,28 @@ export { createHookCallHandler, type OnHeld } from './shared/hook-call-handler.t
 export type { HeldRequest } from './shared/permission-requests.ts';
 export { type PriorWorker, toPriorWorker, unknownWorker } from './shared/prior-worker.ts';
 export { toId } from './shared/text.ts';
-export { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './shared/unsolicited-checks.ts';
+export { isCompletionCheck, isReportable, shouldRunCheck, type UnsolicitedCheck } from './shared/unsolicited-checks.ts';
 
-// The command with which a person resumes a session that has ended or waits. Each was run with the version that its
-// agent's settings.ts names, without a terminal; Cursor's is only documented.
+// The `resume` commands were tested without a terminal, with the version named in each agent's settings.ts. Cursor's is
+// taken from its documentation.
 
 type Session = Pick<WorkerView, 'worker' | 'agent' | 'parent' | 'cwd'>;
 
-/** One line for a shell. Null: the agent has no such command, or it is a sub-agent, which only its parent can resume. */
+/**
+ * A shell command with which a person resumes a session that has ended or waits.
+ * @returns null if the agent has no such command, or for a sub-agent, which only its parent can resume
+ */
 export function resumeCommand({ worker, agent, parent, cwd }: Session, prompt: string): string | null {
   const words = resumeWords({ worker, agent, parent }, prompt);
   if (words === null) return null;
   const command = words.map(shellWord).join(' ');
-  // Agents keep their sessions by the folder that they began in.
+  // Agents look sessions up by the folder in which they were started.
   return cwd === null ? command : `cd ${shellWord(cwd)} && ${command}`;
 }
 
 /**
- * The program and its arguments, for a process without a terminal: Qwen Code's prompt that starts a conversation needs one.
- * Null: as `resumeCommand`.
+ * The program and its arguments, for a process without a terminal. Qwen Code's `--prompt-interactive` needs a terminal
+ * and is replaced. Returns null like `resumeCommand`.
  */
 export const resumeArguments = (session: Omit<Session, 'cwd'>, prompt: string): readonly string[] | null =>
   resumeWords(session, prompt)?.map((word) => (word === '--prompt-interactive' ? '--prompt' : word)) ?? null;

@@ -1,7 +1,7 @@
 /**
- * Claude Code, and the Agent SDK's callbacks, which use the same JSON: reads hook calls, translates them into our entries
- * and stop attempts, and our decision into Claude Code's JSON. Seen with 2.1.330. Pure. Everything but the session and the
- * name of the event may be missing or of another type.
+ * Claude Code, and the Agent SDK's callbacks, which use the same JSON. Translates hook calls into entries and stop
+ * attempts, and decisions into Claude Code's JSON. Tested with 2.1.330. Pure. Any field except the session and the
+ * event name may be missing or have another type.
  */
 import { z } from 'zod';
 import { type InputAnswer, idSchema } from '../../../machines/index.ts';
@@ -42,12 +42,12 @@ import {
   describeToolRequest,
 } from '../shared/permission-requests.ts';
 import {
-  oneStep,
   type PlanChange,
+  planUpdate,
   readPlan,
   readStep,
+  stepUpdate,
   unread,
-  wholePlan,
   withUnreadPlan,
 } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
@@ -59,18 +59,18 @@ import { claudeTools } from './tools.ts';
 const bodySchema = z.object({
   session_id: idSchema,
   ...claudeFields,
-  /** An object of the tool's own. What the model gets of it is a text, or a list of texts, which some versions send. */
+  /** A tool-specific object. Some versions send the model's view of it instead: a string or a list of text parts. */
   tool_response: z.unknown().optional(),
   background_tasks: backgroundTasks('type'),
   session_crons: sessionCrons,
-  /** Of calls within a team, whose members share a list of steps. */
+  /** The caller's team, whose members share a list of steps. */
   team_name: text,
-  /** CwdChanged: where it works now. */
+  /** CwdChanged: the new working folder. */
   new_cwd: text,
-  /** StopFailure: 2.1.329 sends `error`, other descriptions name `error_type`. */
+  /** StopFailure: 2.1.329 sends `error`; the documentation names `error_type`. */
   error: text,
   error_type: text,
-  /** StopFailure: what the model's API said; `last_assistant_message` is what the user is shown. */
+  /** StopFailure: the message of the model's API. `last_assistant_message` is the text shown to the user. */
   error_details: text,
   /** MessageDisplay: false while the message still grows. */
   final: flag,
@@ -106,7 +106,7 @@ export const claude = defineAgent({
     SubagentStop: draftStop,
     SessionEnd: draftSessionEnd,
     StopFailure: draftFailure,
-    // Comes many times for one message, while it grows.
+    // Sent repeatedly while a message grows.
     MessageDisplay: (call) => (call.final === false ? [] : [heartbeat]),
   },
   stop: readAttempt,
@@ -128,7 +128,7 @@ export const claude = defineAgent({
     `session ${parent ?? worker}`,
     ...(team === undefined || team === '' ? [] : [`team ${team}`]),
   ],
-  // Compaction runs as a sub-agent without a type and reports its own stop. It is no worker.
+  // Compaction runs as a sub-agent without a type and reports its own stop, but it is not a worker.
   isIgnored: ({ parent, kind }) => parent !== null && kind === '',
   end: 'SessionEnd',
   answer,
@@ -139,17 +139,16 @@ export const claude = defineAgent({
 function chooseCheck({ event, tool_name: tool }: ClaudeCall, { lastDecision }: PriorWorker): UnsolicitedCheck | null {
   if (event === 'PostToolBatch') return 'complete';
   if (event === 'TaskCompleted') return 'step';
-  // If it was allowed a moment ago, there is nothing to check.
+  // If PreToolUse has just allowed the output, there is nothing left to check.
   const isUnchecked = event === 'PostToolUse' && tool === 'StructuredOutput' && lastDecision?.decision !== 'allow';
   return isUnchecked ? 'output' : null;
 }
 
-/** An operator has answered. */
 function answerInput(given: InputAnswer, { tool_name: tool, tool_input: input }: ClaudeCall): object | null {
   if (tool !== questionTool || given.verdict === 'deny') return answerPermission(given);
   const questions = questionsIn(input);
   const answers = answersTo(input, given.message);
-  // Allowed without answers, the session would wait for them with nobody left who could give them.
+  // Allowed without answers, the session would wait for them, and nobody could give them any longer.
   if (questions === null || answers === null) return null;
   const byText = Object.fromEntries(questions.map(({ question }, index) => [question, answers[index]]));
   return decidePermission({ behavior: 'allow', updatedInput: { ...input, answers: byText } });
@@ -160,21 +159,21 @@ const questionTool = 'AskUserQuestion';
 // --- prompts and tools ----------------------------------------------------------------------------------------
 
 /**
- * A run without a terminal (`claude -p`, the Agent SDK) says so with its prompt (`source: sdk`), not when its session starts,
- * so a session that is registered already is registered again. A version that leaves the source out does not tell it.
+ * A run without a terminal (`claude -p`, the Agent SDK) is recognised only at its prompt (`source: sdk`), after the
+ * session was registered, so it is registered again. Versions that omit the source cannot be recognised.
  */
 function draftPrompted(call: ClaudeCall, prior: PriorWorker, agent: string): readonly EntryDraft[] {
   const { prompt } = call;
   const by = promptedBy(call, prior);
-  const isNews = call.interactive === false && prior.registered && prior.interactive !== false;
+  const becomesHeadless = call.interactive === false && prior.registered && prior.interactive !== false;
   return [
-    ...(isNews ? [draftRegistration(call, prior, agent)] : []),
+    ...(becomesHeadless ? [draftRegistration(call, prior, agent)] : []),
     ...draftBackgroundEnds(by === 'person' ? '' : (prompt ?? '')),
     draftPrompt(prompt, prior, by),
   ];
 }
 
-/** The end of background work wakes the agent with a prompt that no person typed. */
+/** When background work ends, Claude Code wakes the agent with a prompt that names the task. */
 function draftBackgroundEnds(prompt: string): readonly EntryDraft[] {
   const ids = [...prompt.matchAll(/<task-notification>\s*<task-id>([^<]{1,200})<\/task-id>/g)].map(
     ([, id]) => id?.trim() ?? '',
@@ -196,7 +195,7 @@ function draftToolEnd(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft
   return change === null ? [tool] : [tool, { ...change, worker: ownerOf(change, call, prior) }];
 }
 
-/** A session and its sub-agents share one task list: a step that the sub-agent did not create is its session's. */
+/** A session and its sub-agents share a task list. A step that the sub-agent did not create belongs to its session. */
 function ownerOf({ data }: PlanChange, { tool_name: tool, worker, parent }: ClaudeCall, { plan }: PriorWorker): string {
   const isForeign = tool === 'TaskUpdate' && 'step' in data && !plan.some(({ step }) => step === data.step);
   return isForeign && parent !== null ? parent : worker;
@@ -204,7 +203,7 @@ function ownerOf({ data }: PlanChange, { tool_name: tool, worker, parent }: Clau
 
 const draftTool = draftToolOf(claudeTools);
 
-// Reads Claude Code's plan from its plan tools. Newer versions change tasks one by one (`TaskCreate`, `TaskUpdate`,
+// The plan, as changed by Claude Code's tools. Newer versions change single tasks (`TaskCreate`, `TaskUpdate`,
 // `TaskList`), older ones write the whole list (`TodoWrite`).
 
 const id = z.union([z.string().min(1), z.number().transform(String)]);
@@ -216,8 +215,8 @@ const updated = z.object({
 });
 
 /**
- * Returns what a successful tool call did to the plan; null if it did nothing, and `unread` if it did something in a form
- * that we do not know.
+ * Returns the change that a successful tool call made to the plan. Null if it made none, `unread` if it made one in an
+ * unknown form.
  */
 function planChange(call: ClaudeCall): PlanChange | typeof unread | null {
   switch (call.tool_name) {
@@ -226,7 +225,7 @@ function planChange(call: ClaudeCall): PlanChange | typeof unread | null {
     case 'TaskUpdate':
       return updatedStep(call);
     case 'TaskList':
-      // The whole list belongs to the session: its steps are not the sub-agent's.
+      // The list belongs to the session, so a sub-agent's call must not replace the sub-agent's own plan.
       return call.parent === null ? listedSteps(call) : null;
     case 'TodoWrite':
       return readPlan(call.tool_input?.todos, 'content') ?? unread;
@@ -238,10 +237,10 @@ function planChange(call: ClaudeCall): PlanChange | typeof unread | null {
 function listedSteps({ tool_response: response }: ClaudeCall): PlanChange | typeof unread {
   const tasks = objectOf(response)?.tasks ?? listedInText(textIn(response));
   if (!Array.isArray(tasks)) return unread;
-  return wholePlan(tasks.map(readTask).filter(({ status }) => status !== 'deleted'));
+  return planUpdate(tasks.map(readTask).filter(({ status }) => status !== 'deleted'));
 }
 
-/** `#1 [completed] Fix the test`, one on each line. Null: it is another text. */
+/** Parses lines such as `#1 [completed] Fix the test`. Returns null for any other text. */
 function listedInText(words: string | null): readonly object[] | null {
   if (words === null) return null;
   const lines = words.split('\n').filter((line) => line.trim() !== '');
@@ -256,18 +255,20 @@ function readTask(task: unknown, index: number): Step {
   return { ...readStep(task, 'subject', index), ...(own.success ? { step: toId(own.data) } : {}) };
 }
 
-/** A step whose id cannot be read has its title for an id. It stays open until a list (`TaskList`) names the steps. */
+/**
+ * If the new step's id cannot be read, its title becomes the id. It then stays open until `TaskList` names the steps.
+ */
 function createdStep({ tool_input: input, tool_response: response }: ClaudeCall): PlanChange | typeof unread {
   const result = created.safeParse(response);
   const task = result.success ? result.data.task : undefined;
   const subject = typeof input?.subject === 'string' && input.subject.trim() !== '' ? input.subject : task?.subject;
   const named = task?.id ?? /\bTask #([\w-]{1,100})\b/i.exec(textIn(response) ?? '')?.[1] ?? subject;
-  return named === undefined ? unread : oneStep(named, { title: subject ?? named, status: 'pending' });
+  return named === undefined ? unread : stepUpdate(named, { title: subject ?? named, status: 'pending' });
 }
 
 /**
- * The result of a refused update does not say `success: true`, or does not list the status as changed. An update of the
- * owner or the description changes no step.
+ * A refused update lacks `success: true`, or does not list the status as changed. An update of only the owner or the
+ * description changes no step.
  */
 function updatedStep({ tool_input, tool_response: response }: ClaudeCall): PlanChange | typeof unread | null {
   const input = updated.safeParse(tool_input);
@@ -280,16 +281,16 @@ function updatedStep({ tool_input, tool_response: response }: ClaudeCall): PlanC
   if (isRefused) return null;
   const changed = result?.updatedFields;
   // A deletion is listed as `deleted`.
-  const stays = Array.isArray(changed) && !changed.includes('status') && !changed.includes(wanted.status);
-  const status = stays ? undefined : wanted.status;
+  const isUnchanged = Array.isArray(changed) && !changed.includes('status') && !changed.includes(wanted.status);
+  const status = isUnchanged ? undefined : wanted.status;
   if (subject === undefined && status === undefined) return null;
-  return oneStep(taskId, { title: subject, status });
+  return stepUpdate(taskId, { title: subject, status });
 }
 
 const objectOf = (value: unknown): Readonly<Record<string, unknown>> | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
 
-/** The text of a result that is one, or a list of texts. Null: it is of another form. */
+/** The text of a result that is a string or a list of text parts. Null for any other form. */
 function textIn(response: unknown): string | null {
   if (typeof response === 'string') return response;
   const parts = Array.isArray(response) ? response : objectOf(response)?.content;

@@ -1,6 +1,7 @@
 /**
- * For the Claude Agent SDK: `query({ prompt, options: { hooks: stopHooks() } })`. Its callbacks use the same JSON as
- * Claude Code's hooks, so each posts its input to the service's HTTP port. It needs nothing else, not even the SDK.
+ * Hooks for the Claude Agent SDK: `query({ prompt, options: { hooks: stopHooks() } })`. The SDK's callbacks use the
+ * same JSON as Claude Code's hooks, so each posts its input to the service over HTTP. This file does not depend on the
+ * SDK.
  */
 import { answerTimeoutMs, notJudged } from '../../hook-command/agent.ts';
 import { readHttp, readToken } from '../../hook-command/options.ts';
@@ -20,17 +21,17 @@ import { hookCommand } from './hook-command.ts';
 export type StopHooksOptions = {
   /** `HOST:PORT`, a port or a URL. Default: 127.0.0.1:4280. */
   readonly http?: string;
-  /** The policy that the sessions name when they start. */
+  /** The policy for the sessions. */
   readonly policy?: string;
-  /** If the service wants one. */
+  /** Needed if the service requires one. */
   readonly token?: string;
-  /** Called when a stop was not judged, and allowed for that reason. Default: a warning of the process. */
+  /** Called when a stop was allowed because it could not be judged. Default: emits a process warning. */
   readonly onUnjudged?: (message: string) => void;
 };
 
-/** The input that the SDK hands in. All its other keys are posted too. */
+/** The input of a callback. All other keys are posted too. */
 export type HookInput = { readonly hook_event_name: string };
-/** The answer of the service. Every key is one of the SDK's. */
+/** The service's answer. All keys are defined by the SDK. */
 export type HookOutput = {
   continue?: boolean;
   stopReason?: string;
@@ -52,18 +53,18 @@ export type HookCallback = (
   toolUseId: string | undefined,
   options: { signal: AbortSignal },
 ) => Promise<HookOutput>;
-/** By event name. */
+/** Callbacks by event name. */
 export type StopHooks = Record<string, { hooks: HookCallback[]; timeout: number }[]>;
 
-/** Before an answer that was lost on its way is given up. */
+/** How long a call is retried after its answer was lost. */
 const lostMs = 2_000;
 
 const warn = (message: string): void => process.emitWarning(message, 'StopgateWarning');
 
 /**
- * The `hooks` of the SDK's options. If the service cannot be reached, or gives no answer in time, the agent may stop, and
- * its session and `onUnjudged` are told.
- * @throws Error an option cannot be read
+ * Returns the `hooks` of the SDK's options. If the service is unreachable or does not answer in time, the agent may
+ * stop, with a message in its session and a call of `onUnjudged`.
+ * @throws Error if an option is invalid
  */
 export function stopHooks(options: StopHooksOptions = {}): StopHooks {
   const { http = '127.0.0.1:4280', policy, onUnjudged = warn } = options;
@@ -90,15 +91,16 @@ export function stopHooks(options: StopHooksOptions = {}): StopHooks {
 }
 
 export type UntilResolvedOptions = Pick<StopHooksOptions, 'http' | 'token'> & {
-  /** Ends the wait, which then throws the signal's reason. */
+  /** Aborts the wait, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 };
 
 /**
- * Waits until a person has resolved the escalation of a session whose query has ended. Resolves to the prompt to continue
- * with (`query({ prompt, options: { resume: session } })`). Null: the session is to stop, there is no prompt, or the
- * session is not escalated. While the service cannot be reached, it keeps trying.
- * @throws Error an option cannot be read, or the service knows no such session; the signal's reason
+ * Waits until a person has resolved the escalation of a session whose query has ended. Keeps trying while the service
+ * is unreachable.
+ * @returns the prompt to continue with (`query({ prompt, options: { resume: session } })`), or null if the session
+ * should stop, has no prompt, or is not escalated
+ * @throws Error if an option is invalid or the session unknown; the signal's reason if aborted
  */
 export async function untilResolved(session: string, options: UntilResolvedOptions = {}): Promise<string | null> {
   const { http = '127.0.0.1:4280', signal } = options;
@@ -113,12 +115,12 @@ export async function untilResolved(session: string, options: UntilResolvedOptio
   }
 }
 
-/** The events that stopgate has hooks for, in the settings of Claude Code too. */
+/** The events with stopgate hooks, both here and in Claude Code's settings. */
 export function listEvents(form: Form): HookEvent[] {
   return [
     // Claude Code never posts SessionStart over HTTP.
     ...storedEvents(...(isPosted(form, { isStop: false }) ? [] : ['SessionStart']), 'UserPromptSubmit'),
-    // Asks before structured output is accepted. For other tools, the hook command gives up much earlier.
+    // Judges structured output before it is accepted. For other tools, the hook command gives up much earlier.
     { name: 'PreToolUse', isStop: false, seconds: form === 'command' ? stopSeconds : checkSeconds },
     // May be held for an operator's answer (`ask`).
     { name: 'PermissionRequest', isStop: false, seconds: stopSeconds },

@@ -1,17 +1,14 @@
-/**
- * Describes Claude Code to `init` and `doctor`: its settings, its plugin, and how a dry turn of it is run. Seen with
- * 2.1.330.
- */
+/** Claude Code for `init` and `doctor`: settings, plugin and dry turn. Tested with 2.1.330. */
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { DryTurn } from '../doctor/dry-turn.ts';
+import type { HookedFile } from '../doctor/find-hooks.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
-import type { Hooked } from '../doctor/hooked.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
 import { readClaudeSwitches } from '../doctor/switches.ts';
-import { type AgentHooks, createHookSetup, postOrRun } from '../setup/agent-hooks.ts';
+import { type AgentHooks, createHookSetup, httpOrCommandHandler } from '../setup/agent-hooks.ts';
 import { readHooks } from '../setup/hook-settings.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
 import { formatWakeCommand, httpForms, type Line } from '../setup/line.ts';
@@ -22,16 +19,15 @@ import { readSettings, receiverFor, type UsageSetup, usageVariables } from '../s
 import { listEvents } from './agent-sdk.ts';
 import { hookCommand } from './hook-command.ts';
 
-// Lets Claude Code send its events to the service's OTLP receiver. Seen with 2.1.330.
-
 const variable = (name: string, valueFor: (line: Line) => string) => ({ name, mark: `STOPGATE_${name}`, valueFor });
 
 const envSchema = z.object({ env: z.record(z.string(), z.unknown()) });
 
+/** Sends Claude Code's events to the service's OTLP receiver. */
 const usage: UsageSetup = {
-  // Else a repository could send what its visitors do to anybody.
+  // Project settings cannot set these, because a repository could then send its visitors' telemetry anywhere.
   scopes: ['user'],
-  // Events alone: its metrics say the same once more. The prompts stay out of them, by its own default.
+  // Only events, because metrics repeat them. By default they do not contain prompts.
   settings: usageVariables([
     variable('CLAUDE_CODE_ENABLE_TELEMETRY', () => '1'),
     variable('OTEL_LOGS_EXPORTER', () => 'otlp'),
@@ -50,20 +46,18 @@ const usage: UsageSetup = {
 };
 
 const agent = 'claude';
-/** A person may take a day to answer. */
+/** A person may take a day to resolve an escalation. */
 const wakeSeconds = 24 * 60 * 60;
 
 export const program: Program = {
   binary: 'claude',
-  seen: '2.1.330',
+  testedVersion: '2.1.330',
   folder: ({ home, env }) => env.CLAUDE_CONFIG_DIR || join(home, '.claude'),
 };
 
-// Variables that `init` sets in its settings.
-
-/** Its own cap of blocks in a row. */
+/** The variable that limits consecutive blocks. */
 const blockCap = { name: 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP', mark: 'STOPGATE_BLOCK_CAP' } as const;
-/** The tools by which it keeps a plan. */
+/** The variable that enables the plan tools. */
 const planTools = { name: 'CLAUDE_CODE_ENABLE_TODO_TOOLS', mark: 'STOPGATE_PLAN_TOOLS' } as const;
 
 const hooks: AgentHooks = {
@@ -75,8 +69,8 @@ const hooks: AgentHooks = {
   file: fileIn(['.claude', 'settings.json'], program.folder, ['settings.json']),
   events: listEvents,
   grouped: true,
-  handler: (event, line, command) => postOrRun(agent, event, line, command, (name) => `$${name}`),
-  // `async` is needed too: without it, a run that takes no more input would wait for the hook.
+  handler: (event, line, command) => httpOrCommandHandler(agent, event, line, command, (name) => `$${name}`),
+  // Without `async`, a run that takes no further input would wait for the hook.
   waker: (line) => [
     'Stop',
     {
@@ -87,7 +81,7 @@ const hooks: AgentHooks = {
       asyncRewake: true,
     },
   ],
-  // 0 is no cap.
+  // 0 disables the cap.
   blockCap: { ...blockCap, least: 0, most: 999_999, valueFor: (blocks) => blocks },
   usage,
   planTools: { ...planTools, read: (places) => readPlanTools(places, program.folder(places)) },
@@ -95,7 +89,7 @@ const hooks: AgentHooks = {
 
 export const setup = createHookSetup(hooks);
 
-/** A fake model with the API that Claude Code calls. Seen with 2.1.330. */
+/** A fake model with the API that Claude Code calls. */
 const openMessagesModel = (): Promise<FakeModel> =>
   openFakeModel({
     isTurn: (path) => /^\/v1\/messages(\?|$)/.test(path),
@@ -121,7 +115,6 @@ function answerTurn(response: ServerResponse, { model = 'fake', stream }: ModelR
   ]);
 }
 
-/** Runs a turn of Claude Code with its own home folder. Seen with 2.1.330. */
 const dryTurn: DryTurn = {
   openModel: openMessagesModel,
   async prepare({ home, settings, model, write }) {
@@ -141,14 +134,16 @@ const dryTurn: DryTurn = {
   },
 };
 
-/** Finds our hooks in Claude Code's plugin: switched on in settings, and kept in a folder of its own. Seen with 2.1.330. */
 const switchesSchema = z.object({ enabledPlugins: z.record(z.string(), z.unknown()) });
 const installedSchema = z.object({ plugins: z.record(z.string(), z.array(z.object({ installPath: z.string() }))) });
 
-/** `settings`: parsed, later ones override earlier ones. Null: it is not installed, or switched off. */
-function findClaudePlugin(settings: readonly unknown[], configFolder: string): Hooked | null {
-  const switches = settings.flatMap((one) => {
-    const { data } = switchesSchema.safeParse(one);
+/**
+ * Finds our hooks in the stopgate plugin for Claude Code. Returns null if it is not installed or not enabled.
+ * @param settings parsed settings; later ones override earlier ones
+ */
+function findClaudePlugin(settings: readonly unknown[], configFolder: string): HookedFile | null {
+  const switches = settings.flatMap((value) => {
+    const { data } = switchesSchema.safeParse(value);
     return data === undefined ? [] : Object.entries(data.enabledPlugins);
   });
   const name = [...new Map(switches)].find(([plugin, value]) => plugin.startsWith('stopgate@') && value === true)?.[0];
@@ -166,16 +161,15 @@ function findClaudePlugin(settings: readonly unknown[], configFolder: string): H
   }
 }
 
-/** The doctor checks this for Claude Code. */
 const configuredCap: BlockCap = {
   blocks: 8,
-  /** In "env" of its settings, or in the environment. 0: no cap. */
+  /** Set in "env" of the settings or in the environment. 0 disables the cap. */
   configured(hooked, env) {
     const pattern = new RegExp(`"${blockCap.name}"\\s*:\\s*"?(\\d+)`);
     const value = hooked.map(({ text }) => pattern.exec(text)?.[1]).find(Boolean) ?? env[blockCap.name];
     return value === undefined || value === '' ? undefined : Number(value) || Number.POSITIVE_INFINITY;
   },
-  raise: '--block-cap N (0: no cap)',
+  raise: (init) => `${init} --block-cap N (0: no limit)`,
 };
 
 export const doctor = createHookDoctor(hooks, {
@@ -186,13 +180,13 @@ export const doctor = createHookDoctor(hooks, {
   findMore: (settings, places) => findClaudePlugin(settings, program.folder(places)),
 });
 
-// Will a session have the tools by which it keeps a plan? Only older models have them by default; a variable switches them
-// on for all. Without them a worker has no plan. Seen with 2.1.330, by asking it for its tools under each setting
+// Sessions of older models have plan tools by default. Newer models have them only if a variable enables them; without
+// them a worker has no plan. Tested with 2.1.330 by listing its tools under each setting
 // (test/system/agents/claude-plan-tools.test.ts).
 
-/** Later models have the plan tools only if the variable says so. Names of providers and dates may surround them. */
+/** Models with plan tools by default. Names of providers and dates may surround the match. */
 const modelsWithPlan = /claude-(?:3-|(?:opus|sonnet|haiku)-4-(?:[567]|20\d{6})(?!\d))/i;
-/** As Claude Code reads a switch. */
+/** Values that Claude Code reads as true. */
 const onPattern = /^(?:1|true|yes|on)$/i;
 
 const text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
@@ -201,10 +195,10 @@ const ownSettingsSchema = z.object({
   env: z.record(z.string(), text.optional().catch(undefined)).optional().catch(undefined),
 });
 
-/** A value, and where it was found. */
+/** A value and a description of where it is set. */
 type Found = { readonly value: string; readonly where: string };
 
-/** Reads the user's, the project's and the local settings, and the environment. `folder`: of the user's settings. */
+/** Reads the local, project and user settings, and the environment. @param folder the folder of the user's settings */
 export function readPlanTools({ cwd, env }: Places, folder: string): PlanTools {
   const files = [
     join(cwd, '.claude', 'settings.local.json'),
@@ -212,7 +206,7 @@ export function readPlanTools({ cwd, env }: Places, folder: string): PlanTools {
     join(folder, 'settings.json'),
   ].map((file) => ({ file, settings: ownSettingsSchema.safeParse(readSettings(file)).data ?? {} }));
   const variable = (name: string): Found | null =>
-    // Settings go before the environment.
+    // Settings override the environment.
     first(files.map(({ file, settings }) => found(settings.env?.[name], file))) ?? found(env[name], 'the environment');
   const { name } = planTools;
   const wanted = variable(name);
@@ -227,13 +221,13 @@ export function readPlanTools({ cwd, env }: Places, folder: string): PlanTools {
   return { state: 'refused', variable: name, why: `${why}, and ${name}=${wanted.value} in ${wanted.where}` };
 }
 
-/** `opus` is the newest of its kind, unless a variable names another. */
+/** An alias such as `opus` means the newest model of its kind, unless a variable names another. */
 function resolveAlias({ value }: Found, variable: (name: string) => Found | null): string {
   const alias = /^(opus|sonnet|haiku)(?:\[\w+\])?$/i.exec(value)?.[1];
   const named = alias === undefined ? null : variable(`ANTHROPIC_DEFAULT_${alias.toUpperCase()}_MODEL`);
   return named?.value ?? value;
 }
 
-const first = (all: readonly (Found | null)[]): Found | null => all.find((one) => one !== null) ?? null;
+const first = (all: readonly (Found | null)[]): Found | null => all.find((value) => value !== null) ?? null;
 const found = (value: string | undefined, where: string): Found | null =>
   value === undefined || value === '' ? null : { value, where };

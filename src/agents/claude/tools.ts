@@ -1,11 +1,11 @@
-/** The tools of Claude Code. Seen with 2.1.330. */
+/** The tools of Claude Code. Tested with 2.1.330. */
 import type { KnownTools } from '../shared/tool-changes.ts';
 
 /**
- * Not harmless: `Agent`, `Task` and `Workflow`, whose sub-agents may change any file; `Skill` and `SlashCommand`, which may
- * run commands of their text; `EnterWorktree` and `ExitWorktree`. The result of a background
- * shell comes at its start, so `TaskOutput`, `BashOutput` and `AgentOutputTool`, which show its end, may come after changes that
- * nothing else has told.
+ * Deliberately not harmless: `Agent`, `Task` and `Workflow` (their sub-agents may change any file), `Skill` and
+ * `SlashCommand` (may run commands), `EnterWorktree` and `ExitWorktree`, and `TaskOutput`, `BashOutput` and
+ * `AgentOutputTool`. The last three report on background shells, whose changes since their start are reported nowhere
+ * else.
  */
 export const claudeTools: KnownTools = {
   harmless: [

@@ -1,6 +1,6 @@
 /**
- * Codex: translates hook calls into our entries and stop attempts, and our decision into Codex's JSON. Seen with 0.169.0.
- * Pure. An answer has exactly the keys below: Codex silently drops a block that has any other key.
+ * Codex: translates hook calls into entries and stop attempts, and decisions into Codex's JSON. Tested with 0.169.0.
+ * Pure. Answers must have exactly the keys below: Codex silently drops a block with any other key.
  */
 import { z } from 'zod';
 import { tryJson } from '../../text/json-text.ts';
@@ -18,7 +18,7 @@ import {
   toAttempt,
 } from '../shared/entry-drafts.ts';
 import { answerPermission, describeToolRequest } from '../shared/permission-requests.ts';
-import { oneStep, type PlanChange, readPlan, unread, withUnreadPlan } from '../shared/plan-entry.ts';
+import { type PlanChange, readPlan, stepUpdate, unread, withUnreadPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import type { KnownTools } from '../shared/tool-changes.ts';
 import { hookCommand } from './hook-command.ts';
@@ -27,7 +27,7 @@ const bodySchema = z.object({
   session_id: sessionName,
   ...claudeFields,
   transcript_path: text,
-  /** A string, or an object of the tool's own. */
+  /** A string or a tool-specific object. */
   tool_response: z.unknown().optional(),
 });
 type CodexCall = CallOf<typeof bodySchema>;
@@ -40,7 +40,7 @@ export const codex = defineAgent({
   doctor: 'dry turn',
   resume: (session, prompt) => ['codex', 'exec', 'resume', session, prompt],
   body: bodySchema,
-  // Nothing in its calls tells `codex exec` from a session with a person, so `interactive` stays unknown.
+  // Calls of `codex exec` look like those of a session with a person, so `interactive` stays unknown.
   callerOf: ({ session_id: session, agent_id, agent_type, transcript_path, permission_mode: mode }) => ({
     ...callerOf(session, agent_id || childInTranscript(transcript_path, session), agent_type),
     mode,
@@ -69,8 +69,8 @@ export const codex = defineAgent({
 });
 
 /**
- * Codex reports a sub-agent's prompts too, which no person typed. If a call names no sub-agent, its transcript does: the
- * name of a session's own transcript ends in the session's id.
+ * Codex also reports prompts of sub-agents, which no person typed, without naming the sub-agent. Its transcript does:
+ * the file name ends in the session's id for the session itself, and in another id for a sub-agent.
  */
 function childInTranscript(path: string | undefined, session: string): string | undefined {
   const [, id] = /rollout-.{19}-([0-9a-f-]{36})\.jsonl$/.exec(path ?? '') ?? [];
@@ -87,8 +87,8 @@ function draftToolEnd(call: CodexCall, prior: PriorWorker): readonly EntryDraft[
 }
 
 /**
- * Not harmless: `spawn_agent` and `wait_agent`, whose agent may change any file, and `write_stdin`, which tells a running shell
- * what to do.
+ * Deliberately not harmless: `spawn_agent` and `wait_agent` (the agent may change any file) and `write_stdin` (sends
+ * input to a running shell).
  */
 const codexTools: KnownTools = {
   harmless: [
@@ -123,7 +123,7 @@ const draftTool = draftToolOf(codexTools);
 
 const goalSchema = z.object({ goal: z.object({ objective: text, status: text }) });
 
-/** A goal is one step. Versions that still have `update_plan` write the whole list. */
+/** A goal becomes a single step. Older versions write the whole list with `update_plan`. */
 function planChange({
   tool_name: tool,
   tool_input: input,
@@ -132,14 +132,14 @@ function planChange({
   if (tool === 'update_plan') return readPlan(input?.plan, 'step') ?? unread;
   if (tool !== 'create_goal' && tool !== 'update_goal' && tool !== 'get_goal') return null;
   const answer = goalSchema.safeParse(typeof response === 'string' ? tryJson(response) : response);
-  // A session without a goal answers so, too.
+  // `get_goal` of a session without a goal has such a response too.
   if (!answer.success) return tool === 'get_goal' ? null : unread;
-  // A goal without a state is not done.
+  // A goal without a status counts as open.
   const { objective, status = 'active' } = answer.data.goal;
-  return oneStep('goal', { title: objective, status: goalStatuses.get(status) ?? status });
+  return stepUpdate('goal', { title: objective, status: goalStatuses.get(status) ?? status });
 }
 
-/** A state that is not here stays as it is, and is not done: `blocked`, `paused` and new ones. */
+/** Other statuses, such as `blocked` and `paused`, are kept and count as open. */
 const goalStatuses: ReadonlyMap<string, string> = new Map([
   ['active', 'in_progress'],
   ['complete', 'completed'],

@@ -1,6 +1,6 @@
 /**
- * Our blocks at the end of Codex's config.toml, between comments that mark them: the trust in our hooks, and where it
- * sends what it uses. Seen with 0.169.0.
+ * Our blocks at the end of Codex's config.toml, between marking comments: trust in our hooks, and where to report
+ * usage. Tested with 0.169.0.
  */
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -19,30 +19,30 @@ import {
   type SettingsFile,
   writeSettings,
 } from '../setup/settings-file.ts';
-import type { Granted, Trust, Wish } from '../setup/setup.ts';
+import type { SetupRequest, Trust, TrustResult } from '../setup/setup.ts';
 import { receiverFor, type UsageSetup } from '../setup/usage.ts';
 
 type Block = 'trust' | 'usage';
-const begins: Readonly<Record<Block, string>> = {
-  trust: '# >>> stopgate: its hooks are trusted (by "stopgate init codex") >>>',
-  usage: '# >>> stopgate: what Codex uses is counted (by "stopgate init codex --usage") >>>',
+const blockStarts: Readonly<Record<Block, string>> = {
+  trust: '# >>> stopgate: trusted hooks (by "stopgate init codex") >>>',
+  usage: '# >>> stopgate: usage reporting (by "stopgate init codex --usage") >>>',
 };
-const end = '# <<< stopgate <<<';
+const blockEnd = '# <<< stopgate <<<';
 
-/** Puts a block at the end. The text must have none of its kind. */
+/** Appends a block. The text must not contain one of the same kind. */
 function putBlock(bare: string, block: Block, lines: string): string {
-  const marked = `${begins[block]}\n${lines}${end}`;
-  // A file that does not end with a line end gets none. That is how `takeBlock` can restore it.
+  const marked = `${blockStarts[block]}\n${lines}${blockEnd}`;
+  // If the file has no line end at its end, add none after the block either, so that `removeBlock` can restore it.
   return bare === '' || bare.endsWith('\n') ? `${bare}${marked}\n` : `${bare}\n${marked}`;
 }
 
-/** Returns null if nothing is left. @throws SyntaxProblem */
-function takeBlock(text: string, block: Block): string | null {
+/** Removes a block. Returns null if nothing is left. @throws SyntaxProblem */
+function removeBlock(text: string, block: Block): string | null {
   parseConfig(text);
-  const from = text.indexOf(begins[block]);
-  const to = text.indexOf(end, from);
+  const from = text.indexOf(blockStarts[block]);
+  const to = text.indexOf(blockEnd, from);
   if (from < 0 || to < 0) return text;
-  const after = text.slice(to + end.length);
+  const after = text.slice(to + blockEnd.length);
   const before = text.slice(0, from);
   const left = after === '' ? before.replace(/\n$/, '') : before + after.replace(/^\n/, '');
   return left === '' ? null : left;
@@ -59,21 +59,21 @@ function parseConfig(text: string): unknown {
   }
 }
 
-/** `hooks`: the file beside it. */
+/** @param hooks the hooks file, in the same folder */
 function openConfig(hooks: SettingsFile, places: Places): SettingsFile {
   const path = join(dirname(hooks.path), 'config.toml');
   return openSettings(path, rootOf(path, 'user', places));
 }
 
-/** Plans what `init` writes there before Codex is asked about its hooks, and all that `--remove` takes out again. */
-export function planConfig({ places, line, usage, remove }: Wish, hooks: SettingsFile): Change | null {
+/** Plans the usage settings, or with `remove` the removal of both blocks. Trust is added later, by `trust.grant`. */
+export function planConfig({ places, line, usage, remove }: SetupRequest, hooks: SettingsFile): Change | null {
   const config = openConfig(hooks, places);
   if (remove) {
-    const take = (text: string | null, block: Block) => (text === null ? null : takeBlock(text, block));
+    const take = (text: string | null, block: Block) => (text === null ? null : removeBlock(text, block));
     return config.text === null ? null : planEdit(config, (text) => take(take(text, 'trust'), 'usage'));
   }
-  // What it sends follows the hooks to another address.
-  const isSet = config.text?.includes(begins.usage) ?? false;
+  // If we set up usage reporting before, it follows the hooks to the new address.
+  const isSet = config.text?.includes(blockStarts.usage) ?? false;
   return usage || isSet ? planEdit(config, (text) => putUsage(text ?? '', line)) : null;
 }
 
@@ -84,15 +84,15 @@ const otelSchema = z.object({
 const endpointIn = (config: unknown): string | null =>
   otelSchema.safeParse(config).data?.otel.exporter['otlp-http'].endpoint ?? null;
 
-/** Prompts stay out of it, by its own default. */
+/** By Codex's default, prompts are not sent. */
 function putUsage(text: string, line: Line): string {
   const endpoint = receiverFor(line, '/v1/logs');
-  // It stands there, whoever has put it.
+  // Already set, by us or by the user.
   if (endpointIn(parseConfig(text)) === endpoint) return text;
-  const bare = takeBlock(text, 'usage') ?? '';
+  const bare = removeBlock(text, 'usage') ?? '';
   if (Object.hasOwn(parseConfig(bare) as object, 'otel'))
     throw new SyntaxProblem(
-      '[otel] is set already, to something else: change it there',
+      '[otel] is already set to a different value; change it there',
       Math.max(0, bare.indexOf('otel')),
     );
   const exporter = `{ otlp-http = { endpoint = ${JSON.stringify(endpoint)}, protocol = "json" } }`;
@@ -107,14 +107,14 @@ export const createCodexUsage = (folder: (places: Places) => string): UsageSetup
     try {
       return endpointIn(parseConfig(readText(join(folder(places), 'config.toml')) ?? ''));
     } catch {
-      return null; // it is reported by what reads the trust in it
+      return null; // the check of the trusted hooks reports it
     }
   },
   inDollars: false,
 });
 
-// Codex silently skips every hook that its user has not trusted. Trust is a hash in its config.toml. Codex itself reports
-// the hash when it lists its hooks (`codex app-server`).
+// Codex silently skips hooks that its user has not trusted. Trust is a hash in config.toml, which Codex reports when it
+// lists its hooks (`codex app-server`).
 
 const hookSchema = z.object({
   key: z.string(),
@@ -131,7 +131,7 @@ const answerSchema = z.object({
 
 const answerTimeoutMs = 20_000;
 
-/** Resolves to null if Codex cannot be started, or does not know the request. */
+/** Resolves to null if Codex cannot be started or does not know the request. */
 export async function listCodexHooks(
   binary: string,
   cwd: string,
@@ -162,16 +162,19 @@ export async function listCodexHooks(
   }
 }
 
-/** Puts our block at the end of config.toml, in place of an older block of ours. @throws SyntaxProblem */
+/** Replaces our block at the end of config.toml. @throws SyntaxProblem */
 export function putTrust(text: string | null, hooks: readonly CodexHook[]): string {
-  const bare = text === null ? '' : (takeBlock(text, 'trust') ?? '');
+  const bare = text === null ? '' : (removeBlock(text, 'trust') ?? '');
   const known = trustIn(bare);
   const lines = hooks
     .filter(({ key, currentHash }) => known.get(key) !== currentHash)
     .map(({ key, currentHash }) => {
-      // A duplicate table is an error, and this one is the user's.
+      // A duplicate table would be an error, and the existing one is the user's.
       if (known.has(key))
-        throw new SyntaxProblem(`hooks.state."${key}" is there with another hash: trust it in Codex, by /hooks`, 0);
+        throw new SyntaxProblem(
+          `hooks.state."${key}" already has a different hash; trust the hook in Codex with /hooks`,
+          0,
+        );
       return `[hooks.state.${JSON.stringify(key)}]\ntrusted_hash = ${JSON.stringify(currentHash)}\n`;
     });
   if (lines.length === 0) return bare;
@@ -190,12 +193,12 @@ export function trustIn(text: string): Map<string, string> {
   return new Map(Object.entries(state.data?.hooks.state ?? {}).map(([key, value]) => [key, value.trusted_hash]));
 }
 
-/** Makes Codex trust the hooks that `init` writes, in its config.toml. */
+/** Adds trust in the hooks that `init` writes to Codex's config.toml. */
 export const trust: Trust = {
   describe: ({ env }) =>
     findProgram('codex', env) === null
       ? null
-      : 'After that, these hooks are also trusted in the config.toml of Codex (see "codex app-server", hooks/list).',
+      : 'These hooks are then also marked as trusted in Codex\'s config.toml (see "codex app-server", hooks/list).',
   async grant({ file }, places) {
     const binary = findProgram('codex', places.env);
     if (binary === null) return refused('codex is not on PATH');
@@ -213,7 +216,7 @@ export const trust: Trust = {
   },
 };
 
-const refused = (why: string): Granted => ({
+const refused = (why: string): TrustResult => ({
   state: 'no',
-  note: `${why}, so Codex does not trust these hooks yet, and silently skips them: accept them in Codex, by /hooks`,
+  note: `${why}, so Codex does not trust these hooks yet and silently skips them: accept them in Codex with /hooks`,
 });

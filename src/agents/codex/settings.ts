@@ -1,10 +1,10 @@
-/** Describes Codex to `init` and `doctor`: its settings, and how a dry turn of it is run. */
+/** Codex for `init` and `doctor`: settings, trust and dry turn. Tested with 0.169.0. */
 import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { type Answer, bad, type CheckContext, ok } from '../doctor/doctor.ts';
 import type { DryTurn } from '../doctor/dry-turn.ts';
+import { describeSyntax, type HookedFile } from '../doctor/find-hooks.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
-import { describeSyntax, type Hooked } from '../doctor/hooked.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
 import { readCodexSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
@@ -17,7 +17,7 @@ import { hookCommand } from './hook-command.ts';
 
 const program: Program = {
   binary: 'codex',
-  seen: '0.169.0',
+  testedVersion: '0.169.0',
   folder: ({ home, env }) => env.CODEX_HOME || join(home, '.codex'),
 };
 
@@ -32,7 +32,7 @@ const hooks: AgentHooks = {
     ...storedEvents('SessionStart', 'UserPromptSubmit', 'PostToolUse', 'SubagentStart'),
     // May be held for an operator's answer (`ask`).
     { name: 'PermissionRequest', isStop: false, seconds: stopSeconds },
-    // Codex allows no more here, and warns in every session if the settings ask for more.
+    // Codex's maximum for this event. It warns in every session about a longer timeout.
     { name: 'SessionEnd', isStop: false, seconds: 3 },
     ...stopEvents('SubagentStop', 'Stop'),
   ],
@@ -45,7 +45,7 @@ const hooks: AgentHooks = {
 
 export const setup = createHookSetup(hooks);
 
-/** A fake model with the API that Codex calls. Seen with 0.169.0. */
+/** A fake model with the API that Codex calls. */
 const openResponsesModel = (): Promise<FakeModel> =>
   openFakeModel({
     isTurn: (path) => /\/responses(\?|$)/.test(path),
@@ -82,7 +82,6 @@ function answerTurn(response: ServerResponse, { model = 'fake', stream }: ModelR
   );
 }
 
-/** Runs a turn of Codex with its own home folder. Seen with 0.169.0. */
 const dryTurn: DryTurn = {
   openModel: openResponsesModel,
   async prepare({ home: userHome, project, settings, model, binary, env, write }) {
@@ -90,11 +89,11 @@ const dryTurn: DryTurn = {
     const config = configFor(model);
     write(join(home, 'config.toml'), config);
     write(join(home, 'hooks.json'), settings);
-    const more = { CODEX_HOME: home, FAKE_MODEL_KEY: 'none' };
-    // Trusted as by `init`, which is tried by this too.
-    const hooks = await listCodexHooks(binary, project, { ...env, ...more });
+    const extraEnv = { CODEX_HOME: home, FAKE_MODEL_KEY: 'none' };
+    // Trust the hooks like `init` does, which tests that too.
+    const hooks = await listCodexHooks(binary, project, { ...env, ...extraEnv });
     write(join(home, 'config.toml'), putTrust(config, hooks ?? []));
-    return { args: ['exec', '--skip-git-repo-check', '--json', 'Say hello.'], env: more };
+    return { args: ['exec', '--skip-git-repo-check', '--json', 'Say hello.'], env: extraEnv };
   },
 };
 
@@ -108,7 +107,6 @@ env_key = "FAKE_MODEL_KEY"
 wire_api = "responses"
 `;
 
-/** The doctor checks this for Codex: it runs only hooks that its user has trusted. */
 export const doctor = createHookDoctor(hooks, {
   switches: readCodexSwitches(program.folder),
   limits: { stopEvent: 'Stop', checkedEvent: null, timeoutUnitMs: 1_000, blockCap: null },
@@ -120,13 +118,13 @@ export const doctor = createHookDoctor(hooks, {
   checkHooked: async (hooked, context) => [checkTrust(hooked, await listHooks(context))],
 });
 
-/** Returns an empty list if Codex cannot be asked. */
+/** Resolves to an empty list if Codex cannot list its hooks. */
 async function listHooks({ binary, places }: CheckContext): Promise<readonly CodexHook[]> {
   return binary === null ? [] : ((await listCodexHooks(binary, places.cwd, places.env)) ?? []);
 }
 
-/** A hook that was changed after it was trusted has another hash, which only Codex itself knows. */
-function checkTrust({ file, hooks: ours }: Hooked, listed: readonly CodexHook[]): Answer {
+/** A hook that changed after it was trusted has another hash, which only Codex can compute. */
+function checkTrust({ file, hooks: ours }: HookedFile, listed: readonly CodexHook[]): Answer {
   const config = join(dirname(file), 'config.toml');
   const text = readText(config) ?? '';
   let trusted: ReadonlyMap<string, string>;

@@ -1,9 +1,11 @@
 /**
- * Copilot CLI: translates hook calls into our entries and stop attempts, and our decision into Copilot's JSON. Seen with
- * 1.0.102. Pure. A block comes back as `userPromptSubmitted` with our text as the prompt. A sub-agent's own `agentStop`
- * cannot be blocked and is never its parent's stop: a sub-agent stops at `subagentStop`. A hook that is registered as
- * `agentStop` gets camelCase keys and no event name; as `Stop`, snake_case keys and the name. Both are read into the same
- * form.
+ * Copilot CLI: translates hook calls into entries and stop attempts, and decisions into Copilot's JSON. Tested with
+ * 1.0.102. Pure.
+ *
+ * - A block comes back as `userPromptSubmitted` with our text as the prompt.
+ * - A sub-agent stops at `subagentStop`. Its own `agentStop` cannot be blocked and is not its parent's stop.
+ * - A hook registered as `agentStop` gets camelCase keys without the event name. A hook registered as `Stop` gets
+ *   snake_case keys and the name. Both are read into the same form.
  */
 import { z } from 'zod';
 import { tryJson } from '../../text/json-text.ts';
@@ -29,7 +31,7 @@ import { type KnownTools, readToolChanges } from '../shared/tool-changes.ts';
 import { hookCommand } from './hook-command.ts';
 import { readTodos } from './plan.ts';
 
-/** With the camelCase keys. */
+/** The form with camelCase keys. */
 const bodySchema = z.object({
   sessionId: sessionName,
   hookEventName: text,
@@ -61,20 +63,20 @@ export const copilot = defineAgent({
   resume: (session, prompt) => ['copilot', `--resume=${session}`, '--prompt', prompt],
   body: bodySchema,
   normalize: inCamelCase,
-  eventOf: ({ hookEventName, hookName }, inUrl) => canonical(hookEventName || hookName || inUrl),
-  // Nothing at its start tells `copilot --prompt` from a session with a person, so `interactive` stays unknown.
+  eventOf: ({ hookEventName, hookName }, inUrl) => toCamelCase(hookEventName || hookName || inUrl),
+  // `copilot --prompt` starts like a session with a person, so `interactive` stays unknown.
   callerOf({ sessionId, parentAgentId, agentId, agentType }) {
     if (!agentId) return { worker: sessionId, parent: null };
     const parent = parentAgentId ? toId(parentAgentId) : sessionId;
     return { worker: childId(parent, agentId), parent, kind: agentType };
   },
   events: {
-    // With PascalCase names the first prompt comes before the session's start.
+    // With PascalCase names, the first prompt arrives before the session start.
     sessionStart: (call, prior, agent) =>
       isRepeated(call, prior) ? [heartbeat] : draftSessionStart(call, prior, agent),
-    // The end of a background sub-agent wakes it with a prompt that no person typed, and which shows that.
+    // The end of a background sub-agent wakes the session with a prompt that `authorOf` recognises as the system's.
     userPromptSubmitted: draftPrompted,
-    // Not `permissionRequest`: it comes before every tool, even if no person is asked.
+    // `permissionRequest` is not used: it precedes every tool, even if no person is asked.
     notification: (call) => (isPermission(call) ? [draftInputRequest(call.message, 'permission')] : [heartbeat]),
     preToolUse: ({ toolName: tool }) => [draftToolStart({ tool })],
     postToolUse: (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)],
@@ -92,28 +94,28 @@ export const copilot = defineAgent({
     const isPersons = call.event === 'userPromptSubmitted' && call.parent === null;
     return isPersons && authorOf(call.prompt, prior) === 'person' ? (call.prompt ?? null) : null;
   },
-  // It ignores what a hook answers to a prompt.
+  // Copilot ignores the answer to a prompt hook.
   passesCommands: true,
   end: 'sessionEnd',
   answer: (call, decision) => (isStop(call) ? (blockAnswer(decision) ?? allowNote(call, decision)) : null),
 });
 
-/** `Stop` is `agentStop`, `PostToolUse` is `postToolUse`. */
-const canonical = (event = ''): string => names.get(event) ?? event.charAt(0).toLowerCase() + event.slice(1);
+/** Maps PascalCase event names to camelCase: `Stop` to `agentStop`, `PostToolUse` to `postToolUse`. */
+const toCamelCase = (event = ''): string => names.get(event) ?? event.charAt(0).toLowerCase() + event.slice(1);
 const names: ReadonlyMap<string, string> = new Map([
   ['Stop', 'agentStop'],
   ['UserPromptSubmit', 'userPromptSubmitted'],
 ]);
 
 /**
- * A sub-agent's own calls name the sub-agent as their session, its start and end name the parent's session. A UUID is
- * therefore the worker's id in both. Any other id (a name, for example) could occur in two sessions.
+ * A sub-agent's own calls have its id as the session; its start and end have the parent's session and its id. A UUID is
+ * therefore used as the worker's id in both cases. Any other id, such as a name, could occur in two sessions.
  */
 function childId(parent: string, agent: string): string {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(agent) ? agent : toId(`${parent}-${agent}`);
 }
 
-/** Converts the keys of the other form, and the arguments that older versions send as a JSON string. */
+/** Converts snake_case keys, and tool arguments that older versions send as a JSON string. */
 function inCamelCase(body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body;
   const entries = Object.entries(body).map(([key, value]) => [
@@ -125,7 +127,7 @@ function inCamelCase(body: unknown): unknown {
   return { ...rest, toolArgs: typeof toolArgs === 'string' ? readArguments(toolArgs) : toolArgs };
 }
 
-/** Tools without a schema, such as `apply_patch`, get one text. */
+/** Tools without a schema, such as `apply_patch`, get a single text. */
 function readArguments(given: string): unknown {
   const read = tryJson(given);
   return typeof read === 'object' && read !== null ? read : { [freeText]: typeof read === 'string' ? read : given };
@@ -135,16 +137,16 @@ const freeText = 'text';
 const isStop = ({ event, parent }: CopilotCall): boolean =>
   event === 'subagentStop' ? parent !== null : event === 'agentStop' && parent === null;
 const isRepeated = (call: CopilotCall, prior: PriorWorker): boolean => prior.registered && call.source !== 'resume';
-/** A notification of another type is a sign of life: what it waits for is not known. */
+/** Other notifications only count as heartbeats. */
 const isPermission = (call: CopilotCall): boolean => call.notificationType === 'permission_prompt';
 
-/** Without a terminal it reports the end of a turn as the session's, even if the end of a sub-agent will wake it. */
+/** Without a terminal, Copilot reports a session end after a turn even if a background sub-agent will wake it again. */
 const isPause = (call: CopilotCall, prior: PriorWorker): boolean =>
   call.reason === 'complete' && prior.background.length > 0;
 
 /**
- * A stop of the parent does not list its background sub-agents, so their start and end tell that the parent waits. The
- * end is the sub-agent's first stop attempt: the parent need not wait for the work that a block adds.
+ * A parent's stop does not list its background sub-agents, so we track them by their start and end. The end is the
+ * sub-agent's first stop attempt: the parent need not wait for work that a block adds.
  */
 function draftForParent(
   { parent, worker: id }: CopilotCall,
@@ -155,9 +157,9 @@ function draftForParent(
 }
 
 /**
- * Not harmless: `task`, whose sub-agents may change any file, `skill`, `write_bash`, which tells a running shell what to do,
- * `read_bash`, `read_powershell` and `read_agent`, which show what went on in the background, and `powershell`, whose commands
- * are not read here.
+ * Deliberately not harmless: `task` (its sub-agents may change any file), `skill`, `write_bash` (sends input to a
+ * running shell), `read_bash`, `read_powershell` and `read_agent` (report on background work), and `powershell` (its
+ * commands are not analysed).
  */
 const copilotTools: KnownTools = {
   harmless: [
@@ -188,12 +190,12 @@ const copilotTools: KnownTools = {
   shells: { bash: ['command'] },
 };
 
-/** Results after which a tool that writes one file has changed nothing. After any other word it may have. */
+/** Results after which a tool that writes a single file has changed nothing. After any other result it may have. */
 const failures: ReadonlySet<unknown> = new Set(['failure', 'error', 'rejected', 'denied']);
 
 function draftTool(call: CopilotCall, ok: boolean, prior: PriorWorker, isFailure = !ok): EntryDraft {
   const { toolName: tool, toolArgs: args = {} } = call;
-  // One tool of several verbs, of which one only reads.
+  // This tool has several commands. Only `view` does not write.
   const isView = tool === 'str_replace_editor' && args.command === 'view';
   const files = tool === 'str_replace_editor' && !isView ? [args.path] : undefined;
   const changes = isView
@@ -207,7 +209,7 @@ function draftTool(call: CopilotCall, ok: boolean, prior: PriorWorker, isFailure
 function draftToolEnd(call: CopilotCall, prior: PriorWorker): readonly EntryDraft[] {
   const { toolName: tool, toolArgs: args, toolResult: result } = call;
   const kind = result?.resultType ?? result?.result_type;
-  // A word that is not known is no success, so that no command counts as run, and no failure either.
+  // An unknown result is not a success, so no command counts as run. It is not a failure either.
   const ok = typeof kind !== 'string' || kind === 'success';
   const use = draftTool(call, ok, prior, failures.has(kind));
   const query = args?.query;
@@ -216,11 +218,11 @@ function draftToolEnd(call: CopilotCall, prior: PriorWorker): readonly EntryDraf
   return [unread ? withNote(use) : use, ...changes.map((change) => forSession(change, call))];
 }
 
-/** A session and its sub-agents share one table: a step that one of them changes is the session's. */
+/** A session and its sub-agents share a table, so changes by a sub-agent go to the session's plan. */
 const forSession = (change: EntryDraft, { parent }: CopilotCall): EntryDraft =>
   parent === null ? change : { ...change, worker: parent };
 
-/** The log keeps unknown fields, so this note can be found by whoever debugs the plan. */
+/** Adds a note that helps to debug an outdated plan. */
 const withNote = (use: EntryDraft): EntryDraft => ({
   ...use,
   data: { ...use.data, note: 'the plan is unknown: this statement on todos could not be read' },

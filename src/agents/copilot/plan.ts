@@ -1,13 +1,13 @@
 /**
- * Reads Copilot CLI's plan. It keeps its steps in a table `todos (id, title, status)` of its session, and its hook calls
- * hold the text of each SQL statement, not its result. Simple statements are read here. After any other statement that
- * writes to the table the plan is unknown, and the adapter adds a note.
+ * Reads Copilot CLI's plan. Each session keeps its steps in an SQL table `todos (id, title, status)`. Hook calls
+ * contain the statements, not their results. Simple statements are parsed here. After any other statement that writes
+ * to the table, the plan is unknown and the adapter adds a note.
  */
 import type { Plan } from '../../../machines/index.ts';
-import { oneStep, type PlanChange } from '../shared/plan-entry.ts';
+import { type PlanChange, stepUpdate } from '../shared/plan-entry.ts';
 import { toId } from '../shared/text.ts';
 
-/** `unread`: a statement changed the plan in a way that its text does not show. */
+/** `unread` is true if a statement may have changed the plan in a way that we cannot parse. */
 export type PlanReading = { readonly changes: readonly PlanChange[]; readonly unread: boolean };
 
 type StepChange = Extract<PlanChange, { type: 'step.updated' }>;
@@ -16,7 +16,7 @@ const queryCharsMax = 100_000;
 const changesMax = 200;
 type Token = { readonly kind: 'word' | 'text' | 'sign'; readonly value: string };
 
-/** `plan` null: not known, so a statement that does not name its steps cannot be read. */
+/** @param plan null if unknown. Statements that do not name their steps then cannot be read. */
 export function readTodos(query: string, plan: Plan | null): PlanReading {
   const changes: PlanChange[] = [];
   if (query.length > queryCharsMax) return { changes, unread: /\btodos\b/i.test(query) };
@@ -28,75 +28,78 @@ export function readTodos(query: string, plan: Plan | null): PlanReading {
   return { changes: changes.slice(0, changesMax), unread: changes.length > changesMax };
 }
 
-/** Returns null if it writes to `todos` in a form that is not read here. */
+/** Returns null if the statement writes to `todos` in a form that is not parsed here. */
 function readStatement(tokens: readonly Token[], plan: Plan | null): readonly PlanChange[] | null {
-  const at = cursor(tokens);
-  if (at.takes('insert')) {
-    const keeps = at.takes('or') && !at.takes('replace');
-    if (keeps && !at.takes('ignore')) return elsewhere(tokens);
-    if (!at.takes('into') || !at.takes('todos')) return elsewhere(tokens);
-    const ids = keeps ? idsOf(plan) : [];
+  const cursor = createCursor(tokens);
+  if (cursor.takes('insert')) {
+    const keepsExisting = cursor.takes('or') && !cursor.takes('replace');
+    if (keepsExisting && !cursor.takes('ignore')) return unparsed(tokens);
+    if (!cursor.takes('into') || !cursor.takes('todos')) return unparsed(tokens);
+    const ids = keepsExisting ? idsOf(plan) : [];
     if (ids === null) return null;
     const existing = new Set(ids.map(toId));
-    return inserted(at)?.filter(({ data }) => !existing.has(data.step)) ?? null;
+    return readInsert(cursor)?.filter(({ data }) => !existing.has(data.step)) ?? null;
   }
-  if (at.takes('update')) return at.takes('todos') && at.takes('set') ? updated(at, plan) : elsewhere(tokens);
-  if (at.takes('delete')) return at.takes('from') && at.takes('todos') ? deleted(at, plan) : elsewhere(tokens);
-  const reads = at.takes('select') || at.takes('create') || at.takes('pragma') || at.takes('explain');
-  return reads ? [] : elsewhere(tokens);
+  if (cursor.takes('update'))
+    return cursor.takes('todos') && cursor.takes('set') ? readUpdate(cursor, plan) : unparsed(tokens);
+  if (cursor.takes('delete'))
+    return cursor.takes('from') && cursor.takes('todos') ? readDelete(cursor, plan) : unparsed(tokens);
+  const isRead = ['select', 'create', 'pragma', 'explain'].some((word) => cursor.takes(word));
+  return isRead ? [] : unparsed(tokens);
 }
 
-const touches = (tokens: readonly Token[]) => tokens.some(({ value }) => value.toLowerCase() === 'todos');
-const elsewhere = (tokens: readonly Token[]) => (touches(tokens) ? null : []);
+/** An unparsed statement changes nothing unless it names the table. */
+const unparsed = (tokens: readonly Token[]) =>
+  tokens.some(({ value }) => value.toLowerCase() === 'todos') ? null : [];
 
-/** `(id, title, status) VALUES ('a', 'b', 'c'), (…)`. */
-function inserted(at: Cursor): readonly StepChange[] | null {
-  const columns = at.list((token) => (token.kind === 'sign' ? null : token.value.toLowerCase()));
-  if (columns === null || !columns.includes('id') || !at.takes('values')) return null;
+/** Reads `(id, title, status) VALUES ('a', 'b', 'c'), (…)`. */
+function readInsert(cursor: Cursor): readonly StepChange[] | null {
+  const columns = cursor.list((token) => (token.kind === 'sign' ? null : token.value.toLowerCase()));
+  if (columns === null || !columns.includes('id') || !cursor.takes('values')) return null;
   const changes: StepChange[] = [];
   do {
-    const values = at.list(({ kind, value }) => (kind === 'sign' ? null : value));
+    const values = cursor.list(({ kind, value }) => (kind === 'sign' ? null : value));
     if (values === null || values.length !== columns.length) return null;
     const row = new Map(columns.map((column, index) => [column, values[index]]));
     const id = row.get('id') ?? '';
     if (id === '') return null;
-    changes.push(oneStep(id, { title: row.get('title') ?? id, status: row.get('status') ?? 'pending' }));
-  } while (at.takes(','));
-  return at.isAtEnd() ? changes : null;
+    changes.push(stepUpdate(id, { title: row.get('title') ?? id, status: row.get('status') ?? 'pending' }));
+  } while (cursor.takes(','));
+  return cursor.isAtEnd() ? changes : null;
 }
 
-/** `status = 'done', title = '…' WHERE id = 'a'`, or `id IN (…)`, or a status, or every row. */
-function updated(at: Cursor, plan: Plan | null): readonly PlanChange[] | null {
+/** Reads `status = 'done', title = '…' WHERE id = 'a'`. The condition may also be `id IN (…)`, a status, or missing. */
+function readUpdate(cursor: Cursor, plan: Plan | null): readonly PlanChange[] | null {
   const set: { title?: string; status?: string } = {};
   do {
-    const column = at.take()?.value.toLowerCase();
-    const value = at.takes('=') ? at.take() : null;
+    const column = cursor.take()?.value.toLowerCase();
+    const value = cursor.takes('=') ? cursor.take() : null;
     if (value === null || value === undefined || column === undefined) return null;
     if (column === 'title' || column === 'status') {
       if (value.kind !== 'text') return null;
       set[column] = value.value;
-    } else if (column === 'id' || at.skipsCall() === null) return null;
-  } while (at.takes(','));
-  const ids = where(at, plan);
+    } else if (column === 'id' || !cursor.skipArguments()) return null;
+  } while (cursor.takes(','));
+  const ids = readCondition(cursor, plan);
   if (ids === null) return null;
-  return Object.keys(set).length === 0 ? [] : ids.map((id) => oneStep(id, set));
+  return Object.keys(set).length === 0 ? [] : ids.map((id) => stepUpdate(id, set));
 }
 
-function deleted(at: Cursor, plan: Plan | null): readonly PlanChange[] | null {
-  return where(at, plan)?.map((id) => oneStep(id, { status: 'deleted' })) ?? null;
+function readDelete(cursor: Cursor, plan: Plan | null): readonly PlanChange[] | null {
+  return readCondition(cursor, plan)?.map((id) => stepUpdate(id, { status: 'deleted' })) ?? null;
 }
 
-/** The ids of the rows that a condition names. */
-function where(at: Cursor, plan: Plan | null): readonly string[] | null {
-  if (at.isAtEnd()) return idsOf(plan);
-  if (!at.takes('where')) return null;
-  const column = at.take()?.value.toLowerCase();
-  const values = at.takes('=')
-    ? [at.text()]
-    : at.takes('in')
-      ? at.list((it) => (it.kind === 'sign' ? null : it.value))
+/** The ids of the rows that match the WHERE clause. Null if it cannot be parsed. */
+function readCondition(cursor: Cursor, plan: Plan | null): readonly string[] | null {
+  if (cursor.isAtEnd()) return idsOf(plan);
+  if (!cursor.takes('where')) return null;
+  const column = cursor.take()?.value.toLowerCase();
+  const values = cursor.takes('=')
+    ? [cursor.text()]
+    : cursor.takes('in')
+      ? cursor.list(({ kind, value }) => (kind === 'sign' ? null : value))
       : null;
-  if (values === null || values.includes(null) || !at.isAtEnd()) return null;
+  if (values === null || values.includes(null) || !cursor.isAtEnd()) return null;
   if (column === 'id') return values as string[];
   return column === 'status' ? idsOf(plan?.filter(({ status }) => values.includes(status)) ?? null) : null;
 }
@@ -105,11 +108,12 @@ const idsOf = (plan: Plan | null) => plan?.map(({ step, title }) => step ?? toId
 
 // --- tokens ---------------------------------------------------------------------------------------------------
 
-type Cursor = ReturnType<typeof cursor>;
+type Cursor = ReturnType<typeof createCursor>;
 
-function cursor(tokens: readonly Token[]) {
+function createCursor(tokens: readonly Token[]) {
   let index = 0;
   const take = () => tokens[index++];
+  /** Advances and returns true if the next token is this word or sign. */
   const takes = (word: string) => {
     const next = tokens[index];
     if (next === undefined || next.kind === 'text' || next.value.toLowerCase() !== word) return false;
@@ -124,7 +128,7 @@ function cursor(tokens: readonly Token[]) {
       const next = take();
       return next === undefined || next.kind === 'sign' ? null : next.value;
     },
-    /** `(a, b)`. Null: no list, or one with a token that `read` rejects. */
+    /** Reads `(a, b)`. Returns null if there is no list or `read` rejects a token. */
     list<Item>(read: (token: Token) => Item | null): Item[] | null {
       if (!takes('(')) return null;
       const items: Item[] = [];
@@ -136,18 +140,20 @@ function cursor(tokens: readonly Token[]) {
       } while (takes(','));
       return takes(')') ? items : null;
     },
-    /** Skips `('now')` of `datetime('now')`. Null: it does not end. */
-    skipsCall(): true | null {
+    /** Skips `('now')` in `datetime('now')`, if present. Returns false if the closing parenthesis is missing. */
+    skipArguments(): boolean {
       if (!takes('(')) return true;
       while (index < tokens.length)
         if (takes(')')) return true;
         else index += 1;
-      return null;
+      return false;
     },
   };
 }
 
-/** Quoted text (in which quotes are doubled), words and single signs, without comments. */
+/**
+ * Splits a query into statements of tokens: quoted texts (with doubled quotes), words and signs. Comments are dropped.
+ */
 function statements(query: string): Token[][] {
   const found: Token[][] = [[]];
   for (const [whole, text, quoted, word] of query.matchAll(

@@ -1,4 +1,4 @@
-/** Describes Copilot CLI to `init` and `doctor`: its settings, and how a dry turn of it is run. */
+/** Copilot CLI for `init` and `doctor`: settings and dry turn. Tested with 1.0.102. */
 import { join } from 'node:path';
 import type { DryTurn } from '../doctor/dry-turn.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
@@ -13,11 +13,11 @@ import { hookCommand } from './hook-command.ts';
 
 const program: Program = {
   binary: 'copilot',
-  seen: '1.0.102',
+  testedVersion: '1.0.102',
   folder: ({ home }) => join(home, '.copilot'),
 };
 
-/** It takes this from its environment alone. Seen with 1.0.102. */
+/** Copilot CLI reads these only from its environment. */
 const usage: UsageSetup = {
   scopes: ['project', 'user'],
   settings: null,
@@ -39,7 +39,7 @@ const hooks: AgentHooks = {
   forms: commandForms,
   scopes: ['project', 'user'],
   file: fileIn(['.github', 'hooks', 'stopgate.json'], program.folder, ['hooks', 'stopgate.json']),
-  // With these names, and not the PascalCase ones, a sub-agent's call is known to name the sub-agent.
+  // With camelCase names a sub-agent's calls are known to name the sub-agent. With PascalCase names they are not.
   events: () => [
     ...storedEvents(
       'sessionStart',
@@ -62,7 +62,6 @@ const hooks: AgentHooks = {
 
 export const setup = createHookSetup(hooks);
 
-/** Runs a turn of Copilot CLI with its own home folder. Seen with 1.0.102. */
 const dryTurn: DryTurn = {
   openModel: openChatCompletionsModel,
   async prepare({ home, settings, model, write }) {
@@ -80,7 +79,6 @@ const dryTurn: DryTurn = {
   },
 };
 
-/** The doctor checks this for Copilot CLI. */
 export const doctor = createHookDoctor(hooks, {
   switches: readCopilotSwitches(program.folder),
   limits: { stopEvent: 'agentStop', checkedEvent: null, timeoutUnitMs: 1_000, blockCap: { blocks: 8 } },

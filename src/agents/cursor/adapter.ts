@@ -1,7 +1,7 @@
 /**
- * Cursor: translates hook calls into our entries and stop attempts, and our decision into Cursor's JSON. Written from its
- * documentation (cursor.com/docs/hooks), never run here. Pure. Its stop hook cannot refuse the stop: it sends the next
- * prompt, at most `loop_limit` times (5 by default).
+ * Cursor: translates hook calls into entries and stop attempts, and decisions into Cursor's JSON. Based on its
+ * documentation (cursor.com/docs/hooks) and never tested with Cursor. Pure. Cursor's stop hook cannot refuse a stop.
+ * Instead it sends a follow-up prompt, at most `loop_limit` times (5 by default).
  */
 import { z } from 'zod';
 import { tryJson } from '../../text/json-text.ts';
@@ -28,7 +28,7 @@ const bodySchema = z.object({
   conversation_id: sessionName,
   hook_event_name: text,
   workspace_roots: z.array(z.string()).optional().catch(undefined),
-  /** sessionStart: it runs in the cloud, where no person is at it. */
+  /** sessionStart: true if it runs in the cloud, without a person. */
   is_background_agent: flag,
   prompt: text,
   attachments: z.array(z.unknown()).optional().catch(undefined),
@@ -39,7 +39,7 @@ const bodySchema = z.object({
   tool_name: text,
   tool_input: fields,
   tool_use_id: text,
-  /** A text of JSON. A shell's has the exit code of its command. */
+  /** A JSON string. A shell's contains the exit code. */
   tool_output: z.unknown().optional(),
   file_path: text,
   subagent_id: text,
@@ -54,7 +54,7 @@ export const cursor = defineAgent({
   hookCommand,
   settings: () => import('./settings.ts'),
   doctor: 'settings',
-  // Only documented.
+  // From the documentation, not tested.
   resume: (session, prompt) => ['cursor-agent', '--resume', session, prompt],
   body: bodySchema,
   callerOf: ({ conversation_id, subagent_id, subagent_type, workspace_roots: roots, is_background_agent }) => ({
@@ -69,9 +69,9 @@ export const cursor = defineAgent({
     beforeSubmitPrompt: (call, prior) => [draftPrompt(call.prompt, prior, promptedBy(call, prior))],
     postToolUse: (call, prior) => [...draftResumption(prior), draftTool(call, true, prior)],
     postToolUseFailure: (call, prior) => [...draftResumption(prior), draftTool(call, false, prior)],
-    // Comes as a tool call too, but only this event names the file.
+    // An edit is reported as a tool call too, but only this event names the file.
     afterFileEdit: (call, prior) => [draftToolUse({ tool: 'edit', ok: true, files: [call.file_path] }, call, prior)],
-    // `init` writes no hook for it, since a shell comes as a tool call too. Where a person has written one, it counts.
+    // `init` writes no hook for this event, because shells are reported as tool calls. Hand-written hooks may use it.
     afterShellExecution: (call, prior) => [
       ...draftResumption(prior),
       draftToolUse({ tool: 'shell', ok: true, ...readCommand(call.command) }, call, prior),
@@ -93,23 +93,23 @@ export const cursor = defineAgent({
 });
 
 /**
- * The stop of a sub-agent without an id is nobody's: it could not be told from its parent's. A turn that ended with an
- * error of the model is no stop attempt. A turn with any other status is one, also with a word that is on no list.
+ * A sub-agent's stop without an id is ignored, because it is indistinguishable from its parent's. A turn that ended
+ * with a model error is not a stop attempt. Any other status is one, including unknown ones.
  */
 const isStop = ({ event, parent, status }: CursorCall): boolean =>
   status !== 'error' && (event === 'stop' ? parent === null : event === 'subagentStop' && parent !== null);
 
 const reasonOf = (status: string | undefined) => (status === 'aborted' ? 'user_interrupt' : 'end_turn');
 
-/** A prompt may be of pictures alone. */
+/** A person's prompt may consist of attachments only. */
 function promptedBy({ prompt, attachments = [], parent }: CursorCall, prior: PriorWorker): PromptAuthor {
   if (parent !== null) return 'agent';
   return (prompt ?? '').trim() === '' && attachments.length > 0 ? 'person' : authorOf(prompt, prior);
 }
 
-/** A tool of these that does not name its file may have changed any. */
+/** Fields that may name the file of a write. Without one, any file may have changed. */
 const fileKeys = ['file_path', 'path', 'target_file'];
-/** By its documentation. */
+/** From Cursor's documentation. */
 const cursorTools: KnownTools = {
   harmless: ['Read', 'Grep', 'Glob', 'LS', 'List', 'SemanticSearch', 'WebSearch', 'WebFetch', 'TodoWrite', 'ReadLints'],
   writers: { Write: fileKeys, StrReplace: fileKeys, Edit: fileKeys, Delete: fileKeys },

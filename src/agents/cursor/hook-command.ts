@@ -1,4 +1,4 @@
-/** Describes Cursor to the hook command. It is loaded at each call, so it imports nothing more. */
+/** Cursor for the hook command. Loaded at every call, so keep the imports minimal. */
 import { type HookAgent, oneOf, withoutNote } from '../../hook-command/agent.ts';
 
 export const hookCommand: HookAgent = {

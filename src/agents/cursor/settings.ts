@@ -1,4 +1,4 @@
-/** Describes Cursor to `init` and `doctor`. */
+/** Cursor for `init` and `doctor`. Based on its documentation. */
 import { join } from 'node:path';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
@@ -11,7 +11,7 @@ import { hookCommand } from './hook-command.ts';
 
 const program: Program = {
   binary: 'cursor-agent',
-  seen: null,
+  testedVersion: null,
   folder: ({ home }) => join(home, '.cursor'),
 };
 
@@ -33,17 +33,16 @@ const hooks: AgentHooks = {
 
 export const setup = createHookSetup(hooks);
 
-/** The doctor checks this for Cursor. */
 const stopEvent = 'stop';
 
 const blockCap: BlockCap = {
   blocks: 5,
-  /** `loop_limit` of the stop's hook. Null: no cap. */
+  /** The stop hook's `loop_limit`. Null in the settings disables the cap. */
   configured(hooked) {
-    const limit = hooked.flatMap((one) => one.hooks).find(({ event }) => event === stopEvent)?.value.loop_limit;
+    const limit = hooked.flatMap(({ hooks: ours }) => ours).find(({ event }) => event === stopEvent)?.value.loop_limit;
     return limit === null ? Number.POSITIVE_INFINITY : typeof limit === 'number' ? limit : undefined;
   },
-  raise: '"loop_limit" of the hook in its settings',
+  raise: () => 'raise "loop_limit" of the stop hook in its settings',
 };
 
 export const doctor = createHookDoctor(hooks, {

@@ -1,7 +1,6 @@
 /**
- * The parts of an agent that `stopgate doctor` needs, and how its checks are written: as tables. A row has the name of what
- * it asks, and answers with what was found and how to fix it. One runner asks them in their order, and says whom they are
- * about.
+ * Types and helpers for `stopgate doctor`. Checks are written as tables: each row is a named check that answers with
+ * what it found and how to fix it.
  */
 import type { Policy } from '../../../machines/index.ts';
 import type { DayBudget } from '../../../machines/policy/budget.ts';
@@ -11,53 +10,52 @@ export type Doctor = {
   readonly find: (places: Places) => Connection;
 };
 
-/** The connection of the agent to stopgate here. */
+/** How an agent on this machine is connected to stopgate. */
 export type Connection = {
-  /** The scopes of the settings that our hooks stand in (`user`, `project` …). Empty: it is not connected. */
+  /** The scopes of the settings that contain our hooks (`user`, `project` …). Empty if the agent is not connected. */
   readonly scopes: readonly string[];
-  /** Settings that cannot be read, or that switch all hooks off. */
+  /** Settings that cannot be read, or that turn hooks off. */
   readonly problems: readonly Answer[];
   readonly check: (context: CheckContext) => Promise<Answer[]>;
-  /** Our hooks, as text: their address, policy, fleet and token are in it. */
+  /** Our hooks as text, from which address, policy, fleet and token variable are read. */
   readonly lines: readonly string[];
-  /** One turn of the agent's real program. `path`: the PATH that it gets. Null: it has none. */
+  /** Runs one turn of the agent's real program with `path` as its PATH. Null if the doctor cannot run this agent. */
   readonly dryTurn: ((binary: string, path: string, pass: TokenPass | null) => Promise<Answer>) | null;
 };
 
 export type CheckContext = {
   readonly agent: { readonly name: string; readonly title: string; readonly program: Program };
-  /** The program's path. Null: it is not on PATH. */
+  /** The program's path. Null if it is not on PATH. */
   readonly binary: string | null;
   readonly places: Places;
-  /** The service's address, as hooks should have it. */
+  /** The service's address that hooks should call. */
   readonly url: string;
   readonly needsToken: boolean;
-  /** It is null if they are not known. */
+  /** Null if unknown. */
   readonly policies: ReadonlyMap<string, Policy> | null;
-  /** The budget of all workers of the fleet for one day. Null: there is none, or it is not known. */
+  /** The fleet's budget for one day. Null if there is none or it is unknown. */
   readonly dayBudget: DayBudget | null;
-  /** A dry turn comes next. */
+  /** True if a dry turn follows. */
   readonly runsDryTurn: boolean;
 };
 
-/** The token of the hooks: the program gets it in its environment, as where the user starts it. */
+/** The hooks' token, which the program of a dry turn gets in its environment. */
 export type TokenPass = {
   readonly variable: string;
   readonly value: string;
   /**
-   * Resolves to what is wrong with the token that a hook has sent (null: it sent none), or to null if the service takes
-   * it.
+   * Resolves to null if the service accepts the token that a hook sent, otherwise to the problem. `sent` null: none.
    */
   readonly refusalOf: (sent: string | null) => Promise<Answer | null>;
 };
 
-/** A line of the doctor's report, and how to fix what it reports. */
+/** One line of the doctor's report. */
 export type Finding = Answer & {
-  /** `service`, or an agent's name. */
+  /** `service` or an agent's name. */
   readonly about: string;
 };
 export type Answer = {
-  /** `warn`: it works, but maybe not as expected. `skip`: not checked. */
+  /** `warn`: works, but perhaps not as expected. `skip`: not checked. */
   readonly state: 'ok' | 'warn' | 'bad' | 'skip';
   readonly text: string;
   readonly fix?: string;
@@ -69,13 +67,13 @@ export const bad = (text: string, fix: string): Answer => ({ state: 'bad', text,
 export const skip = (text: string): Answer => ({ state: 'skip', text });
 
 type Answers = Answer | readonly Answer[];
-/** Rows by their names. No answer: there is nothing to check. */
+/** Checks by name. An empty list means that there is nothing to check. */
 export type Checks<Subject> = Readonly<Record<string, (subject: Subject) => Answers | Promise<Answers>>>;
 
-/** Asks one row after the other: each may start a program. */
+/** Runs the checks one at a time, because each may start a program. */
 export async function runChecks<Subject>(checks: Checks<Subject>, subject: Subject): Promise<Answer[]> {
   const found: Answer[] = [];
-  for (const ask of Object.values(checks)) found.push(...[await ask(subject)].flat());
+  for (const check of Object.values(checks)) found.push(...[await check(subject)].flat());
   return found;
 }
 

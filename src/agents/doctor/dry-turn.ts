@@ -1,6 +1,6 @@
 /**
- * One turn of an agent's real program, in a temporary folder with a home and an environment of its own, against a model
- * on loopback: the user's account, settings and sessions are never touched. The first stop is blocked and the second is
+ * Runs one turn of an agent's real program against a fake model on loopback, in a temporary folder with its own home
+ * and environment. The user's account, settings and sessions are not touched. The first stop is blocked and the second
  * allowed, which shows whether the hook runs and whether the agent continues after a block.
  */
 import { spawn } from 'node:child_process';
@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { type Answer, bad, ok, type TokenPass } from './doctor.ts';
 import { type FakeModel, type Loopback, openLoopback, sendJson } from './models.ts';
 
-/** The way in which an agent is run for a turn. */
+/** How to run one agent. */
 export type DryTurn = {
   readonly openModel: () => Promise<FakeModel>;
   /** Writes the agent's settings into the stage's home. */
@@ -21,40 +21,40 @@ export type Stage = {
   readonly project: string;
   /** The text of the settings with our hooks, or of our plugin. */
   readonly settings: string;
-  /** The model's URL. */
+  /** The fake model's URL. */
   readonly model: string;
   readonly binary: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Writes a file, and makes its folder. */
+  /** Writes a file and creates its folder. */
   readonly write: (path: string, text: string) => void;
 };
 export type Prepared = {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** For a program that serves: begins a turn at the address that it prints. It is ended after the second stop. */
+  /** For an agent that runs as a server: starts a turn at the address that it prints. Killed after the second stop. */
   readonly drive?: (address: string) => Promise<void>;
 };
 
 export type Turn = {
   readonly binary: string;
-  /** The PATH that it gets. */
+  /** PATH for the program. */
   readonly path: string;
   readonly stopEvent: string;
-  /** With hooks that call this address. */
+  /** Creates settings whose hooks call this address. */
   readonly settingsFor: (http: string) => string;
   readonly pass: TokenPass | null;
 };
 
 type Outcome = {
-  /** The events that the hook got, in order. */
+  /** The events that hooks reported, in order. */
   readonly events: readonly string[];
-  /** The token that came with the last stop. */
+  /** The token sent with the last stop. */
   readonly token: string | null;
-  /** Turns of the model. */
+  /** Number of model turns. */
   readonly turns: number;
-  /** The model got the reason of the block. */
+  /** True if the model received the block's reason. */
   readonly gotReason: boolean;
-  /** The failure of the program; null: it did not fail. */
+  /** How the program failed, or null. */
   readonly failure: string | null;
 };
 
@@ -121,14 +121,14 @@ function judge(turn: Turn, { events, turns, gotReason, failure }: Outcome): Answ
         ? `${events.join(', ')} fired, but no ${stopEvent}`
         : 'the hook was called for a stop, but the block had no effect';
   return bad(
-    `dry turn: ${what}, in ${turns} turn${turns === 1 ? '' : 's'} of the model${end}`,
+    `dry turn: ${what} (${turns} model turn${turns === 1 ? '' : 's'})${end}`,
     'this version of the agent may need other hooks: check whether a newer stopgate supports it',
   );
 }
 
 type Calls = { readonly events: string[]; token: string | null };
 
-/** Stands in for the service: blocks the first stop. */
+/** A stand-in for the service that blocks the first stop. */
 function openGate(stopEvent: string, calls: Calls): Promise<Loopback> {
   let stops = 0;
   return openLoopback(({ body, path, token }, response) => {
@@ -142,14 +142,14 @@ function openGate(stopEvent: string, calls: Calls): Promise<Loopback> {
 }
 
 type Program = {
-  /** The end of what it has written. */
+  /** The end of its output. */
   readonly output: () => string;
-  /** It is null if it ended well. */
+  /** Resolves to the failure, or to null after exit code 0. */
   readonly ended: Promise<string | null>;
   readonly kill: () => void;
 };
 
-/** In a process group of its own, since some programs start themselves again. */
+/** Starts a process group, because some programs restart themselves in a child process. */
 function startProgram(
   binary: string,
   args: readonly string[],
@@ -172,11 +172,11 @@ function startProgram(
   return { output: () => output, ended, kill: () => killGroup(child.pid) };
 }
 
-/** Enough for the address that a server prints, and for its last message. */
+/** Enough for the address that a server prints and for its last message. */
 const outputCharsMax = 8_000;
 const pollMs = 100;
 
-/** Resolves to how it failed; null if it did not. */
+/** Waits for the end of the turn. Resolves to the failure, or to null. */
 async function endOf(program: Program, drive: Prepared['drive'], isOver: () => boolean): Promise<string | null> {
   let isLate = false;
   const timer = setTimeout(() => {
@@ -193,7 +193,7 @@ async function endOf(program: Program, drive: Prepared['drive'], isOver: () => b
     return isDone === null || isLate ? end : null;
   } catch (error) {
     program.kill();
-    // Its folders are removed next.
+    // The caller removes its folders next.
     await program.ended;
     throw error;
   } finally {
@@ -201,7 +201,7 @@ async function endOf(program: Program, drive: Prepared['drive'], isOver: () => b
   }
 }
 
-/** Returns null if the program has ended before. */
+/** Polls `find` until it returns a value. Resolves to null if the program ends first. */
 async function until<Found>(program: Program, find: () => Found | undefined): Promise<Found | null> {
   let hasEnded = false;
   void program.ended.then(() => {
@@ -220,6 +220,6 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // it has just ended
+    // already ended
   }
 }

@@ -1,4 +1,4 @@
-/** The doctor of an agent that has our hooks in JSON settings. */
+/** The doctor for agents whose hooks are in JSON settings. */
 import { existsSync } from 'node:fs';
 import { type AgentHooks, settingsFor } from '../setup/agent-hooks.ts';
 import { type FoundHook, putHooks } from '../setup/hook-settings.ts';
@@ -16,26 +16,28 @@ import {
   warn,
 } from './doctor.ts';
 import { type DryTurn, tryTurn } from './dry-turn.ts';
-import { checkProgram, type Hooked, initCommand, type ReadSettings, readSettings } from './hooked.ts';
+import { checkProgram, type HookedFile, initCommand, type ReadSettings, readSettings } from './find-hooks.ts';
 import { checkCap, checkTimes, checkUsage, type Limits } from './limit-checks.ts';
 import { tokenVariableIn } from './session.ts';
 import type { ReadSwitches } from './switches.ts';
 import { checkPlanTools, isUnknownPolicy } from './worker-checks.ts';
 
-/** Everything that the doctor has to know of the agent, besides its hooks. */
+/** What the doctor needs to know about an agent besides its hooks. */
 export type HookChecks = {
   readonly limits: Limits;
-  /** It is null if it is not known how to run a turn of its program. */
+  /** Null if the doctor cannot run a turn of its program. */
   readonly dryTurn: DryTurn | null;
-  /** More settings that may have our hooks. */
+  /** More settings files that may contain our hooks. */
   readonly moreFiles?: (places: Places) => readonly (readonly [scope: string, file: string])[];
-  /** Hooks that stand elsewhere than in settings. `values`: the parsed settings; later ones override earlier ones. */
-  readonly findMore?: (values: readonly unknown[], places: Places) => Hooked | null;
-  /** What turns its hooks off. */
+  /**
+   * Finds hooks outside of settings, such as a plugin's. `values` are the parsed settings; later ones take precedence.
+   */
+  readonly findMore?: (values: readonly unknown[], places: Places) => HookedFile | null;
+  /** Finds settings that turn hooks off. */
   readonly switches: ReadSwitches;
-  /** `hooks`: all of a settings file, those of others too. */
+  /** `hooks` are all hooks of the file, not only ours. */
   readonly checkSettings?: (file: string, hooks: readonly FoundHook[]) => readonly Answer[];
-  readonly checkHooked?: (hooked: Hooked, context: CheckContext) => Promise<readonly Answer[]>;
+  readonly checkHooked?: (hooked: HookedFile, context: CheckContext) => Promise<readonly Answer[]>;
 };
 
 export function createHookDoctor(hooks: AgentHooks, checks: HookChecks): Doctor {
@@ -45,7 +47,7 @@ export function createHookDoctor(hooks: AgentHooks, checks: HookChecks): Doctor 
       return {
         scopes: hooked.map(({ scope }) => scope),
         problems,
-        lines: hooked.flatMap((one) => one.hooks.map(({ value }) => JSON.stringify(value))),
+        lines: hooked.flatMap(({ hooks: ours }) => ours.map(({ value }) => JSON.stringify(value))),
         check: async (context) => [
           await checkProgram(context),
           ...(await checkConnection(hooks, checks, hooked, context)),
@@ -60,10 +62,10 @@ function findHooks(
   hooks: AgentHooks,
   { moreFiles, findMore, checkSettings, switches }: HookChecks,
   places: Places,
-): { hooked: readonly Hooked[]; problems: readonly Answer[] } {
+): { hooked: readonly HookedFile[]; problems: readonly Answer[] } {
   const { agent, scopes } = hooks;
   const own = scopes.map((scope: Scope) => [scope, hooks.file(scope, places)] as const);
-  // In the home folder, the project's settings are the user's.
+  // If the project is the home folder, both scopes are the same file.
   const files = [...own, ...(moreFiles?.(places) ?? [])].filter(
     ([, file], index, all) => all.findIndex(([, other]) => other === file) === index,
   );
@@ -74,7 +76,7 @@ function findHooks(
   ]);
   const values = ['user', 'project', 'local'].map((scope) => read.find(([name]) => name === scope)?.[2].value);
   const more = findMore?.(values, places) ?? null;
-  const hooked = [...read.flatMap(([, , one]) => one.hooked ?? []), ...(more === null ? [] : [more])];
+  const hooked = [...read.flatMap(([, , settings]) => settings.hooked ?? []), ...(more === null ? [] : [more])];
   const inFiles = read.flatMap(([, file, { problems, hooks: all }]) => [
     ...problems,
     ...(checkSettings?.(file, all) ?? []),
@@ -82,39 +84,39 @@ function findHooks(
   return { hooked, problems: [...inFiles, ...switches({ places, platform: process.platform, hooked })] };
 }
 
-/** One place with our hooks. */
+/** One settings file, or plugin, with our hooks. */
 type HookedSubject = {
   readonly hooks: AgentHooks;
   readonly checks: HookChecks;
-  readonly hooked: Hooked;
+  readonly hooked: HookedFile;
   readonly context: CheckContext;
 };
 
 const hookedChecks: Checks<HookedSubject> = {
   policyNames: ({ hooks: { agent }, hooked, context }) =>
-    checkPolicyNames(agent, hooked, hooked.hooks.map(lineOf), context.policies),
+    checkPolicyNames(agent, hooked, hooked.hooks.map(hookTarget), context.policies),
   address: checkAddress,
   events: checkEvents,
   lines: checkLines,
   token: checkToken,
   times: ({ checks: { limits }, hooked, context }) => checkTimes(limits, hooked, context.policies ?? new Map()),
-  ownOfAgent: ({ checks: { checkHooked }, hooked, context }) => checkHooked?.(hooked, context) ?? [],
+  agentSpecific: ({ checks: { checkHooked }, hooked, context }) => checkHooked?.(hooked, context) ?? [],
 };
 
-/** An agent with its hooks, in the first of the places that have them, and in all. */
-type AgentSubject = Omit<HookedSubject, 'hooked'> & { readonly first: Hooked; readonly all: readonly Hooked[] };
+/** An agent with all files that contain our hooks, and the first of them. */
+type AgentSubject = Omit<HookedSubject, 'hooked'> & { readonly first: HookedFile; readonly all: readonly HookedFile[] };
 
 const agentChecks: Checks<AgentSubject> = {
-  once: ({ hooks: { agent }, first, all }) => {
+  duplicates: ({ hooks: { agent }, first, all }) => {
     if (all.length === 1) return [];
     const scopes = all.map(({ scope }) => scope).join(' and ');
     const option = first.scope === 'user' ? '--user' : '--project';
     return warn(
-      `our hooks are in the ${scopes} settings: each call comes ${all.length} times`,
+      `our hooks are in the ${scopes} settings, so each event is reported ${all.length} times`,
       `stopgate init ${agent} ${option} --remove`,
     );
   },
-  eachPlace: async ({ all, ...subject }) => {
+  eachFile: async ({ all, ...subject }) => {
     const found: Answer[] = [];
     for (const hooked of all) found.push(...(await runChecks(hookedChecks, { ...subject, hooked })));
     return found;
@@ -131,23 +133,23 @@ const agentChecks: Checks<AgentSubject> = {
 async function checkConnection(
   hooks: AgentHooks,
   checks: HookChecks,
-  all: readonly Hooked[],
+  all: readonly HookedFile[],
   context: CheckContext,
 ): Promise<Answer[]> {
   const [first] = all;
   if (first === undefined)
-    return [bad('its settings have no hook of stopgate, so no stop is judged', `stopgate init ${hooks.agent}`)];
+    return [bad('its settings have no stopgate hooks, so no stop is judged', `stopgate init ${hooks.agent}`)];
   return runChecks(agentChecks, { hooks, checks, context, first, all });
 }
 
-/** In the form of the hooks that are there. Without hooks, in the first form of the agent. */
+/** The dry turn uses the form of the existing hooks or, without hooks, the agent's default form. */
 function createDryTurn(
   hooks: AgentHooks,
   { dryTurn, limits }: HookChecks,
-  hooked: readonly Hooked[],
+  hooked: readonly HookedFile[],
 ): Connection['dryTurn'] {
   if (dryTurn === null) return null;
-  const values = hooked.flatMap((one) => one.hooks.map(({ value }) => value));
+  const values = hooked.flatMap(({ hooks: ours }) => ours.map(({ value }) => value));
   const isHttp = hooks.forms.includes('http') && values.every(({ type, async }) => type === 'http' || async === true);
   const isBoth = values.some(({ type }) => type === 'http');
   const line: Line = {
@@ -171,10 +173,10 @@ function createDryTurn(
     });
 }
 
-// Our hooks in a settings file: do they call this service, for every event, with all that the call needs?
+// Checks of one settings file: whether its hooks call this service, for every event, with everything that a call needs.
 
-/** Returns the line that the hook runs, or the address to which it posts. */
-export const lineOf = ({ value }: FoundHook): string => String(value.url ?? value.command ?? value.bash ?? '');
+/** The URL that the hook posts to, or the command that it runs. */
+export const hookTarget = ({ value }: FoundHook): string => String(value.url ?? value.command ?? value.bash ?? '');
 
 const isCurlLine = ({ command, bash }: FoundHook['value']): boolean =>
   [command, bash].some((text) => typeof text === 'string' && /\bcurl -/.test(text));
@@ -184,16 +186,16 @@ function checkAddress({ hooks: { agent }, hooked, context: { url } }: HookedSubj
   const host = url.replace(/^https?:\/\//, '');
   const option = new RegExp(`--http[ =]\\S*${host.replaceAll('.', '\\.')}(?:'|\\s|$)`);
   const stray = hooks.find((hook) => {
-    const line = lineOf(hook);
-    // A line without an address, written by hand, finds the service as we have found it.
+    const line = hookTarget(hook);
+    // A hand-written command without an address finds the service like we do.
     if (/\bhook\b/.test(line) && !/--http[ =]|https?:\/\//.test(line)) return false;
     return !line.includes(`//${host}/`) && !option.test(line);
   });
-  if (stray === undefined) return ok(`${file} has our hooks, and they point to ${url}`);
+  if (stray === undefined) return ok(`${file} has our hooks, which call ${url}`);
   const fix = `${initCommand(agent, hooked)} --http ${host}`;
   return bad(
-    `${file}: the hook of ${stray.event} does not point to ${url}`,
-    scope === 'plugin' ? `uninstall the plugin, and: ${fix}` : fix,
+    `${file}: the ${stray.event} hook does not call ${url}`,
+    scope === 'plugin' ? `uninstall the plugin, then: ${fix}` : fix,
   );
 }
 
@@ -210,35 +212,37 @@ function checkEvents({ hooks: { agent, events }, checks: { limits }, hooked }: H
   return [
     missing.includes(limits.stopEvent)
       ? bad(`${text}: no stop is ever judged`, fix)
-      : warn(`${text}: some of what the agent does stays unknown`, fix),
+      : warn(`${text}: some of the agent's activity is not recorded`, fix),
   ];
 }
 
-/** Checks what the line itself needs. */
+/** Checks that our script exists, and warns about hooks that fail silently. */
 function checkLines({ hooks: { agent }, checks: { limits }, hooked }: HookedSubject): Answer[] {
   const { file, hooks } = hooked;
   const init = initCommand(agent, hooked);
-  const missing = hooks.map((hook) => findScript(lineOf(hook))).find((path) => path !== undefined && !existsSync(path));
+  const missing = hooks
+    .map((hook) => findScript(hookTarget(hook)))
+    .find((path) => path !== undefined && !existsSync(path));
   const isSilent = hooks.some(({ event, value }) => event === limits.stopEvent && value.type === 'http');
   const program = `${file} runs ${missing}, which does not exist`;
-  const silence = 'its hooks use HTTP: while the service is down every stop is allowed, without a notice';
+  const silence = 'its hooks use HTTP: while the service is down, every stop is allowed without notice';
   return [
     ...(missing === undefined ? [] : [bad(program, init)]),
-    ...(isSilent ? [warn(silence, `if that is not enough: ${init} --on-unreachable block`)] : []),
+    ...(isSilent ? [warn(silence, `to block such stops: ${init} --on-unreachable block`)] : []),
   ];
 }
 
-/** Our script that the line runs: a path, which is quoted if it has a space. */
+/** The path of our script in a command. It is quoted if it has a space. */
 function findScript(line: string): string | undefined {
   const script = String.raw`hook-command/main\.js`;
   const [, quoted, bare] = new RegExp(String.raw`'(/(?:[^']|'\\'')*${script})'|(/\S*${script})`).exec(line) ?? [];
   return quoted?.replaceAll(`'\\''`, "'") ?? bare;
 }
 
-/** `lines`: what calls the service, which may name a policy for it. */
+/** @param lines the commands and URLs that call the service, which may name a policy */
 export function checkPolicyNames(
   agent: string,
-  { scope, file }: Pick<Hooked, 'scope' | 'file'>,
+  { scope, file }: Pick<HookedFile, 'scope' | 'file'>,
   lines: readonly string[],
   policies: CheckContext['policies'],
 ): Answer[] {
@@ -246,27 +250,27 @@ export function checkPolicyNames(
   return [...new Set(named)]
     .filter((name) => isUnknownPolicy(name, policies))
     .map((name) => {
-      const text = `${file} names the policy ${name}, and there is none of that name: default holds instead`;
+      const text = `${file} names the policy ${name}, which does not exist: the policy default applies instead`;
       return warn(text, `add it to stopgate.yaml, or: ${initCommand(agent, { scope })} with another --policy, or none`);
     });
 }
 
-/** Is it a post without a token? The hook command takes that from its environment. */
-function isBare(hook: FoundHook): boolean {
+/** True if the hook posts without a token. The hook command takes its token from the environment. */
+function hasNoToken(hook: FoundHook): boolean {
   const { value } = hook;
   if (value.type === 'http') return value.headers === undefined;
-  return isCurlLine(value) && !/authorization|bearer/i.test(lineOf(hook));
+  return isCurlLine(value) && !/authorization|bearer/i.test(hookTarget(hook));
 }
 
 function checkToken({ hooks: { agent }, hooked, context: { needsToken, places } }: HookedSubject): Answer[] {
   if (!needsToken) return [];
   const { file, hooks } = hooked;
-  const bare = hooks.find(isBare);
+  const bare = hooks.find(hasNoToken);
   if (bare !== undefined) {
-    const text = `${file}: the service wants a token, and the hook of ${bare.event} sends none`;
+    const text = `${file}: the service requires a token, but the ${bare.event} hook sends none`;
     return [bad(text, `${initCommand(agent, hooked)} --token-env STOPGATE_TOKEN`)];
   }
   if (places.env.STOPGATE_TOKEN) return [];
-  const text = 'the service wants a token, and STOPGATE_TOKEN is not set here';
+  const text = 'the service requires a token, but STOPGATE_TOKEN is not set here';
   return [warn(text, 'set it where the agent is started')];
 }

@@ -1,17 +1,17 @@
-/** Fake models on loopback, for dry turns of agents. */
+/** Fake models on loopback for dry turns. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { tryJson } from '../../text/json-text.ts';
 
-/** A server on a free loopback port, which an agent's program talks to in a dry turn. */
+/** A server on a free loopback port. */
 export type Loopback = { readonly url: string; close(): Promise<void> };
 type Request = {
   readonly method: string;
   readonly path: string;
   readonly body: unknown;
-  /** The token in its header; null: none. */
+  /** The bearer token, or null. */
   readonly token: string | null;
 };
 type Answer = (request: Request, response: ServerResponse) => void;
@@ -45,7 +45,7 @@ export function sendJson(response: ServerResponse, status: number, body: object)
   response.end(JSON.stringify(body));
 }
 
-/** Server-sent events, each preceded by its type where it has one. A text stands as it is. */
+/** Sends server-sent events. An object with a `type` gets an `event:` line; a string is sent unchanged. */
 export function sendEvents(response: ServerResponse, events: readonly (object | string)[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   for (const event of events) {
@@ -55,20 +55,20 @@ export function sendEvents(response: ServerResponse, events: readonly (object | 
   response.end();
 }
 
-/** A model on loopback that only says "I stop here.", for dry turns. It keeps what it is told. */
+/** A model that only says "I stop here." and records its requests. */
 export type FakeModel = Loopback & {
-  /** The requests of the agent's own turns, as JSON text. Those for titles and the like are not among them. */
+  /** The requests of the agent's turns as JSON text, without auxiliary ones such as titles. */
   readonly turns: readonly string[];
 };
 
 export type ModelRequest = { model?: string; stream?: boolean; tools?: unknown[] };
 
-/** The form of a vendor's API. */
+/** One vendor's API. */
 type ModelApi = {
   readonly isTurn: (path: string) => boolean;
   /** The answer to any other request. */
   readonly other: (path: string) => object;
-  /** `count`: of this turn, 1-based. */
+  /** `count` is the number of this request, starting at 1. */
   readonly answerTurn: (response: ServerResponse, request: ModelRequest, count: number, path: string) => void;
 };
 
@@ -87,7 +87,7 @@ export async function openFakeModel({ isTurn, other, answerTurn }: ModelApi): Pr
   return { ...server, turns };
 }
 
-/** A fake model with OpenAI's chat completions, which several agents take from any address. */
+/** A fake model with OpenAI's chat completions API, for which several agents accept any address. */
 export const openChatCompletionsModel = (): Promise<FakeModel> =>
   openFakeModel({
     isTurn: (path) => path.includes('/chat/completions'),

@@ -1,6 +1,6 @@
 /**
- * Reports what the service says of a session in this folder, to whoever has the token of its hooks: may it call, whose
- * service is this, can its checks look into the folder, and which policy judges the session?
+ * Asks the service about a session in this folder, with the token of its hooks: whether it may call, whose service
+ * answers, whether checks can read the folder, and which policy judges the session.
  */
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
@@ -10,7 +10,7 @@ import { isLoopback } from '../../config/values.ts';
 import { type Answer, bad, type Checks, ok, runChecks, skip, warn } from './doctor.ts';
 import { askHttp, type Reply, type Session } from './session.ts';
 
-const placeSchema = z.object({
+const reportSchema = z.object({
   user: z.string(),
   file: z.string(),
   folderFault: z.string().nullable(),
@@ -21,45 +21,45 @@ const placeSchema = z.object({
     runners: z.array(z.string()),
   }),
 });
-type Place = z.output<typeof placeSchema>;
+type SessionReport = z.output<typeof reportSchema>;
 
 /** @param http the address of a service that answers */
 export async function checkPlace(http: string, session: Session, config: Config): Promise<Answer[]> {
-  const reply = await askPlace(http, session, session.token);
-  if (typeof reply === 'string') return [skip(`the service does not say where it judges (${reply})`)];
-  const place = placeSchema.safeParse(reply.body);
-  if (reply.status === 200 && place.success) return runChecks(placeChecks, { session, place: place.data, config });
+  const reply = await askAboutSession(http, session, session.token);
+  if (typeof reply === 'string') return [skip(`the service does not answer about this folder (${reply})`)];
+  const report = reportSchema.safeParse(reply.body);
+  if (reply.status === 200 && report.success) return runChecks(sessionChecks, { session, report: report.data, config });
   return [describeRefusal(session, reply)];
 }
 
-type PlaceSubject = { readonly session: Session; readonly place: Place; readonly config: Config };
+type SessionSubject = { readonly session: Session; readonly report: SessionReport; readonly config: Config };
 
-const placeChecks: Checks<PlaceSubject> = {
-  owner: ({ session, place, config }) => checkOwner(session, place, config),
-  folder: ({ session, place }) => checkFolder(session, place),
-  policy: ({ place, config }) => checkPolicy(place, config),
+const sessionChecks: Checks<SessionSubject> = {
+  owner: ({ session, report, config }) => checkOwner(session, report, config),
+  folder: ({ session, report }) => checkFolder(session, report),
+  policy: ({ report, config }) => checkPolicy(report, config),
 };
 
-/** For a folder of which no agent asks yet. Empty: the service that answers is its own, or does not say. */
+/** For a folder without connected agents. Warns if another folder's or another user's service answers. */
 export async function checkOwnService(http: string, cwd: string, config: Config): Promise<Answer[]> {
   const session = { agent: 'claude', cwd, policy: null, fleet: null };
-  const reply = await askPlace(http, session, config.token);
-  const place = typeof reply === 'string' ? null : placeSchema.safeParse(reply.body);
-  if (!place?.success) return [];
-  return checkOwner({ agent: 'service', cwd }, place.data, config).filter(({ state }) => state !== 'ok');
+  const reply = await askAboutSession(http, session, config.token);
+  const report = typeof reply === 'string' ? null : reportSchema.safeParse(reply.body);
+  if (!report?.success) return [];
+  return checkOwner({ agent: 'service', cwd }, report.data, config).filter(({ state }) => state !== 'ok');
 }
 
-/** Resolves to what is wrong with the token that a hook has sent; null if nothing is. */
+/** Resolves to the problem with the token that a hook sent, or to null. */
 export async function refusalOf(http: string, session: Session, token: string | null): Promise<Answer | null> {
   if (token === null)
     return bad('its hook sent no token', `stopgate init ${session.agent} --token-env ${session.tokenEnv}`);
-  const reply = await askPlace(http, session, token);
+  const reply = await askAboutSession(http, session, token);
   return typeof reply === 'string' || reply.status === 200 ? null : describeRefusal({ ...session, token }, reply);
 }
 
-type Asked = Pick<Session, 'agent' | 'cwd' | 'policy' | 'fleet'>;
+type SessionQuery = Pick<Session, 'agent' | 'cwd' | 'policy' | 'fleet'>;
 
-function askPlace(http: string, { agent, cwd, policy, fleet }: Asked, token: string | null) {
+function askAboutSession(http: string, { agent, cwd, policy, fleet }: SessionQuery, token: string | null) {
   const query = new URLSearchParams({
     cwd,
     ...(policy === null ? {} : { policy }),
@@ -74,58 +74,58 @@ function describeRefusal({ tokenEnv, token, fleet }: Session, { status, body }: 
   if (status === 401)
     return token === null
       ? bad(
-          `the service wants a token, and ${tokenEnv} is not set here: ${unjudged}`,
+          `the service requires a token, but ${tokenEnv} is not set here, ${unjudged}`,
           `set ${tokenEnv}, also where the agent is started`,
         )
-      : bad(`the service does not know the token in ${tokenEnv}: ${unjudged}`, 'set it to one with the role agent');
+      : bad(`the service does not know the token in ${tokenEnv}, ${unjudged}`, 'set it to a token with the role agent');
   if (status === 403)
     return bad(
-      `the token in ${tokenEnv} may not do what a hook does: ${message}; ${unjudged}`,
+      `the token in ${tokenEnv} lacks the rights of a hook (${message}), ${unjudged}`,
       'use a token with the role agent',
     );
   return bad(
-    `the service refuses the calls of this agent: ${message}`,
-    status === 404 && fleet !== null ? 'name a fleet that it serves, with --fleet' : 'see its log',
+    `the service rejects this agent's calls: ${message}`,
+    status === 404 && fleet !== null ? 'pass a fleet that it serves with --fleet' : 'see its log',
   );
 }
 
-/** Checks a service on this machine alone: elsewhere folders and users have other names. */
+/** Checks only a service on this machine, because paths and users elsewhere are not comparable. */
 function checkOwner(
   { agent, cwd }: Pick<Session, 'agent' | 'cwd'>,
-  { file, user }: Place,
+  { file, user }: SessionReport,
   { http, filePath, fileText }: Config,
 ): Answer[] {
-  const here = `the service that answers is that of ${dirname(file)}, run by ${user}`;
+  const here = `the service was started in ${dirname(file)} by ${user}`;
   if (http === null || !isLoopback(http.host)) return [ok(here)];
   const [other, elsewhere] = [user !== userInfo().username, fileText !== null && filePath !== file];
   if (elsewhere)
     return [
       warn(
-        `${here}: its rules are those of ${file}, and those of ${filePath} judge nothing`,
+        `${here}: it applies the rules of ${file}, and ${filePath} has no effect`,
         `start "stopgate dev" in ${dirname(filePath)}, then: stopgate init ${agent === 'service' ? 'AGENT' : agent}`,
       ),
     ];
-  if (other) return [warn(`${here}: another user, who decides what is checked`, 'start your own in this folder')];
-  return [ok(`${here}${dirname(file) === cwd ? '' : ', not of this folder'}`)];
+  if (other) return [warn(`${here}: another user decides what is checked`, 'start your own service in this folder')];
+  return [ok(`${here}${dirname(file) === cwd ? '' : ', not in this folder'}`)];
 }
 
-function checkFolder({ agent, cwd }: Session, { file, folderFault, policy }: Place): Answer {
+function checkFolder({ agent, cwd }: Session, { file, folderFault, policy }: SessionReport): Answer {
   const { looksIntoFolder, runners } = policy;
   if (runners.length > 0 && looksIntoFolder.length > 0)
-    return ok(`${cwd} is looked into by the runner ${runners.join(' or ')}, which has roots of its own`);
-  if (folderFault === null) return ok(`${cwd} is within the roots of the service`);
+    return ok(`${cwd} is checked by the runner ${runners.join(' or ')}, which has its own roots`);
+  if (folderFault === null) return ok(`${cwd} is inside the roots of the service`);
   if (looksIntoFolder.length === 0)
-    return ok(`${cwd} is outside the roots of the service, and no check of its policy looks there`);
+    return ok(`${cwd} is outside the roots of the service, but no check of its policy uses it`);
   return bad(
     `${folderFault}: ${looksIntoFolder.join(', ')} cannot be judged in any session here`,
-    `name this folder under roots: in ${file}, or start "stopgate dev" here, then: stopgate init ${agent}`,
+    `add this folder to roots: in ${file}, or start "stopgate dev" here, then: stopgate init ${agent}`,
   );
 }
 
-function checkPolicy({ file, policy }: Place, { filePath, fileText }: Config): Answer {
+function checkPolicy({ file, policy }: SessionReport, { filePath, fileText }: Config): Answer {
   const { name, checks } = policy;
   if (checks > 0) return ok(`its sessions get the policy ${name}, with ${checks} check${checks === 1 ? '' : 's'}`);
   const where = fileText === null ? file : filePath;
-  const text = `its sessions get the policy ${name}, which checks nothing: every stop is allowed, as no-policy`;
+  const text = `its sessions get the policy ${name}, which checks nothing: every stop is allowed (cause no-policy)`;
   return warn(text, `add checks to it in ${where} (docs/policies.md)`);
 }

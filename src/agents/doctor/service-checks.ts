@@ -1,6 +1,4 @@
-/**
- * Checks what every agent needs: recent versions of Node and nats-server, a configuration, and a service that answers.
- */
+/** Checks what every agent needs: versions of Node and nats-server, a configuration, and a service that answers. */
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import type { Environment } from '../../config/environment.ts';
@@ -12,18 +10,18 @@ import { askHttp, type Reply } from './session.ts';
 
 export type ServiceState = {
   readonly answers: readonly Answer[];
-  /** It is null if it does not answer. */
+  /** The service's address. Null if it is not ready. */
   readonly http: string | null;
   readonly needsToken: boolean;
 };
 
 const skewMsMax = 5_000;
 
-/** @param hidesToken there is a token, and this address may not get it */
+/** @param hidesToken true if there is a token that must not be sent to this address */
 export async function checkService(config: Config, machine: Machine, hidesToken: boolean): Promise<ServiceState> {
   const before = await runChecks(machineChecks, { ...machine, config });
   if (config.http === null) {
-    const off = bad('http is off, and hooks come over HTTP', 'pass --http HOST:PORT, or set it in stopgate.yaml');
+    const off = bad('http is off, but hooks need it', 'pass --http HOST:PORT, or set it in stopgate.yaml');
     return { answers: [...before, off], http: null, needsToken: false };
   }
   const { url } = config.http;
@@ -42,9 +40,9 @@ const machineChecks: Checks<Machine & { readonly config: Config }> = {
   natsAccount: ({ config }) => checkAccount(config),
 };
 
-/** `reply` of `/readyz`. */
 type ServiceSubject = {
   readonly url: string;
+  /** Of `/readyz`. */
   readonly reply: Reply | string;
   readonly config: Config;
   readonly isWithheld: boolean;
@@ -60,23 +58,24 @@ const serviceChecks: Checks<ServiceSubject> = {
   },
 };
 
-/** Returns the reply if the service is ready, else null. */
+/** Returns the reply if the service is ready, otherwise null. */
 const readyReply = (reply: Reply | string): Reply | null =>
   typeof reply !== 'string' && reply.status === 200 && isStopgate(reply) ? reply : null;
 
 const withheld = (url: string): Answer =>
   bad(
-    `${url} wants a token, and only the files of this folder name it, so it does not get yours`,
-    `if you trust that server, name it yourself, with --http ${url} or STOPGATE_HTTP=${url}`,
+    `${url} requires a token, but its address comes only from files of this folder, so your token was not sent`,
+    `if you trust this server, pass --http ${url} or set STOPGATE_HTTP=${url}`,
   );
 
 /**
- * For `init`, which may come before the service. Null: a service answers. Empty: nobody does yet, or it is still starting.
- * Otherwise what is wrong: something else answers, or its certificate is not trusted.
+ * For `init`, which may run before the service is started.
+ * @returns null if a service answers; an empty list if nothing answers yet or it is still starting; otherwise the
+ * problem: another program answers, or the certificate is not trusted
  */
 export async function checkAnswer(url: string, token: string | null, config: Config): Promise<Answer[] | null> {
   const reply = await askHttp(`${url}/readyz`, token);
-  // The second: `fetch` asks nobody at ports of other protocols, where no service of ours answers either.
+  // `fetch` refuses ports of other protocols ("bad port"). A service of ours cannot listen there either.
   if (reply === 'ECONNREFUSED' || reply === 'bad port') return [];
   if (typeof reply !== 'string' && (reply.status === 401 || isStopgate(reply))) return reply.status >= 500 ? [] : null;
   return [judgeReady(url, reply, token, config)];
@@ -88,13 +87,13 @@ export function checkNode(version: string): Answer {
   return bad(`node ${version} is too old`, 'install Node 20.19 or later');
 }
 
-/** Only `dev` and `serve --embedded` start the program. */
+/** Needed only by `dev` and `serve --embedded`, which start nats-server. */
 async function checkNats(env: Environment): Promise<Answer> {
   try {
     const found = await findBinary(env);
     const name = `nats-server ${found.version.join('.')} (${found.path})`;
     return isUnsafe(found)
-      ? warn(`any client can end ${name}, or delete its streams, by one message`, howToUpdate(env))
+      ? warn(`any client can crash ${name}, or delete its streams, with a single message`, howToUpdate(env))
       : ok(`"stopgate dev" starts ${name}`);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -102,33 +101,33 @@ async function checkNats(env: Environment): Promise<Answer> {
   }
 }
 
-/** Checks the account if NATS can be reached from here: agents need nothing but HTTP. */
+/** Checks the NATS account if NATS is reachable from here. It need not be: agents use only HTTP. */
 async function checkAccount({ nats, natsIsDefault, creds, store }: Config): Promise<Answer[]> {
-  // The server that stopgate starts limits the account of agents, in which there is no log.
+  // The embedded server limits only the agents' account, which does not hold the log.
   if (creds === null && store?.service?.nats === nats) return [];
   const isLimited = natsIsDefault ? null : await askAccountLimit({ url: nats, credsFile: creds ?? undefined });
   if (isLimited === null) return [];
   return [
     isLimited
       ? warn(accountLimit.text, accountLimit.fix)
-      : ok('its NATS account has no limit that would leave holes in the log'),
+      : ok('its NATS account has no limit that would leave gaps in the log'),
   ];
 }
 
-/** `policies`: as `findPolicies` gives them. */
+/** @param policies from `findPolicies` */
 export function checkConfig({ warnings, filePath, fileText }: Config, policies: ReadonlyMap<string, unknown> | null) {
   const [first] = warnings;
   if (first !== undefined) return warn(first, `fix ${filePath}`);
   if (fileText !== null) return ok(`${filePath} can be read`);
   if (policies !== null && policies.size > 0)
-    return ok(`there is no ${filePath}, and the service has policies: ${listNames([...policies.keys()])}`);
+    return ok(`there is no ${filePath}, but the service has policies: ${listNames([...policies.keys()])}`);
   return warn(
     `there is no ${filePath}; a service that was started in another folder has its own`,
     'without policies every stop is allowed: add some (docs/policies.md), or check the other file',
   );
 }
 
-/** There may be hundreds. */
+/** There may be hundreds, so only a few are listed. */
 const namesMax = 5;
 const listNames = (names: readonly string[]): string =>
   [...names.slice(0, namesMax), ...(names.length > namesMax ? ['…'] : [])].join(', ');
@@ -147,13 +146,13 @@ function judgeReady(
   if (readyReply(reply) !== null) return ok(`ready at ${url}`);
   if (reply.status === 401)
     return bad(
-      token === null ? `${url} wants a token` : `${url} does not know this token`,
+      token === null ? `${url} requires a token` : `${url} does not know this token`,
       'set STOPGATE_TOKEN to the token of the service, or to one of its tokens with the role agent',
     );
   const message = messageOf(reply);
   return message === undefined
     ? bad(
-        `what answers at ${url} is not stopgate (${reply.status})`,
+        `the program that answers at ${url} is not stopgate (status ${reply.status})`,
         'another program uses this port: choose one with --http',
       )
     : bad(`the service at ${url} is not ready: ${message}`, 'see its log');
@@ -162,7 +161,7 @@ function judgeReady(
 const messageOf = ({ body }: Reply): string | undefined =>
   (body as { error?: { message?: string } } | null)?.error?.message;
 
-/** Any program may listen on the port, and answer 200 to every path. */
+/** Recognises our replies, because another program may answer 200 to every path. */
 const isStopgate = (reply: Reply): boolean =>
   messageOf(reply) !== undefined || readySchema.safeParse(reply.body).success;
 
@@ -170,39 +169,39 @@ const readySchema = z.object({
   fleets: z.record(z.string(), z.object({ runnersMissing: z.array(z.string()).default([]) })),
 });
 
-/** @param body of `/readyz` */
+/** @param body the reply of `/readyz` */
 function checkRunners(body: unknown, fleet: string): Answer[] {
   const missing = readySchema.safeParse(body).data?.fleets[fleet]?.runnersMissing ?? [];
   const [first] = missing;
   if (first === undefined) return [];
-  const [names, them, they] = missing.length > 1 ? ['runners', 'them', 'they'] : ['the runner', 'it', 'it'];
+  const runners = missing.length > 1 ? 'runners' : 'the runner';
   return [
     warn(
-      `policies name ${names} ${listNames(missing)}, and nobody serves ${them}, or ${they} cannot be discovered (NATS micro): the checks of a runner that nobody serves are in error`,
-      `next to the workspace: stopgate runner --name ${first}`,
+      `policies name ${runners} ${listNames(missing)}, which cannot be found (NATS micro): if a runner is not running, its checks end in an error`,
+      `start it next to the workspace: stopgate runner --name ${first}`,
     ),
   ];
 }
 
-/** Tells whether a code is one of Node's TLS. */
+/** True for Node's TLS error codes. */
 const isCertificate = (code: string): boolean => /CERT|UNABLE_TO_VERIFY/.test(code);
 
-/** @param code why there is no reply */
+/** @param code the error code of the failed request */
 function remedyFor(url: string, code: string, tlsCert: string | null): string {
   if (/UNABLE_TO_|SELF_SIGNED/.test(code))
-    return `set NODE_EXTRA_CA_CERTS to the file of its CA${tlsCert === null ? '' : ` (or to ${tlsCert}, if it signs itself)`}, where the agent is started too`;
+    return `set NODE_EXTRA_CA_CERTS to its CA file${tlsCert === null ? '' : ` (or to ${tlsCert}, if it is self-signed)`}, also where the agent is started`;
   if (isCertificate(code)) return 'give the service a certificate that is valid for this address';
   if (url.startsWith('http:') && /UND_ERR_SOCKET|HPE_/.test(code))
     return `if it speaks HTTPS, pass --http ${url.replace('http:', 'https:')}`;
-  if (/SSL/.test(code)) return `if it speaks no HTTPS, pass --http ${url.replace('https:', 'http:')}`;
+  if (/SSL/.test(code)) return `if it does not speak HTTPS, pass --http ${url.replace('https:', 'http:')}`;
   return 'start "stopgate dev" in this folder, or pass --http';
 }
 
 function checkClock(date: string | null): Answer {
   const skewMs = date === null ? Number.NaN : Date.parse(date) - Date.now();
   if (Number.isNaN(skewMs)) return skip('the service does not report its time');
-  // The header has a resolution of one second.
+  // The `Date` header has a resolution of one second.
   if (Math.abs(skewMs) <= skewMsMax) return ok('its clock and ours agree');
   const text = `its clock is ${Math.round(Math.abs(skewMs) / 1_000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} ours`;
-  return warn(text, 'idle times and limits are measured by the clock of its NATS server: set both clocks by NTP');
+  return warn(text, 'idle times and limits use the clock of its NATS server: synchronise both clocks with NTP');
 }

@@ -1,19 +1,20 @@
-/** Reads from an agent's hooks what its sessions say of themselves. */
+/** Reads from an agent's hooks how its sessions call the service, and sends the doctor's own requests. */
 import { tryJson } from '../../text/json-text.ts';
 import type { Places } from '../setup/places.ts';
 
 export type Session = {
   readonly agent: string;
   readonly cwd: string;
-  /** As its hooks name them; null: they name none. */
+  /** The policy and fleet that the hooks name, or null. */
   readonly policy: string | null;
   readonly fleet: string | null;
-  /** The variable from which they take their token, and what it holds here; null: nothing. */
+  /** The variable that holds the hooks' token. */
   readonly tokenEnv: string;
+  /** Its value here. Null if it is not set. */
   readonly token: string | null;
 };
 
-/** @param lines our hooks as text: settings, or the plugin */
+/** @param lines our hooks as text: settings or the plugin */
 export function readSession(agent: string, lines: readonly string[], { cwd, env }: Places): Session {
   const tokenEnv = tokenVariableIn(lines) ?? 'STOPGATE_TOKEN';
   return {
@@ -26,7 +27,7 @@ export function readSession(agent: string, lines: readonly string[], { cwd, env 
   };
 }
 
-/** The hook command takes `STOPGATE_TOKEN` without being told. Undefined: no hook names another, or any. */
+/** The token variable that a hook names. Undefined if none does; the hook command then uses `STOPGATE_TOKEN`. */
 export const tokenVariableIn = (lines: readonly string[]): string | undefined =>
   firstIn(lines, /Bearer \$\{?(\w+)/) ??
   firstIn(lines, /--token-env[ =](\w+)/) ??
@@ -41,11 +42,9 @@ function firstIn(lines: readonly string[], pattern: RegExp): string | undefined 
   return undefined;
 }
 
-// The doctor's requests to the service.
-
-/** `body` null: it is no JSON. */
 export type Reply = {
   readonly status: number;
+  /** Null if the text is not JSON. */
   readonly body: unknown;
   readonly text: string;
   readonly date: string | null;
@@ -53,7 +52,7 @@ export type Reply = {
 
 const replyTimeoutMs = 5_000;
 
-/** A string: why there is no reply. */
+/** Resolves to the reply or, as a string, to the error code or message if there is none. */
 export async function askHttp(url: string, token: string | null): Promise<Reply | string> {
   try {
     const headers = token === null ? {} : { authorization: `Bearer ${token}` };

@@ -1,7 +1,7 @@
 /**
- * Reads what turns an agent's hooks off: settings of the machine, the user and the project, by the agent's own precedence.
- * A switch of an unknown form, or an unknown setting about hooks, is reported: it may turn hooks off. So is what cannot be
- * seen from here. All of it is from the agents' documentation.
+ * Finds settings that turn an agent's hooks off, in the files of the machine, the user and the project, with the
+ * agent's precedence. Unknown settings about hooks are reported too, because they may turn hooks off, and so are
+ * settings that we cannot read. All of this follows the agents' documentation.
  */
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
@@ -11,16 +11,16 @@ import { parseJson } from '../setup/json-edit.ts';
 import type { Places } from '../setup/places.ts';
 import { readText } from '../setup/settings-file.ts';
 import { type Answer, bad, skip, warn } from './doctor.ts';
-import type { Hooked } from './hooked.ts';
+import type { HookedFile } from './find-hooks.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
-/** One settings file. The layers of an agent are listed by precedence, the strongest first. */
+/** One settings file. Lists of layers start with the highest precedence. */
 export type Layer = { readonly file: string; readonly value: Settings };
 export type SwitchSubject = {
   readonly places: Places;
   readonly platform: NodeJS.Platform;
-  /** The places that have our hooks. */
-  readonly hooked: readonly Hooked[];
+  /** The files that contain our hooks. */
+  readonly hooked: readonly HookedFile[];
 };
 export type ReadSwitches = (subject: SwitchSubject) => readonly Answer[];
 
@@ -31,7 +31,7 @@ const isSettings = (value: unknown): value is Settings =>
 
 const fromJson = (text: string): unknown => getNodeValue(parseJson(text.replace(/^\uFEFF/, '')));
 
-/** Collects layers, and what cannot be read of those that nobody else reports. */
+/** Reads layers and collects problems with files that no other check reports. */
 function createLayers() {
   const problems: Answer[] = [];
   const read = (file: string, parse: (text: string) => unknown, isReported: boolean): Layer[] => {
@@ -40,12 +40,12 @@ function createLayers() {
       if (text === null) return [];
       const value = parse(text);
       if (isSettings(value)) return [{ file, value }];
-      throw new Error('it is no object');
+      throw new Error('it is not an object');
     } catch (error) {
       const why = (error as Error).message.split('\n')[0];
       if (!isReported)
         problems.push(
-          warn(`${file} cannot be read (${why}), so whether it turns hooks off is not known`, 'look there'),
+          warn(`${file} cannot be read (${why}), so it is unknown whether it turns hooks off`, 'check the file'),
         );
       return [];
     }
@@ -54,7 +54,7 @@ function createLayers() {
     problems,
     json: (file: string) => read(file, fromJson, false),
     toml: (file: string) => read(file, parseToml, false),
-    /** The doctor reads these files for our hooks too, and says what is wrong with them. */
+    /** For files that the doctor also searches for hooks, which reports their problems. */
     reported: (file: string) => read(file, file.endsWith('.toml') ? parseToml : fromJson, true),
   };
 }
@@ -76,17 +76,19 @@ const findAll = (layers: readonly Layer[], path: string): Found[] =>
 const show = (path: string, value: unknown) => `"${path}": ${JSON.stringify(value)}`;
 
 const notUnderstood = ({ file, value }: Found, path: string): Answer =>
-  warn(`${file} has ${show(path, value)}, which stopgate does not understand`, 'check that hooks run, by a dry turn');
+  warn(`${file} has ${show(path, value)}, which stopgate does not understand`, 'run a dry turn to see if hooks run');
 
-/** The strongest layer that sets it decides. */
+/** The layer with the highest precedence that sets the flag decides. */
 function judgeFlag(layers: readonly Layer[], path: string, off: boolean, effect = 'no hook runs'): Answer[] {
   const [found] = findAll(layers, path);
   if (found === undefined) return [];
   if (typeof found.value !== 'boolean') return [notUnderstood(found, path)];
-  return found.value === off ? [bad(`${found.file} has ${show(path, found.value)}`, `remove it: ${effect}`)] : [];
+  return found.value === off
+    ? [bad(`${found.file} has ${show(path, found.value)}`, `remove it: while it is set, ${effect}`)]
+    : [];
 }
 
-/** Lists of all layers together. Null: no layer has one. */
+/** Concatenates the lists of all layers. `all` is null if no layer has one. */
 function mergeLists(layers: readonly Layer[], path: string): { all: string[] | null; files: string; odd: Answer[] } {
   const found = findAll(layers, path);
   const isList = ({ value }: Found) => Array.isArray(value) && value.every((item) => typeof item === 'string');
@@ -94,11 +96,11 @@ function mergeLists(layers: readonly Layer[], path: string): { all: string[] | n
   return {
     all: lists.length === 0 ? null : lists.flatMap(({ value }) => value as string[]),
     files: lists.map(({ file }) => file).join(' and '),
-    odd: found.filter((each) => !isList(each)).map((each) => notUnderstood(each, path)),
+    odd: found.filter((entry) => !isList(entry)).map((entry) => notUnderstood(entry, path)),
   };
 }
 
-/** Settings whose names are about hooks and that we do not know. */
+/** Reports unknown settings whose names mention hooks. */
 const judgeUnknown = (layers: readonly Layer[], known: readonly string[]): Answer[] =>
   layers.flatMap(({ file, value }) =>
     Object.keys(value)
@@ -109,19 +111,19 @@ const judgeUnknown = (layers: readonly Layer[], known: readonly string[]): Answe
 const asPattern = (glob: string) =>
   new RegExp(`^${glob.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')}$`, 'i');
 
-const httpHooks = (hooked: readonly Hooked[]) =>
+const httpHooks = (hooked: readonly HookedFile[]) =>
   hooked.flatMap(({ file, hooks }) =>
     hooks.filter(({ value }) => value.type === 'http').map((hook) => ({ file, hook })),
   );
 
-/** An allowlist of the addresses that hooks may post to. */
-function judgeAddresses(layers: readonly Layer[], path: string, hooked: readonly Hooked[]): Answer[] {
+/** Checks an allowlist of the addresses that hooks may post to. */
+function judgeAddresses(layers: readonly Layer[], path: string, hooked: readonly HookedFile[]): Answer[] {
   const { all, files, odd } = mergeLists(layers, path);
   const refused = httpHooks(hooked).find(
     ({ hook }) => !all?.some((glob) => asPattern(glob).test(String(hook.value.url))),
   );
   if (all === null || refused === undefined) return odd;
-  const text = `${path} in ${files} does not allow ${refused.hook.value.url}: the hooks of ${refused.file} do not run`;
+  const text = `${path} in ${files} does not allow ${refused.hook.value.url}: the hooks in ${refused.file} do not run`;
   return [...odd, bad(text, 'add the address there, or write the hooks with --form command')];
 }
 
@@ -130,7 +132,9 @@ const folderOf = (platform: NodeJS.Platform, linux: string, mac: string, windows
 
 // --- Claude Code ----------------------------------------------------------------------------------------------
 
-/** Later names of `managed-settings.d` override earlier ones, and all of them the file beside it. */
+/**
+ * Files of `managed-settings.d` override earlier ones in the alphabet, and all override the file next to the folder.
+ */
 function managedFiles(platform: NodeJS.Platform): string[] {
   const folder = folderOf(
     platform,
@@ -150,7 +154,7 @@ function managedFiles(platform: NodeJS.Platform): string[] {
 }
 
 const claudeHidden =
-  'not seen from here: Claude Code settings that a server, MDM or "claude --settings" gives, --bare, and hooks turned off by /hooks';
+  'not checked: Claude Code settings from a server, MDM or "claude --settings", --bare, and hooks turned off with /hooks';
 
 export const readClaudeSwitches =
   (folder: (places: Places) => string): ReadSwitches =>
@@ -168,11 +172,11 @@ export const readClaudeSwitches =
     ];
   };
 
-/** `own`: local, project, user. */
+/** @param own the local, project and user settings, in this order */
 export function judgeClaude(
   managed: readonly Layer[],
   own: readonly Layer[],
-  { hooked, env }: { readonly hooked: readonly Hooked[]; readonly env: Places['env'] },
+  { hooked, env }: { readonly hooked: readonly HookedFile[]; readonly env: Places['env'] },
 ): Answer[] {
   const all = [...managed, ...own];
   const isManaged = (file: string) => managed.some((layer) => layer.file === file);
@@ -198,8 +202,8 @@ const claudeKeys = [
   'httpHookAllowedEnvVars',
 ];
 
-/** Only plugins may bring hooks, or a list of what only plugins may bring. */
-function judgeStrict(managed: readonly Layer[], others: readonly Hooked[]): Answer[] {
+/** The setting reserves everything for plugins (true), or a list of features that may include hooks. */
+function judgeStrict(managed: readonly Layer[], others: readonly HookedFile[]): Answer[] {
   const path = 'strictPluginOnlyCustomization';
   const [found] = findAll(managed, path);
   if (found === undefined || others.every(({ scope }) => scope === 'plugin')) return [];
@@ -207,11 +211,11 @@ function judgeStrict(managed: readonly Layer[], others: readonly Hooked[]): Answ
   if (value === false || (Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== 'hooks')))
     return [];
   if (value !== true && !(Array.isArray(value) && value.includes('hooks'))) return [notUnderstood(found, path)];
-  return [bad(`${file} has ${show(path, value)}: hooks of settings do not run`, 'install the plugin of stopgate')];
+  return [bad(`${file} has ${show(path, value)}: hooks in settings do not run`, 'install the stopgate plugin')];
 }
 
-/** Which variables a hook may send in its headers: without its token, the service refuses the call. */
-function judgeVariables(layers: readonly Layer[], hooked: readonly Hooked[]): Answer[] {
+/** Checks the allowlist of variables that a hook may send in its headers: without its token, calls are refused. */
+function judgeVariables(layers: readonly Layer[], hooked: readonly HookedFile[]): Answer[] {
   const path = 'httpHookAllowedEnvVars';
   const { all, files, odd } = mergeLists(layers, path);
   const sent = httpHooks(hooked).flatMap(({ hook }) =>
@@ -234,19 +238,19 @@ function judgeSimple(layers: readonly Layer[], env: Places['env']): Answer[] {
 
 // --- Gemini CLI and Qwen Code ---------------------------------------------------------------------------------
 
-type GeminiKind = {
+type GeminiVariant = {
   readonly title: string;
   readonly folder: (places: Places) => string;
-  /** In the project and in the home folder. */
+  /** The name of the settings folder in a project. */
   readonly project: string;
   readonly system: Readonly<Record<'linux' | 'mac' | 'windows', string>>;
-  /** Variables that name the files of the machine, and that of the trusted folders. */
+  /** Variables that override the paths of the machine's settings and of the trusted folders. */
   readonly variables: Readonly<Record<'settings' | 'defaults' | 'trust', string>>;
-  readonly judge: (layers: readonly Layer[], hooked: readonly Hooked[]) => Answer[];
+  readonly judge: (layers: readonly Layer[], hooked: readonly HookedFile[]) => Answer[];
 };
 
 const readGeminiLike =
-  ({ title, folder, project, system, variables, judge }: GeminiKind): ReadSwitches =>
+  ({ title, folder, project, system, variables, judge }: GeminiVariant): ReadSwitches =>
   ({ places, platform, hooked }) => {
     const { env, cwd } = places;
     const layers = createLayers();
@@ -255,7 +259,7 @@ const readGeminiLike =
     const above = layers.json(env[variables.settings] || join(machine, 'settings.json'));
     const ofUser = layers.reported(join(user, 'settings.json'));
     const below = layers.json(env[variables.defaults] || join(machine, 'system-defaults.json'));
-    // A project cannot say whether it is trusted.
+    // A project's own settings cannot make it trusted.
     const outside = [...above, ...ofUser, ...below];
     const trust = judgeTrust(outside, env[variables.trust] || join(user, 'trustedFolders.json'), cwd, layers.json);
     const ofProject = trust.isTrusted ? layers.reported(join(cwd, project, 'settings.json')) : [];
@@ -270,23 +274,23 @@ const readGeminiLike =
         ? []
         : [
             skip(
-              `not seen from here: hooks that ${title} was told to leave out for one session, trust that an IDE gives, and whether you have approved a project's hooks`,
+              `not checked: hooks that ${title} skips for one session, trust granted by an IDE, and whether you have approved a project's hooks`,
             ),
           ]),
     ];
   };
 
-/** `security.folderTrust.enabled` makes the settings of a project count only in a trusted folder. */
+/** With `security.folderTrust.enabled`, project settings apply only in trusted folders. */
 function judgeTrust(layers: readonly Layer[], file: string, cwd: string, read: (file: string) => Layer[]) {
   const path = 'security.folderTrust.enabled';
   const [found] = findAll(layers, path);
   const odd = found !== undefined && typeof found.value !== 'boolean' ? [notUnderstood(found, path)] : [];
   const rules = read(file).flatMap(({ value }) => Object.entries(value));
-  const places = rules.flatMap(([folder, level]) =>
+  const trusts = rules.flatMap(([folder, level]) =>
     level === 'TRUST_PARENT' ? [[dirname(folder), 'TRUST_FOLDER'] as const] : [[folder, level] as const],
   );
   // The nearest rule decides.
-  const [nearest] = places.filter(([folder]) => isWithin(folder, cwd)).sort(([a], [b]) => b.length - a.length);
+  const [nearest] = trusts.filter(([folder]) => isWithin(folder, cwd)).sort(([a], [b]) => b.length - a.length);
   const isTrusted = found?.value !== true || nearest?.[1] === 'TRUST_FOLDER';
   return {
     odd,
@@ -307,14 +311,14 @@ function isWithin(folder: string, path: string): boolean {
       return name;
     }
   };
-  const way = relative(real(folder), real(path));
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+  const route = relative(real(folder), real(path));
+  return route !== '..' && !route.startsWith(`..${sep}`) && !isAbsolute(route);
 }
 
-export function judgeGemini(layers: readonly Layer[], hooked: readonly Hooked[]): Answer[] {
+export function judgeGemini(layers: readonly Layer[], hooked: readonly HookedFile[]): Answer[] {
   const path = 'hooksConfig.disabled';
   const { all, files, odd } = mergeLists(layers, path);
-  const isOff = (hook: Hooked['hooks'][number]) =>
+  const isOff = (hook: HookedFile['hooks'][number]) =>
     [hook.value.name, hook.value.command].some((name) => typeof name === 'string' && all?.includes(name));
   const off = hooked.flatMap(({ hooks }) => hooks.filter(isOff).map(({ event }) => event));
   return [
@@ -323,12 +327,12 @@ export function judgeGemini(layers: readonly Layer[], hooked: readonly Hooked[])
     ...odd,
     ...(off.length === 0
       ? []
-      : [bad(`${path} in ${files} names our hooks of ${[...new Set(off)].join(', ')}`, 'remove them there')]),
+      : [bad(`${path} in ${files} lists our hooks for ${[...new Set(off)].join(', ')}`, 'remove them there')]),
     ...judgeUnknown(layers, ['hooks', 'hooksConfig']),
   ];
 }
 
-export function judgeQwen(layers: readonly Layer[], hooked: readonly Hooked[]): Answer[] {
+export function judgeQwen(layers: readonly Layer[], hooked: readonly HookedFile[]): Answer[] {
   return [
     ...judgeFlag(layers, 'disableAllHooks', true),
     ...judgeFlag(layers, 'hooksConfig.enabled', false),
@@ -337,7 +341,7 @@ export function judgeQwen(layers: readonly Layer[], hooked: readonly Hooked[]): 
   ];
 }
 
-export const readGeminiSwitches = (folder: GeminiKind['folder']): ReadSwitches =>
+export const readGeminiSwitches = (folder: GeminiVariant['folder']): ReadSwitches =>
   readGeminiLike({
     title: 'Gemini CLI',
     folder,
@@ -355,7 +359,7 @@ export const readGeminiSwitches = (folder: GeminiKind['folder']): ReadSwitches =
     judge: judgeGemini,
   });
 
-export const readQwenSwitches = (folder: GeminiKind['folder']): ReadSwitches =>
+export const readQwenSwitches = (folder: GeminiVariant['folder']): ReadSwitches =>
   readGeminiLike({
     title: 'Qwen Code',
     folder,
@@ -393,15 +397,19 @@ export const readCodexSwitches =
     return [...layers.problems, ...judgeCodex(requirements, [...project, ...user, ...system], hooked)];
   };
 
-/** `own`: project, user, system. */
-export function judgeCodex(requirements: readonly Layer[], own: readonly Layer[], hooked: readonly Hooked[]): Answer[] {
-  // The profile in use stands above the layer that has it.
+/** @param own the project, user and system settings, in this order */
+export function judgeCodex(
+  requirements: readonly Layer[],
+  own: readonly Layer[],
+  hooked: readonly HookedFile[],
+): Answer[] {
+  // The active profile has precedence over the layers.
   const profile = findAll(own, 'profile')[0]?.value;
   const profiles = own.flatMap(({ file, value }) => {
     const chosen = isSettings(value.profiles) && typeof profile === 'string' ? value.profiles[profile] : undefined;
     return isSettings(chosen) ? [{ file, value: chosen }] : [];
   });
-  // `codex_hooks` is the older name, and counts where the newer one is not set.
+  // `codex_hooks` is the older name. It applies if the newer one is not set.
   const named = [...requirements, ...profiles, ...own].map(({ file, value }) => {
     const features = isSettings(value.features) ? value.features : {};
     return { file, value: { features: { hooks: features.hooks ?? features.codex_hooks } } };
@@ -413,7 +421,7 @@ export function judgeCodex(requirements: readonly Layer[], own: readonly Layer[]
       .filter(
         ([key, state]) => valueAt(state, 'enabled') === false && hooked.some(({ file }) => key.startsWith(`${file}:`)),
       )
-      .map(([key]) => bad(`${layer.file} turns the hook ${key} off`, 'turn it on in Codex, by /hooks')),
+      .map(([key]) => bad(`${layer.file} turns the hook ${key} off`, 'turn it on in Codex with /hooks')),
   );
   return [
     ...judgeFlag(named, 'features.hooks', false),
@@ -423,11 +431,7 @@ export function judgeCodex(requirements: readonly Layer[], own: readonly Layer[]
     ...judgeUnknown(own, ['hooks']),
     ...(hooked.length === 0
       ? []
-      : [
-          skip(
-            'not seen from here: Codex settings of MDM, of the cloud, and of -c, --disable and --profile on its command line',
-          ),
-        ]),
+      : [skip('not checked: Codex settings from MDM, the cloud, and the options -c, --disable and --profile')]),
   ];
 }
 
@@ -441,7 +445,7 @@ export const readCopilotSwitches =
     const ofProject = ['settings.local.json', 'settings.json'].map((name) => join(cwd, '.github', 'copilot', name));
     const ofUser = ['settings.json', 'config.json'].map((name) => join(folder(places), name));
     const user = ofUser.flatMap(layers.json);
-    // A file of hooks may switch its own off.
+    // A hooks file may disable its own hooks.
     const own = hooked.flatMap(({ file }) => judgeFlag(layers.reported(file), 'disableAllHooks', true));
     const all = [...ofProject.flatMap(layers.json), ...user];
     const trusted = ['trustedFolders', 'trusted_folders'].map((path) => mergeLists(user, path));
@@ -458,11 +462,11 @@ export const readCopilotSwitches =
         ? []
         : [
             warn(
-              `Copilot CLI does not trust ${cwd} yet: "copilot -p" leaves out the hooks of ${project.file}`,
+              `Copilot CLI does not trust ${cwd} yet: "copilot -p" ignores the hooks in ${project.file}`,
               'start copilot here once and trust the folder, or set GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS=true',
             ),
           ]),
-      ...(hooked.length === 0 ? [] : [skip('not seen from here: policies of the organisation for Copilot')]),
+      ...(hooked.length === 0 ? [] : [skip("not checked: the organisation's policies for Copilot")]),
     ];
   };
 
@@ -471,11 +475,11 @@ export const readCursorSwitches: ReadSwitches = ({ hooked }) =>
     ? []
     : [
         skip(
-          'not seen from here: whether Cursor trusts this workspace, and what its team and enterprise settings turn off',
+          'not checked: whether Cursor trusts this workspace, and whether team or enterprise settings turn hooks off',
         ),
       ];
 
-/** OpenCode has our plugin in place of hooks. */
+/** OpenCode has our plugin instead of hooks. */
 export const readOpencodeSwitches = (
   { places }: Pick<SwitchSubject, 'places'>,
   plugins: readonly string[],
@@ -491,16 +495,16 @@ export const readOpencodeSwitches = (
   const files = folders.flatMap((folder) => ['opencode.jsonc', 'opencode.json'].map((name) => join(folder, name)));
   const all = [...new Set(files)].flatMap(layers.json);
   const isPure = !['', '0', 'false'].includes((env.OPENCODE_PURE ?? '').toLowerCase());
-  const left = findAll(all, 'plugins').flatMap(({ file, value }) =>
+  const excluded = findAll(all, 'plugins').flatMap(({ file, value }) =>
     (Array.isArray(value) ? value : [])
       .filter((item): item is string => typeof item === 'string' && item.startsWith('-'))
       .filter((item) => asPattern(item.slice(1)).test('stopgate'))
-      .map((item) => bad(`${file} leaves plugins out: "${item}"`, 'remove it: our plugin does not run')),
+      .map((item) => bad(`${file} excludes plugins: "${item}"`, 'remove it: while it is set, our plugin does not run')),
   );
   return [
     ...layers.problems,
     ...(isPure ? [bad('OPENCODE_PURE is set here: OpenCode runs without plugins', 'unset it')] : []),
-    ...left,
-    skip('not seen from here: "opencode --pure", and settings of the organisation'),
+    ...excluded,
+    skip('not checked: "opencode --pure" and settings of the organisation'),
   ];
 };

@@ -1,4 +1,4 @@
-/** Which of an agent's sessions have called the service, and through which settings they can have done so. */
+/** Checks which sessions of an agent have called the service, and which policies they will be judged by. */
 import { relative } from 'node:path';
 import { z } from 'zod';
 import type { Check, Policy } from '../../../machines/index.ts';
@@ -27,11 +27,11 @@ type Question = {
 export async function checkWorkers({ http, fleet, token, agent, cwd, scopes, ago }: Question): Promise<Answer> {
   const reply = await askHttp(`${http}/api/${fleet}/list/workers?agent=${agent}&limit=1000`, token);
   const read = listSchema.safeParse(typeof reply === 'string' ? null : reply.body);
-  if (!read.success) return skip(`the service does not list its workers of fleet '${fleet}'`);
+  if (!read.success) return skip(`the service does not list the workers of fleet '${fleet}'`);
   const { items, next } = read.data;
   if (items.length === 0) {
     return scopes.length === 0
-      ? skip('no session has called')
+      ? skip('no session has called the service')
       : warn(
           'its hooks are in place, but no session has ever called',
           'start a new session in this folder, prompt it, then run this again',
@@ -52,17 +52,16 @@ export async function checkWorkers({ http, fleet, token, agent, cwd, scopes, ago
 }
 
 function isWithin(folder: string, root: string): boolean {
-  const way = relative(root, folder);
-  return way === '' || (way !== '..' && !way.startsWith('../') && !way.startsWith('/'));
+  const route = relative(root, folder);
+  return route === '' || (route !== '..' && !route.startsWith('../') && !route.startsWith('/'));
 }
 
-/** Do policies look at a plan that an agent's sessions cannot keep? */
 type Policies = ReadonlyMap<string, Policy>;
 
-/** The policies that let a stop without a plan pass, and those that block it, by their names. */
+/** Names of policies with a plan check: those that pass a stop without a plan, and those that block it. */
 type Plans = { readonly passing: readonly string[]; readonly blocking: readonly string[] };
 
-/** Returns null if no policy looks at the plan. */
+/** Describes the effect of missing plan tools. Null if no policy has a plan check. */
 export function describePlans(policies: Policies): string | null {
   const { passing, blocking } = findPlans(policies);
   if (passing.length + blocking.length === 0) return null;
@@ -93,13 +92,13 @@ function findPlans(policies: Policies): Plans {
 const flatten = (checks: readonly Check[]): readonly Check[] =>
   checks.flatMap((check) => (check.kind === 'all' || check.kind === 'any' ? flatten(check.of) : [check]));
 
-/** The policies that an agent's stops will be judged by, and the budget of the fleet's day. */
+/** The policies that judge an agent's stops, and the fleet's daily budget. */
 type KnownPolicies = { readonly policies: Policies; readonly budget: DayBudget | null };
 const replySchema = z.object({ seq: z.number().nullable(), text: z.string() });
 
 /**
- * Returns the policies of this folder's stopgate.yaml, or else those that the service at `http` has in force. Returns
- * null if they are not known, since no service answers (or `http` is null).
+ * Returns the policies of this folder's stopgate.yaml, otherwise those of the service at `http`. Returns null if
+ * neither is available.
  */
 export async function findPolicies(config: Config, http: string | null): Promise<KnownPolicies | null> {
   const { file, fleet, token } = config;
@@ -108,13 +107,13 @@ export async function findPolicies(config: Config, http: string | null): Promise
   const reply = await askHttp(`${http}/api/${fleet}/policy`, token);
   const { data } = replySchema.safeParse(typeof reply === 'string' ? null : reply.body);
   if (data === undefined) return null;
-  // Without a number the text is an example.
+  // Without a sequence number the text is only an example.
   if (data.seq === null) return { policies: new Map(), budget: null };
   const { readConfigFile } = await import('../../config/file-reader.ts');
   const read = readConfigFile(data.text, 'stopgate.yaml');
   return read.ok ? read.file.policySet : null;
 }
 
-/** There is always a `default`. Policies that are not known (null) may have any name. */
+/** `default` always exists. If the policies are unknown (null), any name may exist. */
 export const isUnknownPolicy = (name: string, policies: ReadonlyMap<string, Policy> | null): boolean =>
   policies !== null && name !== 'default' && !policies.has(name);

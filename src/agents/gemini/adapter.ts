@@ -1,11 +1,11 @@
 /**
- * Gemini CLI: translates hook calls into our entries and stop attempts, and our decision into Gemini's JSON. Seen with
- * 0.61.0. Pure. A block comes back as `BeforeAgent` with our text as the prompt, and `stop_hook_active` is false again
- * after any tool, so only our own retry count prevents a loop.
+ * Gemini CLI: translates hook calls into entries and stop attempts, and decisions into Gemini's JSON. Tested with
+ * 0.61.0. Pure. A block comes back as `BeforeAgent` with our text as the prompt. `stop_hook_active` becomes false again
+ * after any tool, so only our own retry count prevents an endless loop.
  */
 import { z } from 'zod';
 import { type CallOf, defineAgent, fields, sessionName, text } from '../agent.ts';
-import { allowNotice, blockAnswer, differenceText, stopText } from '../shared/block-text.ts';
+import { allowNotice, blockAnswer, findingsText, stopText } from '../shared/block-text.ts';
 import {
   draftInputRequest,
   draftPrompted,
@@ -40,7 +40,7 @@ const bodySchema = z.object({
 });
 type GeminiCall = CallOf<typeof bodySchema>;
 
-const nothing = () => [];
+const noEntries = () => [];
 
 export const gemini = defineAgent({
   name: 'gemini',
@@ -50,7 +50,7 @@ export const gemini = defineAgent({
   doctor: 'dry turn',
   resume: (session, prompt) => ['gemini', '--resume', session, prompt],
   body: bodySchema,
-  // Nothing in its calls tells `gemini -p` from a session with a person, so `interactive` stays unknown.
+  // Calls of `gemini -p` look like those of a session with a person, so `interactive` stays unknown.
   callerOf: ({ session_id: worker }) => ({ worker, parent: null }),
   events: {
     SessionStart: draftSessionStart,
@@ -59,36 +59,37 @@ export const gemini = defineAgent({
     AfterTool: (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)],
     AfterAgent: draftTurnEnd,
     Notification: (call) => (isPermission(call) ? [draftInputRequest(call.message, 'permission')] : []),
-    // These come with each call of the model, and `AfterModel` with each chunk of its answer: tools show as much.
-    PreCompress: nothing,
-    BeforeModel: nothing,
-    BeforeToolSelection: nothing,
-    AfterModel: nothing,
+    // Sent with every model call, `AfterModel` even with every chunk. Tool events are enough to see that the agent is
+    // alive.
+    PreCompress: noEntries,
+    BeforeModel: noEntries,
+    BeforeToolSelection: noEntries,
+    AfterModel: noEntries,
     SessionEnd: draftSessionEnd,
   },
   stop: (call) => (call.event === 'AfterAgent' ? toAttempt(call.prompt_response) : null),
-  // An empty prompt comes within a turn, where only the results of tools go to the model: no person's, see `authorOf`.
+  // Within a turn, the prompt is empty when only tool results go to the model. `authorOf` takes that for the system's.
   personPrompt: (call, prior) =>
     call.event === 'BeforeAgent' && authorOf(call.prompt, prior) === 'person' ? (call.prompt ?? null) : null,
-  // `deny` also keeps the prompt out of the session's memory.
+  // `deny` also keeps the prompt out of the session's history.
   answerCommand: (reason) => ({ decision: 'deny', reason }),
   check: (call) => (call.event === 'AfterTool' ? 'complete-throttled' : null),
   end: 'SessionEnd',
   answer(call, decision, check) {
     if (check === 'complete-throttled')
       return decision.decision === 'block'
-        ? { hookSpecificOutput: { hookEventName: 'AfterTool', additionalContext: differenceText(decision) } }
+        ? { hookSpecificOutput: { hookEventName: 'AfterTool', additionalContext: findingsText(decision) } }
         : { continue: false, stopReason: stopText(decision) };
     return call.event === 'AfterAgent' ? (blockAnswer(decision) ?? allowNotice(call, decision)) : null;
   },
 });
 
-/** A notification of another type waits for nobody that we know of. */
+/** Notifications of other types do not wait for a person, as far as we know. */
 const isPermission = (call: GeminiCall): boolean => call.notification_type === 'ToolPermission';
 
 /**
- * Not harmless: `save_memory`, which writes a file of the project or of the user, `activate_skill`, and every agent that it
- * offers as a tool. Tools of MCP servers have names of their own.
+ * Deliberately not harmless: `save_memory` (writes a file of the project or the user), `activate_skill`, and agents
+ * offered as tools.
  */
 const geminiTools: KnownTools = {
   harmless: [

@@ -1,10 +1,10 @@
-/** Describes Gemini CLI to `init` and `doctor`: its settings, and how a dry turn of it is run. Seen with 0.61.0. */
+/** Gemini CLI for `init` and `doctor`: settings and dry turn. Tested with 0.61.0. */
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { bad } from '../doctor/doctor.ts';
 import type { DryTurn } from '../doctor/dry-turn.ts';
-import { createHookDoctor, lineOf } from '../doctor/hook-doctor.ts';
-import { initCommand } from '../doctor/hooked.ts';
+import { initCommand } from '../doctor/find-hooks.ts';
+import { createHookDoctor, hookTarget } from '../doctor/hook-doctor.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
 import { readGeminiSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
@@ -18,7 +18,7 @@ const agent = 'gemini';
 
 const program: Program = {
   binary: 'gemini',
-  seen: '0.61.0',
+  testedVersion: '0.61.0',
   folder: ({ home }) => join(home, '.gemini'),
 };
 
@@ -49,10 +49,10 @@ const hooks: AgentHooks = {
 
 export const setup = createHookSetup(hooks);
 
-/** A hook that is missing or crashes blocks Gemini for ever. So whatever happens, the line ends in an allow. */
+/** A hook that is missing or crashes blocks Gemini forever, so the command always ends with exit code 0. */
 const withGuard = (command: string): string => (command.endsWith('|| exit 0') ? command : `${command} || exit 0`);
 
-/** A fake model with the API that Gemini CLI calls. Seen with 0.61.0. */
+/** A fake model with the API that Gemini CLI calls. */
 const openGenerateContentModel = (): Promise<FakeModel> =>
   openFakeModel({ isTurn: (path) => /:(?:stream)?generateContent/i.test(path), other: () => ({}), answerTurn });
 
@@ -66,10 +66,8 @@ function answerTurn(response: ServerResponse, _request: ModelRequest, _count: nu
   else sendJson(response, 200, answer);
 }
 
-// Runs a turn of Gemini CLI with its own home folder. Seen with 0.61.0.
-
-/** A key instead of a login; and else it first asks a model which model to take. */
-const own = {
+/** Use an API key, and pin a model so that Gemini skips model routing. */
+const baseSettings = {
   security: { auth: { selectedType: 'gemini-api-key' } },
   privacy: { usageStatisticsEnabled: false },
   general: { enableAutoUpdate: false },
@@ -79,7 +77,10 @@ const own = {
 const dryTurn: DryTurn = {
   openModel: openGenerateContentModel,
   async prepare({ home, settings, model, write }) {
-    write(join(home, '.gemini', 'settings.json'), JSON.stringify({ ...own, ...(JSON.parse(settings) as object) }));
+    write(
+      join(home, '.gemini', 'settings.json'),
+      JSON.stringify({ ...baseSettings, ...(JSON.parse(settings) as object) }),
+    );
     return {
       args: ['-p', 'Say hello.', '--output-format', 'json'],
       env: { GOOGLE_GEMINI_BASE_URL: model, GEMINI_API_KEY: 'none', GEMINI_CLI_TRUST_WORKSPACE: 'true' },
@@ -87,16 +88,15 @@ const dryTurn: DryTurn = {
   },
 };
 
-/** The doctor checks this for Gemini CLI: a hook that crashes must not block it. */
 export const doctor = createHookDoctor(hooks, {
   switches: readGeminiSwitches(program.folder),
-  // Timeouts are in milliseconds.
+  // Gemini's timeouts are in milliseconds.
   limits: { stopEvent: 'AfterAgent', checkedEvent: 'AfterTool', timeoutUnitMs: 1, blockCap: null },
   dryTurn,
   async checkHooked(hooked) {
     const { file, hooks: ours } = hooked;
-    if (ours.every((hook) => /\|\| *(?:exit [01]|true) *$/.test(lineOf(hook)))) return [];
-    const text = `${file}: a line does not end in "|| exit 0": if its command crashes, Gemini never stops`;
+    if (ours.every((hook) => /\|\| *(?:exit [01]|true) *$/.test(hookTarget(hook)))) return [];
+    const text = `${file}: a command does not end in "|| exit 0": if it crashes, Gemini never stops`;
     return [bad(text, initCommand('gemini', hooked))];
   },
 });

@@ -1,8 +1,9 @@
 /**
- * OpenCode: translates what its plugin (plugin.ts) posts into our entries and stop attempts. Seen with 1.18.33. Pure.
- * OpenCode has no hook that could refuse a stop: the plugin asks when the root session is idle, and a block becomes a new
- * prompt, which comes back as a `chat.message`. The answer for an escalated session makes the plugin wait for the
- * person. Sub-agents are sessions of their own, with a parent; they stop without asking.
+ * OpenCode: translates the calls of our plugin (plugin.ts) into entries and stop attempts. Tested with 1.18.33. Pure.
+ *
+ * OpenCode has no hook that can refuse a stop. The plugin asks when the root session becomes idle, and turns a block
+ * into a new prompt, which comes back as a `chat.message`. For an escalated session, the answer makes the plugin wait
+ * for the person. Sub-agents are separate sessions with a parent, and stop without asking.
  */
 import { z } from 'zod';
 import type { InputAnswer } from '../../../machines/index.ts';
@@ -41,7 +42,7 @@ const title = 'OpenCode';
 
 const info = z.object({ id: text, parentID: text, directory: text }).optional().catch(undefined);
 
-/** An event of OpenCode's bus has a type and properties, a call of one of its hooks an input and an output. */
+/** Events of OpenCode's bus have a type and properties; calls of its hooks have an input and an output. */
 const bodySchema = z.object({
   type: text,
   properties: z
@@ -49,7 +50,7 @@ const bodySchema = z.object({
       sessionID: text,
       info,
       todos: z.unknown().optional(),
-      /** The id of a permission or a question; `requestID` is the one that somebody has answered. */
+      /** The id of a permission request or question. `requestID` is the one that was answered. */
       id: text,
       requestID: text,
       permission: text,
@@ -71,13 +72,13 @@ const bodySchema = z.object({
     })
     .optional()
     .catch(undefined),
-  /** The plugin's own: where it runs, and the answer that the turn ended with. */
+  /** Added by the plugin: its working folder, and the message that ended the turn. */
   directory: text,
   lastMessage: text,
 });
 type OpencodeCall = CallOf<typeof bodySchema>;
 
-const nothing = () => [];
+const noEntries = () => [];
 
 export const opencode = defineAgent({
   name: 'opencode',
@@ -90,13 +91,13 @@ export const opencode = defineAgent({
   body: bodySchema,
   eventOf: ({ type }, inUrl) => type || inUrl,
   callerOf({ properties, input, directory }, event) {
-    // Nothing in its calls tells `opencode run` from a session with a person, so `interactive` stays unknown.
+    // Calls of `opencode run` look like those of a session with a person, so `interactive` stays unknown.
     const session = { sessionID: properties?.sessionID || properties?.info?.id || input?.sessionID };
     const { sessionID: worker } = readBody(z.object({ sessionID: sessionName }), session, title);
-    // A message has an `info` too, of another kind.
+    // Messages have an `info` of a different kind.
     const about = event.startsWith('session.') ? properties?.info : undefined;
     const parent = about?.parentID ? readBody(sessionName, about.parentID, title) : null;
-    // Where its tools run is where the plugin runs, wherever the session was begun.
+    // Tools run in the plugin's folder, regardless of where the session was started.
     return { worker, parent, cwd: directory ?? about?.directory };
   },
   events: {
@@ -107,8 +108,8 @@ export const opencode = defineAgent({
     'tool.execute.after': (call, prior) => [...draftToolResult(prior), draftToolEnd(call, prior)],
     'todo.updated': draftPlan,
     // The requests themselves are stored by `ask`.
-    'permission.asked': nothing,
-    'question.asked': nothing,
+    'permission.asked': noEntries,
+    'question.asked': noEntries,
     'permission.updated': () => [draftInputRequest(undefined, 'permission')],
     'permission.replied': draftReplied,
     'question.replied': draftReplied,
@@ -117,12 +118,12 @@ export const opencode = defineAgent({
     'session.idle': (_call, prior) =>
       prior.parent === null ? draftResumption(prior) : draftSessionEnd({ reason: 'idle' }, prior),
     'session.deleted': (_call, prior) => draftSessionEnd({ reason: 'deleted' }, prior),
-    // One answer of the model leads to many of these.
-    'message.part.delta': nothing,
-    'message.part.updated': nothing,
-    'message.updated': nothing,
-    'session.updated': nothing,
-    'session.status': nothing,
+    // A single answer of the model leads to many of these.
+    'message.part.delta': noEntries,
+    'message.part.updated': noEntries,
+    'message.updated': noEntries,
+    'session.updated': noEntries,
+    'session.status': noEntries,
   },
   stop: (call, prior) => (isStop(call) && prior.parent === null ? toAttempt(call.lastMessage) : null),
   ask: describeRequest,
@@ -131,7 +132,7 @@ export const opencode = defineAgent({
     const prompt = call.event === 'chat.message' && prior.parent === null ? readPrompt(call) : null;
     return prompt !== null && promptedBy(prompt, prior) === 'person' ? prompt.text : null;
   },
-  // Its hook cannot keep a prompt from the model. The plugin shows the answer.
+  // The hook cannot keep a prompt from the model, so the plugin shows the answer.
   passesCommands: true,
   end: 'session.deleted',
   answer(call, decision) {
@@ -147,7 +148,7 @@ const isNew = (call: OpencodeCall, prior: PriorWorker): boolean =>
   !prior.registered || (call.parent !== null && prior.parent === null);
 const isStop = ({ event }: OpencodeCall): boolean => event === 'session.idle';
 
-// --- what it asks a person ------------------------------------------------------------------------------------
+// --- requests to a person -------------------------------------------------------------------------------------
 
 function describeRequest({ event, properties = {} }: OpencodeCall): InputFields | null {
   const { id, permission, patterns, metadata = {}, questions } = properties;
@@ -159,7 +160,9 @@ function describeRequest({ event, properties = {} }: OpencodeCall): InputFields 
   return event === 'question.asked' ? { ...describeQuestion('question', { questions }), ...request } : null;
 }
 
-/** For the plugin to reply. A question that is denied gets the reason: dismissed, it would end the turn without one. */
+/**
+ * The reply for the plugin to send. A denied question is answered with the reason: dismissing it would end the turn.
+ */
 function answerInput(given: InputAnswer, { event, properties = {} }: OpencodeCall): object | null {
   const isAllowed = given.verdict === 'allow';
   if (event === 'permission.asked')
@@ -168,27 +171,27 @@ function answerInput(given: InputAnswer, { event, properties = {} }: OpencodeCal
   const answers = isAllowed
     ? answersTo({ questions }, given.message)
     : (questionsIn(properties)?.map(() => denialText(given)) ?? null);
-  return answers === null ? null : { reply: { answers: answers.map((it) => [it]) } };
+  return answers === null ? null : { reply: { answers: answers.map((answer) => [answer]) } };
 }
 
-/** Others that it asked at the same time may still wait. */
+/** Ends only the request that was answered, because parallel ones may still be open. */
 function draftReplied({ properties }: OpencodeCall, { held, awaitsInput }: PriorWorker): readonly EntryDraft[] {
-  const request = held.find((it) => isRequestFor(it, properties?.requestID));
+  const request = held.find((id) => isRequestFor(id, properties?.requestID));
   if (request !== undefined) return [{ type: 'input.received', data: { request } }];
   return awaitsInput && held.length === 0 ? [{ type: 'input.received', data: {} }] : [heartbeat];
 }
 
-/** A sub-agent's prompt is its parent's. */
+/** A sub-agent is prompted by its parent. */
 function draftPrompted(call: OpencodeCall, prior: PriorWorker): readonly EntryDraft[] {
   if (prior.parent !== null) return [{ type: 'prompt.submitted', data: { by: 'agent' } }];
   const prompt = readPrompt(call);
   return [draftPrompt(prompt.text, prior, promptedBy(prompt, prior))];
 }
 
-/** `hasOthers`: files, or mentions of agents: a person may prompt with these alone. */
+/** `hasOthers` is true if there are files or mentions of agents. A person's prompt may consist of these only. */
 type Prompt = { readonly text: string; readonly isSynthetic: boolean; readonly hasOthers: boolean };
 
-/** Parts that OpenCode itself has added are `synthetic`: what a file contains, or that it goes on after a compaction. */
+/** OpenCode marks parts that it added itself as `synthetic`, such as file contents or a message after a compaction. */
 function readPrompt({ output }: OpencodeCall): Prompt {
   const parts = output?.parts ?? [];
   const typed = parts.filter(({ type, synthetic }) => type === 'text' && synthetic !== true);
@@ -207,7 +210,7 @@ function draftPlan({ properties }: OpencodeCall): readonly EntryDraft[] {
   return plan === null ? [withUnreadPlan(heartbeat)] : [plan];
 }
 
-/** Not harmless: `task`, whose sub-agents may change any file, `batch`, which runs other tools, and `skill`. */
+/** Deliberately not harmless: `task` (its sub-agents may change any file), `batch` (runs other tools) and `skill`. */
 const opencodeTools: KnownTools = {
   harmless: [
     'read',
@@ -247,16 +250,16 @@ function draftError({ properties }: OpencodeCall): EntryDraft[] {
   const data = properties?.error?.data;
   const limit = limitSchema.safeParse(data).data;
   const words = typeof data?.message === 'string' ? data.message : '';
-  // An error without a status that we know may still say it in its words.
+  // Without a status code, the message decides.
   if (limit === undefined && (typeof data?.statusCode === 'number' || !tellsOfLimit(words))) return [heartbeat];
   const until = limitEnd(limit?.responseHeaders?.date, limit?.responseHeaders?.['retry-after']);
   return until === null ? [draftLimit(words)] : [{ type: 'limit.reached', data: { until } }];
 }
 
-/** Longer limits than a month's are not known of any provider: such a header is no time. */
+/** No provider has a longer limit, so a later time is a misreading. */
 const limitMsMax = 31 * 24 * 60 * 60 * 1_000;
 
-/** When the provider takes requests again, by its own clock (`Date` and `Retry-After`, RFC 9110). Null: it does not say. */
+/** When the provider accepts requests again, by its own clock (`Date` and `Retry-After`, RFC 9110). Null if unknown. */
 function limitEnd(date = '', retryAfter = ''): string | null {
   const nowMs = Date.parse(date);
   const endMs = /^\d{1,7}$/.test(retryAfter) ? nowMs + Number(retryAfter) * 1_000 : Date.parse(retryAfter);

@@ -1,4 +1,4 @@
-/** Describes OpenCode to the hook command, which its plugin does not need: a person may post its calls by hand. */
+/** OpenCode for the hook command. The plugin does not use it, but a person may post calls by hand. */
 import { type HookAgent, oneOf, withoutNote } from '../../hook-command/agent.ts';
 
 export const hookCommand: HookAgent = {

@@ -1,16 +1,17 @@
 /**
- * The plugin that runs inside OpenCode (`.opencode/plugin/stopgate.js`). It posts what happens to the local service. When
- * a root session is idle, it asks whether the session may stop; a block becomes a new prompt. One file without imports
- * and with one export, since OpenCode takes every export of a plugin file for a plugin. No failure in here may disturb
- * the agent: if the service cannot be reached, OpenCode's log tells so, and nothing is judged.
+ * The plugin that runs inside OpenCode (`.opencode/plugin/stopgate.js`). It posts events to the local service. When a
+ * root session becomes idle, it asks whether the session may stop, and turns a block into a new prompt.
+ *
+ * This is one file without imports and with a single export, because OpenCode treats every export as a plugin. No
+ * failure here may disturb the agent: if the service is unreachable, OpenCode's log says so and nothing is judged.
  */
 
-/** `stopgate init opencode` writes the service's address here. */
+/** `stopgate init opencode` replaces the next two values. */
 const defaultUrl = 'http://127.0.0.1:4280';
 const tokenVariable = 'STOPGATE_TOKEN';
-/** A stop may be held, and its checks take their time. */
+/** Long, because a stop may be held and its checks may be slow. */
 const answerTimeoutMs = 600_000;
-/** The service keeps such a request open for less than a minute. Then it is sent again. */
+/** The service answers such a request within a minute, and the plugin sends the next one. */
 const resolutionTimeoutMs = 90_000;
 const resolutionRetryMs = 5_000;
 const lostMs = 2_000;
@@ -29,10 +30,10 @@ type Client = {
   };
   app: { log(request: object): Promise<unknown> };
   tui?: { showToast(request: object): Promise<unknown> };
-  /** The client that its own calls use. It has no call of its own for these replies. */
+  /** The underlying HTTP client. The public client has no call for these replies. */
   _client?: { post(request: object): Promise<{ error?: unknown }> };
 };
-/** `note`: for the person, about a stop that is allowed. `reply`: an operator's, to what OpenCode asks a person. */
+/** `note` is a message for the person. `reply` is an operator's reply to a request of OpenCode. */
 type Answer = { decision?: string; reason?: string; waits?: boolean; note?: string; reply?: object };
 type Arguments = { filePath?: unknown; command?: unknown; patchText?: unknown };
 type Input = { sessionID: string; tool?: string; callID?: string; args?: Arguments };
@@ -48,7 +49,7 @@ const postedEvents: ReadonlySet<string> = new Set([
   'question.replied',
   'question.rejected',
 ]);
-/** The requests to a person, with the path of each reply. */
+/** OpenCode's requests to a person, with the path for the reply. */
 const repliesTo: ReadonlyMap<string, string> = new Map([
   ['permission.asked', '/permission/{requestID}/reply'],
   ['question.asked', '/question/{requestID}/reply'],
@@ -59,17 +60,17 @@ type State = {
   readonly directory: string | undefined;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** By session: is it a sub-agent's? */
+  /** By session: whether it is a sub-agent's. */
   readonly children: Map<string, boolean>;
-  /** Sessions whose turn ended with an error, until somebody prompts them: another prompt would get the same error. */
+  /** Sessions whose turn ended with an error. Not asked about until the next prompt, since ours would fail likewise. */
   readonly failed: Set<string>;
-  /** By session: the open question whether it may stop. A prompt of somebody else withdraws it. */
+  /** By session: the pending stop request. Any other prompt cancels it. */
   readonly questions: Map<string, object>;
-  /** By session: the wait for a person. A prompt of somebody else ends it. */
+  /** By session: the wait for a person's resolution. Any other prompt ends it. */
   readonly waits: Map<string, AbortController>;
-  /** The service could not be reached, and the log tells so. */
+  /** True after a failed call, which is logged once. */
   isUnreachable: boolean;
-  /** The calls that are still to be posted, in order. */
+  /** Resolves when all calls so far are posted, in order. */
   queue: Promise<unknown>;
 };
 
@@ -86,22 +87,22 @@ export const StopgatePlugin = async ({ client, directory }: { client: Client; di
     'tool.execute.before': async ({ sessionID, tool, callID }: Input) => {
       post(state, 'tool.execute.before', { input: { sessionID, tool, callID } });
     },
-    // Only what is needed: the arguments and the output of a tool may be large.
+    // Send only the needed fields, because arguments and output may be large.
     'tool.execute.after': async ({ sessionID, tool, callID, args }: Input, { metadata }: Output) => {
       post(state, 'tool.execute.after', {
-        input: { sessionID, tool, callID, args: neededOf(args) },
+        input: { sessionID, tool, callID, args: trimArguments(args) },
         output: { metadata: { exit: metadata?.exit } },
       });
     },
   };
 };
 
-/** More of a command is not read. */
+/** The service reads no more of a command. */
 const commandCharsMax = 6_000;
-/** The lines of a patch that name its files. Without them, all of them, the patch may have changed any file. */
+/** Limit for the lines of a patch that name its files. If they are longer, the files count as unknown. */
 const patchCharsMax = 200_000;
 
-function neededOf({ filePath, command, patchText }: Arguments = {}): Arguments {
+function trimArguments({ filePath, command, patchText }: Arguments = {}): Arguments {
   const isPatch = typeof patchText === 'string';
   const headers = isPatch
     ? patchText
@@ -133,7 +134,7 @@ function createState(client: Client, directory: string | undefined): State {
   };
 }
 
-/** As everywhere else: `HOST:PORT`, a port or a URL. */
+/** Accepts `HOST:PORT`, a port or a URL, like all of stopgate. */
 function toUrl(text: string): string {
   if (/^\d+$/.test(text)) return `http://127.0.0.1:${text}`;
   return (text.includes('://') ? text : `http://${text}`).replace(/\/$/, '');
@@ -156,21 +157,21 @@ function handleEvent(state: State, event: Event): void {
 
 // --- the service ----------------------------------------------------------------------------------------------
 
-/** In the order of the calls. OpenCode does not wait for it. */
+/** Posts calls in order, without making OpenCode wait. */
 function post(state: State, event: string, body: object): void {
   state.queue = state.queue.then(async () => {
-    // The answer to what a person has told stopgate by a prompt.
+    // The answer to a command that a person typed as a prompt.
     const note = (await send(state, event, body))?.note;
-    if (note !== undefined) await tell(state, note).catch(() => {});
+    if (note !== undefined) await showToPerson(state, note).catch(() => {});
   });
 }
 
-/** Returns null for an empty answer, or none. */
+/** Resolves to null if the answer is empty or the call failed. */
 async function send(state: State, event: string, body: object): Promise<Answer | null> {
   const { url, headers, directory } = state;
   const call = {
     method: 'POST',
-    // The same in every try: the service takes a second post of one key for the first.
+    // The key stays the same in retries, so that the service recognises a repeated post.
     headers: { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID(), ...headers },
     body: JSON.stringify({ ...body, directory }),
   };
@@ -181,13 +182,13 @@ async function send(state: State, event: string, body: object): Promise<Answer |
     return text === '' ? null : JSON.parse(text);
   } catch (error) {
     const isFirst = !state.isUnreachable;
-    if (isFirst) await warn(state, `stopgate gave no answer, so nothing is judged: ${String(error)}`).catch(() => {});
+    if (isFirst) await warn(state, `stopgate does not answer, so nothing is judged: ${String(error)}`).catch(() => {});
     state.isUnreachable = true;
     return null;
   }
 }
 
-/** Tries again for 2 s while the answer is lost on its way; not where there is no service, or no answer in time. */
+/** Retries for 2 s if the connection breaks, but not if it is refused or times out. */
 async function fetchAgain(url: string, call: object): Promise<{ ok: boolean; status: number; text: string }> {
   const untilMs = Date.now() + lostMs;
   const timeout = AbortSignal.timeout(answerTimeoutMs);
@@ -196,7 +197,7 @@ async function fetchAgain(url: string, call: object): Promise<{ ok: boolean; sta
       const answer = await fetch(url, { ...call, signal: timeout });
       return { ok: answer.ok, status: answer.status, text: await answer.text() };
     } catch (error) {
-      // Node and Bun name a refused connection in their own ways.
+      // Node and Bun report a refused connection differently.
       const { code, cause } = error as { code?: string; cause?: { code?: string } };
       const isLost = !/refused/i.test(`${code} ${cause?.code}`) && !timeout.aborted;
       if (!isLost || Date.now() >= untilMs) throw error;
@@ -206,8 +207,8 @@ async function fetchAgain(url: string, call: object): Promise<{ ok: boolean; sta
 }
 
 /**
- * Returns undefined until somebody resolves the escalation, and null if there is no prompt, or no escalation (any
- * more).
+ * Resolves to the prompt of the resolution, to undefined if the escalation is still open, or to null if there is no
+ * prompt or no escalation.
  */
 async function fetchResolution(
   { url, headers }: State,
@@ -224,7 +225,7 @@ async function fetchResolution(
   return ((await answer.json()) as { prompt: string | null }).prompt;
 }
 
-// --- a session that is idle -----------------------------------------------------------------------------------
+// --- idle sessions --------------------------------------------------------------------------------------------
 
 async function askToStop(state: State, event: Event, id: string): Promise<void> {
   const { failed, questions } = state;
@@ -240,13 +241,13 @@ async function askToStop(state: State, event: Event, id: string): Promise<void> 
     if (answer?.waits === true) void waitForResolution(state, id).catch(() => {});
     if (answer?.decision === 'block') await prompt(state, id, answer.reason ?? '');
   } catch (error) {
-    await warn(state, `stopgate could not ask for session ${id}: ${String(error)}`).catch(() => {});
+    await warn(state, `stopgate could not judge session ${id}: ${String(error)}`).catch(() => {});
   } finally {
     if (questions.get(id) === question) questions.delete(id);
   }
 }
 
-/** Until a person has resolved the session's escalation. The prompt of the resolution goes to the session once. */
+/** Waits until a person resolves the session's escalation, then prompts the session with the resolution. */
 async function waitForResolution(state: State, id: string): Promise<void> {
   stopWaiting(state, id);
   const wait = new AbortController();
@@ -268,7 +269,7 @@ function stopWaiting({ waits }: State, id: string): void {
   waits.delete(id);
 }
 
-/** Ended early by the signal, so that nobody waits for what is over. */
+/** Resolves after `ms`, or earlier if the signal aborts. */
 const pause = (ms: number, signal: AbortSignal): Promise<undefined> =>
   new Promise((done) => {
     const end = () => {
@@ -281,9 +282,9 @@ const pause = (ms: number, signal: AbortSignal): Promise<undefined> =>
     if (signal.aborted) end();
   });
 
-// --- what it asks a person ------------------------------------------------------------------------------------
+// --- requests to a person -------------------------------------------------------------------------------------
 
-/** Beside the queue, since an operator may take minutes. The person at its own terminal is asked at the same time. */
+/** Runs outside the queue, because an operator may take minutes. The person at the terminal may answer first. */
 async function askOperator(state: State, event: Event): Promise<void> {
   await state.queue;
   const answer = await send(state, event.type, event);
@@ -295,7 +296,8 @@ async function askOperator(state: State, event: Event): Promise<void> {
     body: answer.reply,
     headers: { 'content-type': 'application/json' },
   });
-  const why = replied === undefined ? 'it takes no replies' : await replied.then(({ error }) => error, String);
+  const why =
+    replied === undefined ? 'this client cannot send replies' : await replied.then(({ error }) => error, String);
   if (why !== undefined) await warn(state, `stopgate could not reply for the operator: ${JSON.stringify(why)}`);
 }
 
@@ -320,8 +322,8 @@ async function prompt({ client }: State, id: string, text: string): Promise<void
   await client.session.promptAsync({ path: { id }, body: { parts: [{ type: 'text', text }] } });
 }
 
-/** In its log, and where it has a terminal, for a moment on its screen. */
-async function tell(state: State, message: string): Promise<void> {
+/** Writes the message to OpenCode's log and, if it has a terminal, shows it as a toast. */
+async function showToPerson(state: State, message: string): Promise<void> {
   await warn(state, message);
   await state.client.tui?.showToast({ body: { message, variant: 'info' } });
 }

@@ -1,5 +1,4 @@
-/** Describes OpenCode to `init` and `doctor`: its settings, its plugin, and how a dry turn of it is run. */
-
+/** OpenCode for `init` and `doctor`: plugin and dry turn. Tested with 1.18.33. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../errors.ts';
@@ -7,8 +6,8 @@ import { builtScript } from '../../version.ts';
 import type { CheckContext, Doctor } from '../doctor/doctor.ts';
 import { type Answer, bad, type Checks, ok, runChecks, warn } from '../doctor/doctor.ts';
 import { type DryTurn, tryTurn } from '../doctor/dry-turn.ts';
+import { checkProgram, initCommand } from '../doctor/find-hooks.ts';
 import { checkPolicyNames } from '../doctor/hook-doctor.ts';
-import { checkProgram, initCommand } from '../doctor/hooked.ts';
 import { checkUsage } from '../doctor/limit-checks.ts';
 import { openChatCompletionsModel } from '../doctor/models.ts';
 import { tokenVariableIn } from '../doctor/session.ts';
@@ -16,11 +15,11 @@ import { readOpencodeSwitches } from '../doctor/switches.ts';
 import type { Line } from '../setup/line.ts';
 import { fileIn, type Places, type Program, type Scope } from '../setup/places.ts';
 import { type Change, openSettings, readText } from '../setup/settings-file.ts';
-import type { SettingsSetup, Wish } from '../setup/setup.ts';
+import type { SettingsSetup, SetupRequest } from '../setup/setup.ts';
 
 const program: Program = {
   binary: 'opencode',
-  seen: '1.18.33',
+  testedVersion: '1.18.33',
   folder: ({ home, env }) => join(env.XDG_CONFIG_HOME || join(home, '.config'), 'opencode'),
 };
 
@@ -31,28 +30,28 @@ export const setup: SettingsSetup = {
   program,
   forms: ['http'],
   scopes: ['project', 'user'],
-  // The plugin does so by itself.
+  // The plugin wakes the session without a hook.
   wakes: false,
   blockCap: null,
   planTools: null,
   usage: null,
-  plan: (wish) => [planPlugin(wish)],
+  plan: (request) => [planPlugin(request)],
   trust: null,
 };
 
-const head = '// Written by "stopgate init opencode"; "stopgate init opencode --remove" takes it away.\n';
+const head = '// Written by "stopgate init opencode"; to remove it, run "stopgate init opencode --remove".\n';
 
-function planPlugin({ scope, places, line, remove }: Wish): Change {
+function planPlugin({ scope, places, line, remove }: SetupRequest): Change {
   const file = openSettings(pluginFile(scope, places), scope === 'project' ? places.cwd : places.home);
   if (file.text !== null && !file.text.startsWith(head))
-    throw new AppError('input.bad', `'${file.path}' is not ours; move it away first`);
+    throw new AppError('input.bad', `'${file.path}' was not written by stopgate; move it away first`);
   return { file, after: remove ? null : pluginText(line) };
 }
 
 /**
- * Returns the built plugin with the address filled in.
- * @throws AppError input.bad: the build has no plugin, or one without a place for what is filled in, which would ask
- * another service
+ * Returns the built plugin with address, token variable, policy and fleet filled in.
+ * @throws AppError input.bad if the build has no plugin, or if a text to replace is missing from it, so that it would
+ * call another service
  */
 function pluginText({ http, policy, fleet, tokenEnv }: Pick<Line, 'http' | 'policy' | 'fleet' | 'tokenEnv'>): string {
   const source = builtScript('agents/opencode/plugin.js');
@@ -66,23 +65,21 @@ function pluginText({ http, policy, fleet, tokenEnv }: Pick<Line, 'http' | 'poli
   const query = `${policy === undefined ? '' : `&policy=${policy}`}${inFleet}`;
   const event = '?event=$' + '{event}';
   const worker = '?worker=$' + '{encodeURIComponent(id)}';
-  const filled = [
+  const replacements = [
     ["defaultUrl = 'http://127.0.0.1:4280'", `defaultUrl = ${JSON.stringify(http)}`],
     ["tokenVariable = 'STOPGATE_TOKEN'", `tokenVariable = ${JSON.stringify(tokenEnv ?? 'STOPGATE_TOKEN')}`],
     [event, `${event}${query}`],
     [worker, `${worker}${inFleet}`],
   ] as const;
-  for (const [place, value] of filled) {
-    if (!text.includes(place))
-      throw new AppError('input.bad', `the plugin for OpenCode of this build lacks '${place}'`);
-    text = text.replace(place, () => value);
+  for (const [placeholder, value] of replacements) {
+    if (!text.includes(placeholder))
+      throw new AppError('input.bad', `this build's plugin for OpenCode lacks '${placeholder}'`);
+    text = text.replace(placeholder, () => value);
   }
   return `${head}${text}`;
 }
 
-// Runs a turn of `opencode serve` with its own home folder: `opencode run` would end when idle. Seen with 1.18.33.
-
-/** No registry, no list of models, no proxy: what it fetches at its start fails at once. */
+/** Where nothing listens, so that fetching the registry or the list of models fails at once. */
 const nowhere = 'http://127.0.0.1:9';
 const offline = {
   OPENCODE_DISABLE_MODELS_FETCH: '1',
@@ -111,6 +108,7 @@ const configFor = (model: string) => ({
   },
 });
 
+/** Runs `opencode serve`, because `opencode run` ends when the session becomes idle. */
 const dryTurn: DryTurn = {
   openModel: openChatCompletionsModel,
   async prepare({ project, settings: plugin, model, write }) {
@@ -134,7 +132,6 @@ async function post(url: string, body: object): Promise<unknown> {
   return answer.json();
 }
 
-/** The doctor checks this for OpenCode: not hooks in settings, but our plugin. */
 const agent = 'opencode';
 export const doctor: Doctor = {
   find(places) {
@@ -171,7 +168,7 @@ const findPlugins = (places: Places): Plugin[] =>
     return text === null ? [] : [{ scope, file, text }];
   });
 
-/** Returns an empty text if it cannot be read, so that it points nowhere, and null if there is none. */
+/** Returns null if there is no plugin. An unreadable one gives an empty text, which then fails the address check. */
 function readPlugin(file: string): string | null {
   try {
     return readText(file);
@@ -181,20 +178,22 @@ function readPlugin(file: string): string | null {
 }
 
 function checkPlugins(plugins: readonly Plugin[], { url, policies }: Pick<CheckContext, 'url' | 'policies'>): Answer[] {
-  if (plugins.length === 0)
-    return [bad('it has no plugin of stopgate, so no stop is judged', 'stopgate init opencode')];
-  const twice = 'our plugin is both in this folder and in the user settings: each call comes twice';
+  if (plugins.length === 0) return [bad('it has no stopgate plugin, so no stop is judged', 'stopgate init opencode')];
+  const twice = 'our plugin is both in this folder and in the user settings: each event is reported twice';
   return [
     ...(plugins.length > 1 ? [warn(twice, 'stopgate init opencode --remove')] : []),
     ...plugins.map(({ scope, file, text }) =>
       text.includes(JSON.stringify(url))
-        ? ok(`${file} is there, and points to ${url}`)
+        ? ok(`${file} is installed and calls ${url}`)
         : bad(
-            `${file} does not point to ${url}`,
+            `${file} does not call ${url}`,
             `${initCommand(agent, { scope })} --http ${url.replace(/^https?:\/\//, '')}`,
           ),
     ),
     ...plugins.flatMap((plugin) => checkPolicyNames(agent, plugin, [plugin.text], policies)),
-    warn('while the service is down every stop is allowed, and only its log tells', 'keep the service running'),
+    warn(
+      "while the service is down, every stop is allowed and only OpenCode's log says so",
+      'keep the service running',
+    ),
   ];
 }

@@ -1,6 +1,6 @@
 /**
- * Reads Qwen Code's hook JSON, which is Claude Code's with names of its own. Seen with 0.24.4. Everything but the session
- * and the name of the event may be missing or of another type: Qwen Code takes an error for "continue".
+ * Qwen Code: its hook JSON is Claude Code's with some different names. Tested with 0.24.4. Pure. Any field except the
+ * session and the event name may be missing or have another type, because Qwen Code treats an error as "continue".
  */
 import { z } from 'zod';
 import { type CallOf, defineAgent, sessionName, text } from '../agent.ts';
@@ -38,7 +38,7 @@ import { hookCommand } from './hook-command.ts';
 const bodySchema = z.object({
   session_id: sessionName,
   ...claudeFields,
-  /** A shell's has the exit code of its command. */
+  /** A shell's contains the exit code. */
   tool_response: z.unknown().optional(),
   background_tasks: backgroundTasks('agent_type'),
   crons: sessionCrons,
@@ -52,7 +52,7 @@ type QwenCall = CallOf<typeof bodySchema>;
 
 const questionTool = 'ask_user_question';
 const { isOutput, readAttempt, answer } = createStopCalls('structured_output');
-/** Not harmless: `agent` and `task`, whose sub-agents may change any file, `skill`, and `save_memory`. */
+/** Deliberately not harmless: `agent` and `task` (their sub-agents may change any file), `skill` and `save_memory`. */
 const qwenTools: KnownTools = {
   harmless: [
     'read_file',
@@ -81,8 +81,8 @@ const qwenTools: KnownTools = {
 };
 const draftTool = draftToolOf(qwenTools);
 
-const draftStopOf: DraftEntries<QwenCall> = ({ crons, ...call }, ...known) =>
-  draftStop({ ...call, session_crons: crons }, ...known);
+const draftQwenStop: DraftEntries<QwenCall> = ({ crons, ...call }, ...rest) =>
+  draftStop({ ...call, session_crons: crons }, ...rest);
 
 export const qwen = defineAgent({
   name: 'qwen',
@@ -92,27 +92,27 @@ export const qwen = defineAgent({
   doctor: 'dry turn',
   resume: (session, prompt) => ['qwen', '--resume', session, '--prompt-interactive', prompt],
   body: bodySchema,
-  // Nothing in its calls tells `qwen -p` from a session with a person, so `interactive` stays unknown.
+  // Calls of `qwen -p` look like those of a session with a person, so `interactive` stays unknown.
   callerOf: ({ session_id, agent_id, agent_type, permission_mode: mode }) => ({
     ...callerOf(session_id, agent_id, agent_type),
     mode,
   }),
   events: {
-    // A registration would clear the resolution, which goes along with the prompt that follows.
+    // A registration would clear the resolution, which is delivered with the next prompt.
     SessionStart: (call, prior, agent) =>
       prior.resolution === null ? draftSessionStart(call, prior, agent) : [heartbeat],
-    // The prompt is empty where only the results of tools go to the model: no person's, see `authorOf`.
+    // The prompt is empty when only tool results go to the model. `authorOf` takes that for the system's.
     UserPromptSubmit: (call, prior) => [draftPrompt(call.prompt, prior, promptedBy(call, prior))],
     PreToolUse: (call, prior) => (isOutput(call) ? draftToolResult(prior) : draftToolCall(call)),
-    // The request itself is stored by `ask`. An allowed question would go on without its answers, so that one is not held.
+    // `ask` stores the request, except for questions: an allowed one would continue without answers, so it is not held.
     PermissionRequest: ({ tool_name: tool, tool_input: input }) =>
       tool === questionTool ? [{ type: 'input.requested', data: describeQuestion(questionTool, input) }] : [],
     PostToolUse: (call, prior) => [...draftToolResult(prior), ...draftToolEnd(call, prior)],
     PostToolUseFailure: (call, prior) => [...draftToolResult(prior), draftTool(call, false, prior)],
     TodoCompleted: () => [],
-    Stop: draftStopOf,
+    Stop: draftQwenStop,
     SubagentStart: draftChildStart,
-    SubagentStop: draftStopOf,
+    SubagentStop: draftQwenStop,
     StopFailure: draftFailure,
     SessionEnd: draftSessionEnd,
   },

@@ -1,4 +1,4 @@
-/** Describes Qwen Code to the hook command. It is loaded at each call, so it imports nothing more. */
+/** Qwen Code for the hook command. Loaded at every call, so keep the imports minimal. */
 import { type HookAgent, oneOf, withSystemMessage } from '../../hook-command/agent.ts';
 
 const isStopEvent = oneOf('Stop', 'SubagentStop', 'TodoCompleted');

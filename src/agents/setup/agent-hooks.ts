@@ -1,4 +1,4 @@
-/** The hooks of one agent in its settings, as `init` writes and removes them. */
+/** Writes and removes one agent's hooks in its settings, for `init`. */
 import type { HookAgent } from '../../hook-command/agent.ts';
 import type { HookEvent } from './hook-events.ts';
 import {
@@ -6,45 +6,44 @@ import {
   type OwnVariable,
   putHooks,
   putVariable,
-  takeHooks,
-  takeVariable,
+  removeHooks,
+  removeVariable,
   withBom,
 } from './hook-settings.ts';
 import { type Form, formatCommand, formatUrl, isOurs, isPosted, type Line } from './line.ts';
 import { type Places, type Program, rootOf, type Scope } from './places.ts';
 import { type Change, openSettings, planEdit, type SettingsFile } from './settings-file.ts';
-import type { PlanTools, SettableCap, SettingsSetup, Trust, Wish } from './setup.ts';
+import type { PlanTools, SettableCap, SettingsSetup, SetupRequest, Trust } from './setup.ts';
 import type { UsageSetup } from './usage.ts';
 
 export type AgentHooks = {
-  /** The agent's name. */
   readonly agent: string;
   readonly hook: HookAgent;
   readonly program: Program;
   readonly forms: readonly Form[];
   readonly scopes: readonly Scope[];
-  /** The settings file. */
+  /** Returns the path of the settings file. */
   readonly file: (scope: Scope, places: Places) => string;
   readonly events: (form: Form) => readonly HookEvent[];
-  /** Does each handler stand within `{ "hooks": [ … ] }`? */
+  /** True if each handler is wrapped in `{ "hooks": [ … ] }`. */
   readonly grouped: boolean;
-  /** Beside `hooks`, in a file that we create; missing: nothing. */
+  /** Properties next to `hooks` in a file that we create. */
   readonly head?: object;
-  /** `command`: the line to run, with further options of the hook command. */
-  readonly handler: (event: HookEvent, line: Line, command: (options?: string) => string) => object;
-  /** One more hook, beside the stop's own. Missing: nothing wakes the agent. */
-  readonly waker?: (line: Line) => readonly [event: string, handler: object];
-  /** Its own cap of blocks, in "env" of the same file. Missing: it has none there. */
-  readonly blockCap?: OwnVariable & SettableCap & { readonly valueFor: (blocks: number) => number };
-  /** The variable that switches its plan tools on, likewise. */
-  readonly planTools?: OwnVariable & { readonly read: (places: Places) => PlanTools };
-  /** Lets it send its usage; missing if it cannot. */
-  readonly usage?: UsageSetup;
   /**
-   * Plans the change to a second file of its settings; `hooks` is the first. It returns null if nothing belongs there.
+   * Creates the hook of an event. `command` formats the command to run, with additional options of the hook command.
    */
-  readonly planConfig?: (wish: Wish, hooks: SettingsFile) => Change | null;
-  /** Missing: its hooks need no trust. */
+  readonly handler: (event: HookEvent, line: Line, command: (options?: string) => string) => object;
+  /** Creates an additional hook that wakes the agent. Missing if the agent cannot be woken. */
+  readonly waker?: (line: Line) => readonly [event: string, handler: object];
+  /** The variable in "env" of the settings that limits consecutive blocks. Missing if there is none. */
+  readonly blockCap?: OwnVariable & SettableCap & { readonly valueFor: (blocks: number) => number };
+  /** The variable in "env" of the settings that turns the plan tools on. */
+  readonly planTools?: OwnVariable & { readonly read: (places: Places) => PlanTools };
+  /** How to make the agent report its usage. Missing if it cannot. */
+  readonly usage?: UsageSetup;
+  /** Plans the change of a second settings file. Returns null if it needs none. @param hooks the file with the hooks */
+  readonly planConfig?: (request: SetupRequest, hooks: SettingsFile) => Change | null;
+  /** Missing if its hooks need no trust. */
   readonly trust?: Trust;
 };
 
@@ -60,15 +59,15 @@ export function createHookSetup(hooks: AgentHooks): SettingsSetup {
     blockCap: blockCap ?? null,
     planTools: planTools?.read ?? null,
     usage: usage ?? null,
-    plan(wish) {
-      const change = planHooks(hooks, wish);
-      const config = planConfig?.(wish, change.file) ?? null;
+    plan(request) {
+      const change = planHooks(hooks, request);
+      const config = planConfig?.(request, change.file) ?? null;
       return config === null ? [change] : [change, config];
     },
   };
 }
 
-/** Makes the hooks that are to stand in the settings. */
+/** Creates the hooks to write into the settings. */
 export function settingsFor(hooks: AgentHooks, line: Line): HookSettings {
   const { agent, hook, events, grouped, head = {}, handler, waker } = hooks;
   const handlers = events(line.form).map((event) => {
@@ -76,58 +75,63 @@ export function settingsFor(hooks: AgentHooks, line: Line): HookSettings {
     return [event.name, handler(event, line, command)] as const;
   });
   const wakers = line.wake && waker !== undefined ? [waker(line)] : [];
-  return { events: [...handlers, ...wakers], grouped, head, isOurs: (found) => isOurs(agent, found) };
+  return { events: [...handlers, ...wakers], grouped, head, isOurs: (other) => isOurs(agent, other) };
 }
 
-function planHooks(hooks: AgentHooks, wish: Wish): Change {
-  const { scope, places, line, remove } = wish;
+function planHooks(hooks: AgentHooks, request: SetupRequest): Change {
+  const { scope, places, line, remove } = request;
   const path = hooks.file(scope, places);
   const file = openSettings(path, rootOf(path, scope, places));
   const settings = settingsFor(hooks, line);
   return planEdit(file, (text) => {
     if (!remove) {
-      // What it sends follows the hooks to another address.
+      // If we set up usage reporting before, it follows the hooks to the new address.
       const isSet = text !== null && hooks.usage?.settings?.isOurs(text.replace(/^\uFEFF/, '')) === true;
-      return withBom(putHooks(text, settings), (json) => putUsage(putVariables(json, hooks, wish), hooks, wish, isSet));
+      return withBom(putHooks(text, settings), (json) =>
+        putUsage(putVariables(json, hooks, request), hooks, request, isSet),
+      );
     }
-    const bare = text === null ? null : withBom(text, (json) => takeVariables(json, hooks));
-    return bare === null ? null : takeHooks(bare, settings);
+    const bare = text === null ? null : withBom(text, (json) => removeVariables(json, hooks));
+    return bare === null ? null : removeHooks(bare, settings);
   });
 }
 
-function putVariables(json: string, { blockCap, planTools }: AgentHooks, wish: Wish): string {
-  const cap = wish.blockCap === undefined ? undefined : String(blockCap?.valueFor(wish.blockCap));
+function putVariables(json: string, { blockCap, planTools }: AgentHooks, request: SetupRequest): string {
+  const cap = request.blockCap === undefined ? undefined : String(blockCap?.valueFor(request.blockCap));
   const capped = blockCap === undefined ? json : putVariable(json, blockCap, cap);
-  return planTools !== undefined && wish.planTools ? putVariable(capped, planTools, '1') : capped;
+  return planTools !== undefined && request.planTools ? putVariable(capped, planTools, '1') : capped;
 }
 
-function putUsage(json: string, { usage }: AgentHooks, wish: Wish, isSet: boolean): string {
+function putUsage(json: string, { usage }: AgentHooks, request: SetupRequest, isSet: boolean): string {
   const settings = usage?.settings ?? null;
-  return settings !== null && (wish.usage || isSet) ? settings.put(json, wish.line, isSet) : json;
+  return settings !== null && (request.usage || isSet) ? settings.put(json, request.line, isSet) : json;
 }
 
-/** Returns null if nothing is left of the file. */
-const takeVariables = (json: string, { blockCap, planTools, usage }: AgentHooks): string | null =>
+/** Returns null if the file would be empty. */
+const removeVariables = (json: string, { blockCap, planTools, usage }: AgentHooks): string | null =>
   [planTools, blockCap].reduce<string | null>(
-    (text, variable) => (text === null || variable === undefined ? text : takeVariable(text, variable)),
-    usage?.settings ? usage.settings.take(json) : json,
+    (text, variable) => (text === null || variable === undefined ? text : removeVariable(text, variable)),
+    usage?.settings ? usage.settings.remove(json) : json,
   );
 
-/** The handler of an agent that can also post by itself. @param spellVariable how its headers name a variable */
-export function postOrRun(
+/**
+ * Creates the hook of an agent that can also post over HTTP: a URL or a command, depending on the form.
+ * @param variableReference how the agent's headers refer to an environment variable
+ */
+export function httpOrCommandHandler(
   agent: string,
   event: HookEvent,
   line: Line,
   command: () => string,
-  spellVariable: (name: string) => string,
-  more: object = {},
+  variableReference: (name: string) => string,
+  extra: object = {},
 ): object {
   const timeout = event.seconds;
-  if (!isPosted(line.form, event)) return { type: 'command', ...more, command: command(), timeout };
+  if (!isPosted(line.form, event)) return { type: 'command', ...extra, command: command(), timeout };
   const { tokenEnv } = line;
   const token =
     tokenEnv === undefined
       ? {}
-      : { headers: { Authorization: `Bearer ${spellVariable(tokenEnv)}` }, allowedEnvVars: [tokenEnv] };
-  return { type: 'http', ...more, url: formatUrl(agent, event, line, false), ...token, timeout };
+      : { headers: { Authorization: `Bearer ${variableReference(tokenEnv)}` }, allowedEnvVars: [tokenEnv] };
+  return { type: 'http', ...extra, url: formatUrl(agent, event, line, false), ...token, timeout };
 }

@@ -1,18 +1,18 @@
-/** The events that a hook is written for, and how long the hook may take. Light: the Agent SDK's callbacks import it too. */
+/** Hook events and their timeouts. Has no imports, because the Agent SDK's callbacks load it too. */
 
 export type HookEvent = {
   readonly name: string;
   readonly isStop: boolean;
-  /** The hook may take this long. */
+  /** The hook's timeout. */
   readonly seconds: number;
 };
 
-/** A stop may be held, and its checks take their time. */
+/** Long, because a stop may be held and its checks may be slow. */
 export const stopSeconds = 600;
-/** Checks may run after such an event. It comes with every tool, so it must not take as long as a stop. */
+/** For events after which checks may run. They come with every tool, so they must not take as long as a stop. */
 export const checkSeconds = 60;
 const eventSeconds = 10;
-/** The hook command and curl give up a little before the agent would. */
+/** The hook command and curl give up this much earlier than the agent, so that they can report it. */
 export const marginSeconds = 5;
 
 /** Events that are only stored. */

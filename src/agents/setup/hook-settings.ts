@@ -1,22 +1,22 @@
-/** Puts our hooks into an agent's JSON settings, finds them again and takes them out. Pure: text in, text out. */
+/** Adds our hooks to the text of an agent's JSON settings, finds them and removes them. Pure. */
 import { getNodeValue, type Node } from 'jsonc-parser';
 import { append, childOf, parseJson, propertyOf, remove, render, SyntaxProblem } from './json-edit.ts';
 
-/** The hooks that are to stand in the settings. */
+/** The hooks to write into the settings. */
 export type HookSettings = {
   readonly events: readonly (readonly [event: string, handler: object])[];
-  /** Does each handler stand within `{ "hooks": [ … ] }`? */
+  /** True if each handler is wrapped in `{ "hooks": [ … ] }`. */
   readonly grouped: boolean;
-  /** Beside `hooks`, in a file that we create. */
+  /** Properties next to `hooks` in a file that we create. */
   readonly head: object;
   readonly isOurs: (handler: Readonly<Record<string, unknown>>) => boolean;
 };
 
-/** `text` null: there is no such file. @throws SyntaxProblem */
+/** @param text null if the file does not exist. @throws SyntaxProblem */
 export function putHooks(text: string | null, settings: HookSettings): string {
   if (text !== null && isInPlace(text, settings)) return text;
-  // The hooks of an earlier run may be different.
-  const bare = text === null ? null : takeHooks(text, settings);
+  // Hooks of an earlier run may differ, so remove them first.
+  const bare = text === null ? null : removeHooks(text, settings);
   const entries = new Map<string, object[]>();
   for (const [event, handler] of settings.events)
     entries.set(event, [...(entries.get(event) ?? []), entryOf(handler, settings)]);
@@ -35,11 +35,11 @@ export function putHooks(text: string | null, settings: HookSettings): string {
   });
 }
 
-/** Returns null if the file was created by us, and nothing is left. @throws SyntaxProblem */
-export function takeHooks(text: string, settings: HookSettings): string | null {
+/** Returns null if nothing is left of a file that we created. @throws SyntaxProblem */
+export function removeHooks(text: string, settings: HookSettings): string | null {
   let edited: string | null = text.replace(/^\uFEFF/, '');
   while (edited !== null) {
-    // From the end: the first hook that was put in is the one beside the trace (see json-edit.ts).
+    // Remove from the end: the first hook that we added is next to the space that json-edit.ts left as a mark.
     const found = handlersIn(edited).findLast(({ value }) => settings.isOurs(value));
     if (found === undefined) break;
     const isAlone = found.node !== found.entry && (found.node.parent?.children?.length ?? 0) === 1;
@@ -51,21 +51,21 @@ export function takeHooks(text: string, settings: HookSettings): string | null {
 
 export type FoundHook = { readonly event: string; readonly value: Readonly<Record<string, unknown>> };
 
-/** All handlers, those of others too. @throws SyntaxProblem */
+/** Returns all hooks, not only ours. @throws SyntaxProblem */
 export const readHooks = (text: string): FoundHook[] =>
   handlersIn(text.replace(/^\uFEFF/, '')).map(({ event, value }) => ({ event, value }));
 
 function isInPlace(text: string, { events, isOurs }: HookSettings): boolean {
   const ours = readHooks(text).filter(({ value }) => isOurs(value));
   const written = new Set(ours.map(({ event, value }) => JSON.stringify([event, value])));
-  return ours.length === events.length && events.every((each) => written.has(JSON.stringify(each)));
+  return ours.length === events.length && events.every((hook) => written.has(JSON.stringify(hook)));
 }
 
 const entryOf = (handler: object, { grouped }: HookSettings): object => (grouped ? { hooks: [handler] } : handler);
 
 type Handler = FoundHook & {
   readonly node: Node;
-  /** The item of the event's list that contains it. Without groups, the handler itself. */
+  /** The item of the event's list that contains the handler. Without groups, the handler itself. */
   readonly entry: Node;
 };
 
@@ -94,7 +94,7 @@ function rootOf(text: string): { hooks: Node | undefined } {
   return { hooks };
 }
 
-/** Edits the JSON behind a byte order mark. Null: the edit leaves nothing. */
+/** Edits the JSON after a byte order mark, if there is one. Passes on null if the edit leaves nothing. */
 export function withBom<Edited extends string | null>(text: string, edit: (json: string) => Edited): string | Edited {
   if (!text.startsWith('\uFEFF')) return edit(text);
   const edited = edit(text.slice(1));
@@ -102,35 +102,35 @@ export function withBom<Edited extends string | null>(text: string, edit: (json:
 }
 
 /**
- * Sets a variable in "env" of an agent's settings. A second variable beside it marks the value as ours, so that a value
- * of the user's is never taken for ours.
+ * A variable that we set in "env" of an agent's settings. A second variable repeats the value and marks it as ours, so
+ * that we never change a value of the user's.
  */
 export type OwnVariable = {
   readonly name: string;
-  /** The variable that marks it. */
+  /** The variable that marks the value as ours. */
   readonly mark: string;
 };
 
-/** `value` undefined: none of ours is to stand there. @throws SyntaxProblem */
+/** @param value undefined removes our variable. @throws SyntaxProblem */
 export function putVariable(text: string, variable: OwnVariable, value: string | undefined): string {
   const { name, mark } = variable;
   if (value !== undefined && valueIn(text, mark) === value && valueIn(text, name) === value) return text;
-  const bare = takeVariable(text, variable) ?? '{}';
+  const bare = removeVariable(text, variable) ?? '{}';
   if (value === undefined) return bare;
   const theirs = propertyOf(envOf(bare), name);
   if (theirs !== undefined) {
     if (String(childOf(theirs)?.value) === value) return bare;
-    throw new SyntaxProblem(`${name} is set already, to something else: change it there`, theirs.offset);
+    throw new SyntaxProblem(`${name} is already set to a different value; change it there`, theirs.offset);
   }
   if (envOf(bare) === undefined) return append(bare, parseJson(bare), 'env', { [name]: value, [mark]: value });
   return [name, mark].reduce((edited, key) => append(edited, envOf(edited) as Node, key, value), bare);
 }
 
-/** Returns null if nothing is left of the file. @throws SyntaxProblem */
-export function takeVariable(text: string, { name, mark }: OwnVariable): string | null {
+/** Returns null if the file would be empty. @throws SyntaxProblem */
+export function removeVariable(text: string, { name, mark }: OwnVariable): string | null {
   const ours = valueIn(text, mark);
   if (ours === undefined) return text;
-  // A value that was changed since is the user's.
+  // A value that was changed since then is the user's.
   const keys = valueIn(text, name) === ours ? [mark, name] : [mark];
   return keys.reduce<string | null>((edited, key) => {
     const found = edited === null ? undefined : propertyOf(envOf(edited), key);

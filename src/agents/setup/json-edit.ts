@@ -1,7 +1,7 @@
 /**
- * Adds to JSON text and removes again, so that the rest stays byte for byte: comments, order, indents, line ends. An
- * addition leaves a trace that tells the removal what was there before: a space after the bracket marks a list or object
- * that existed and was empty. One that we created never has it, even after an agent has rewritten the file.
+ * Adds nodes to JSON text and removes them again. All other bytes stay: comments, order, indents, line ends. When we
+ * fill a list or object that existed and was empty, a space after its bracket marks it, so that the removal keeps it.
+ * Containers that we created never have that space, even after an agent has rewritten the file.
  */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 
@@ -17,7 +17,7 @@ export function parseJson(text: string): Node {
   return root;
 }
 
-/** Names the place as an offset. Who knows the whole file turns it into a line (`positionOf`). */
+/** A problem at an offset of the text. Callers convert the offset with `positionOf`. */
 export class SyntaxProblem extends Error {
   readonly offset: number;
   constructor(message: string, offset: number) {
@@ -34,7 +34,10 @@ export function positionOf(text: string, offset: number): Position {
 /** `CommaExpected` → `comma expected` */
 const toText = (code: string): string => code.replaceAll(/(?!^)([A-Z])/g, ' $1').toLowerCase();
 
-/** The property of an object. A duplicate key is refused, since readers disagree on which one counts. */
+/**
+ * The property of an object.
+ * @throws SyntaxProblem for a duplicate key, because readers disagree on which one counts
+ */
 export function propertyOf(object: Node | undefined, key: string): Node | undefined {
   const found = (object?.children ?? []).filter((property) => property.children?.[0]?.value === key);
   if (found.length > 1) throw new SyntaxProblem(`the key "${key}" appears twice`, found[1]?.offset ?? 0);
@@ -43,7 +46,7 @@ export function propertyOf(object: Node | undefined, key: string): Node | undefi
 
 export const childOf = (property: Node | undefined): Node | undefined => property?.children?.[1];
 
-/** Adds a property (with `key`) or an item at the end of a container. */
+/** Adds a property (with `key`) or an item (without) at the end of a container. */
 export function append(text: string, container: Node, key: string | null, value: unknown): string {
   const style = styleOf(text);
   const outer = indentAt(text, container.offset);
@@ -54,16 +57,16 @@ export function append(text: string, container: Node, key: string | null, value:
   if (last === undefined) return splice(text, container.offset + 1, 0, ` ${rendered} `);
   const lastEnd = last.offset + last.length;
   const comma = commaAfter(text, lastEnd);
-  // A comment on the same line belongs to what precedes it.
+  // A comment on the same line belongs to the preceding item.
   const from = comma === null ? lastEnd : comma + 1;
-  const at = from + (/^(?:[ \t]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/))*/.exec(text.slice(from))?.[0].length ?? 0);
-  const added = splice(text, at, 0, style.eol + inner + rendered + (comma === null ? '' : ','));
+  const insertAt = from + (/^(?:[ \t]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/))*/.exec(text.slice(from))?.[0].length ?? 0);
+  const added = splice(text, insertAt, 0, style.eol + inner + rendered + (comma === null ? '' : ','));
   return comma === null ? splice(added, lastEnd, 0, ',') : added;
 }
 
 /**
- * Removes a node from its container, and the container too if it was created for this node alone. Null: nothing is left
- * of the file, which we created.
+ * Removes a node from its container, and the container too if we created it for this node. Returns null if nothing is
+ * left of a file that we created.
  */
 export function remove(text: string, node: Node): string | null {
   const container = node.parent;
@@ -79,12 +82,12 @@ export function remove(text: string, node: Node): string | null {
   const comma = commaAfter(text, end);
   const before = siblings[siblings.indexOf(node) - 1];
   if (comma !== null) {
-    // A trailing comma on the line of the closing bracket: `append` has put its line between the two.
+    // The original had a trailing comma on the line of the closing bracket, and `append` inserted a line in between.
     const isAddedLine =
       before !== undefined && startsLine(text, node.offset) && /^[ \t]*[\]}]/.test(text.slice(comma + 1));
     if (isAddedLine && !endsInLineComment(text.slice(before.offset + before.length, start)))
       return splice(text, start, comma + 1 - start, '');
-    // What follows on the same line must not end up behind a line comment that precedes the node.
+    // The rest of the line must not move behind a line comment that precedes the node.
     const blanks = /^[ \t]*(?=[^ \t\r\n])/.exec(text.slice(comma + 1));
     const from = blanks === null ? start : node.offset;
     return splice(text, from, comma + 1 + (blanks?.[0].length ?? 0) - from, '');
@@ -94,23 +97,23 @@ export function remove(text: string, node: Node): string | null {
   return commaBefore === null ? without : splice(without, commaBefore, 1, '');
 }
 
-/** A whole file, in the form that tells `remove` that we created it. */
+/** Renders a whole file, in the form by which `remove` recognises that we created it. */
 export const render = (value: unknown): string => `${layOut(value, 2, '  ')}\n`;
 
-/** The outer `depth` levels with one property a line, the rest on one line. */
+/** Puts the properties of the outer `depth` levels on separate lines and the rest on one line. */
 function layOut(value: unknown, depth: number, unit: string): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map((item) => layOut(item, 0, unit)).join(', ')}]`;
-  const parts = Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}: ${layOut(each, depth - 1, unit)}`);
+  const parts = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${layOut(item, depth - 1, unit)}`);
   if (parts.length === 0) return '{}';
   if (depth < 1) return `{ ${parts.join(', ')} }`;
   return `{\n${parts.map((part) => unit + part.replaceAll('\n', `\n${unit}`)).join(',\n')}\n}`;
 }
 
-const splice = (text: string, at: number, length: number, put: string): string =>
-  text.slice(0, at) + put + text.slice(at + length);
+const splice = (text: string, offset: number, length: number, insert: string): string =>
+  text.slice(0, offset) + insert + text.slice(offset + length);
 
-/** `between`: what is between two items, so no string is in it. */
+/** @param between the text between two items, which contains no string literals */
 const endsInLineComment = (between: string): boolean =>
   (
     between
@@ -119,7 +122,7 @@ const endsInLineComment = (between: string): boolean =>
       .at(-1) ?? ''
   ).includes('//');
 
-/** The offset of the next comma, after blanks and comments. Null: there is none. */
+/** The offset of the next comma after blanks and comments, or null. */
 function commaAfter(text: string, offset: number): number | null {
   const between = /^(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*(?=,)/.exec(text.slice(offset));
   return between === null ? null : offset + between[0].length;

@@ -12,33 +12,37 @@ export type Places = {
 
 /** An agent's program. */
 export type Program = {
-  /** As on PATH. */
+  /** Its name on PATH. */
   readonly binary: string;
-  /** The version with which our knowledge was tested. Null: it comes from the documentation. */
-  readonly seen: string | null;
-  /** The folder of the user's own settings. */
+  /** The version that we tested. Null if the integration is based on documentation only. */
+  readonly testedVersion: string | null;
+  /** The folder of the user's settings. */
   readonly folder: (places: Places) => string;
 };
 
-/** A settings file: `project` is its path in the project's folder, `user` its path in the user's own settings. */
+/**
+ * The path of a settings file: `project` is relative to the project's folder, `user` to the folder of user settings.
+ */
 export const fileIn =
   (project: readonly string[], folder: Program['folder'], user: readonly string[]) =>
   (scope: Scope, places: Places): string =>
     scope === 'project' ? join(places.cwd, ...project) : join(folder(places), ...user);
 
-/** The folder that a settings file must lie in. A variable may move the user's own settings out of the home folder. */
+/**
+ * The folder that must contain a settings file. A variable may place the user's settings outside of the home folder.
+ */
 export function rootOf(file: string, scope: Scope, { cwd, home }: Places): string {
   if (scope === 'project') return cwd;
   return file.startsWith(`${home}/`) ? home : dirname(file);
 }
 
-/** Finds programs, and what of an agent is on this machine. */
+/** What is installed of an agent on this machine. */
 export type Installed = {
   readonly name: string;
   readonly title: string;
-  /** The program's path. Null: not on PATH. */
+  /** The program's path. Null if it is not on PATH. */
   readonly binary: string | null;
-  /** Does the folder of the user's settings exist? */
+  /** True if the folder of the user's settings exists. */
   readonly hasFolder: boolean;
 };
 

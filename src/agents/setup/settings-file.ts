@@ -1,4 +1,4 @@
-/** An agent's settings file: read, and replaced atomically with its mode, and only inside the folder it should be in. */
+/** Reads an agent's settings file and replaces it atomically, keeping its mode, and only inside its expected folder. */
 import { randomUUID } from 'node:crypto';
 import {
   lstatSync,
@@ -18,19 +18,19 @@ import { type DiffLine, diffLines } from '../../text/line-diff.ts';
 import { positionOf, SyntaxProblem } from './json-edit.ts';
 
 export type SettingsFile = {
-  /** As the agent names it. */
+  /** The path before links are resolved. */
   readonly path: string;
-  /** With links resolved. */
+  /** The path with links resolved. */
   readonly target: string;
-  /** It is null if there is no such file. */
+  /** Null if the file does not exist. */
   readonly text: string | null;
-  /** The folder that it must be in. */
+  /** The folder that must contain the file. */
   readonly root: string;
 };
 
-/** @throws AppError input.bad: not a file that we may change */
+/** @throws AppError input.bad if this is not a file that we may change */
 export function openSettings(path: string, root: string): SettingsFile {
-  return orExplain(`'${path}' cannot be read`, () => open(path, root));
+  return explainErrors(`'${path}' cannot be read`, () => open(path, root));
 }
 
 function open(path: string, root: string): SettingsFile {
@@ -44,16 +44,16 @@ function open(path: string, root: string): SettingsFile {
   return { path, target, text, root };
 }
 
-/** `text` null: the file is removed. If somebody else has written to it since it was read, nothing is changed. */
+/** @param text null removes the file. @throws AppError input.bad if the file was changed since it was read */
 export function writeSettings(file: SettingsFile, text: string | null): void {
   if (readText(file.target) !== file.text)
-    throw new AppError('input.bad', `'${file.path}' was changed by somebody else in the meantime; try again`);
-  orExplain(`'${file.path}' cannot be written`, () => replace(file, text));
+    throw new AppError('input.bad', `'${file.path}' was changed by another program in the meantime; try again`);
+  explainErrors(`'${file.path}' cannot be written`, () => replace(file, text));
 }
 
 function replace(file: SettingsFile, text: string | null): void {
   const mode = file.text === null ? 0o644 : statSync(file.target).mode & 0o777;
-  // The folder's mode would allow to replace it, but its owner wants it to stay as it is.
+  // Renaming over a read-only file would succeed, but its owner does not want it changed.
   if ((mode & 0o222) === 0) throw new AppError('input.bad', `'${file.path}' is read-only; nothing was changed`);
   if (text === null) {
     rmSync(file.target);
@@ -70,28 +70,28 @@ function replace(file: SettingsFile, text: string | null): void {
   }
 }
 
-/** The folders that were made for a file go with it, unless something else is in them. */
+/** Removes the folders that have become empty, up to the root. */
 function removeEmpty(folder: string, root: string): void {
   if (folder === root || folder === dirname(folder)) return;
   try {
     rmdirSync(folder);
   } catch {
-    return; // it is not empty, or must stay
+    return; // not empty, or not removable
   }
   removeEmpty(dirname(folder), root);
 }
 
-/** Explains in one line that a folder is in the file's place, a file in the folder's, or a permission is missing. */
-function orExplain<T>(what: string, act: () => T): T {
+/** Converts file system errors, such as a missing permission, to an AppError with a one-line message. */
+function explainErrors<T>(failure: string, act: () => T): T {
   try {
     return act();
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw new AppError('input.bad', `${what}: ${describeSystemError(error)}; nothing was changed`, { cause: error });
+    throw new AppError('input.bad', `${failure}: ${describeSystemError(error)}; nothing was changed`, { cause: error });
   }
 }
 
-/** Returns null if there is no such file. The text is for reading only, so links may lead anywhere. */
+/** Returns null if the file does not exist. Follows links anywhere, because nothing is written. */
 export function readText(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
@@ -101,7 +101,9 @@ export function readText(path: string): string | null {
   }
 }
 
-/** Links, of the file or of its folders, may only lead inside `root`: a repository could make one that leads anywhere. */
+/**
+ * Resolves links of the file and its folders. They must stay inside `root`, because a repository may contain any link.
+ */
 function targetOf(path: string, root: string): string | null {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) {
     const folder = nearest(dirname(path));
@@ -119,26 +121,25 @@ function targetOf(path: string, root: string): string | null {
 }
 
 function refuseOutside(path: string, target: string, root: string): void {
-  const way = relative(realpathSync(nearest(root)), target);
-  if (way !== '..' && !way.startsWith('../') && !isAbsolute(way)) return;
+  const route = relative(realpathSync(nearest(root)), target);
+  if (route !== '..' && !route.startsWith('../') && !isAbsolute(route)) return;
   throw new AppError(
     'input.bad',
     `'${path}' is a link to '${target}', outside of '${root}'; change that file yourself`,
   );
 }
 
+/** The nearest existing folder. */
 function nearest(folder: string): string {
   return lstatSync(folder, { throwIfNoEntry: false }) === undefined && folder !== dirname(folder)
     ? nearest(dirname(folder))
     : folder;
 }
 
-// A change of one file, planned before anything is touched.
-
-/** `after` null: the file is removed, or not created. */
+/** A planned change of one file. `after` is null if the file is removed or not created. */
 export type Change = { readonly file: SettingsFile; readonly after: string | null };
 
-/** @throws AppError input.bad: where `edit` finds a SyntaxProblem */
+/** @throws AppError input.bad if `edit` throws a SyntaxProblem, with file, line and column */
 export function planEdit(file: SettingsFile, edit: (text: string | null) => string | null): Change {
   try {
     return { file, after: edit(file.text) };
@@ -149,13 +150,12 @@ export function planEdit(file: SettingsFile, edit: (text: string | null) => stri
   }
 }
 
-// The difference of two texts, for a person: changed lines with a little context.
-
-/** `…`: lines that are the same are left out. */
+/** `…` stands for omitted lines without changes. */
 type ShownLine = DiffLine | { readonly sign: '…'; readonly text: '' };
 
-const around = 2;
+const contextLines = 2;
 
+/** The changed lines between two texts, with some context, to show to a person. */
 export function diffTexts(before: string, after: string): ShownLine[] {
   const [old, now] = [before, after].map((text) => (text === '' ? [] : text.replace(/\n$/, '').split('\n'))) as [
     string[],
@@ -172,7 +172,7 @@ export function diffTexts(before: string, after: string): ShownLine[] {
 
 function shorten(lines: readonly DiffLine[]): ShownLine[] {
   const isNear = lines.map((_, index) =>
-    lines.slice(Math.max(0, index - around), index + around + 1).some(({ sign }) => sign !== ' '),
+    lines.slice(Math.max(0, index - contextLines), index + contextLines + 1).some(({ sign }) => sign !== ' '),
   );
   return lines.flatMap((line, index): ShownLine[] => {
     if (isNear[index]) return [line];

@@ -1,4 +1,4 @@
-/** Describes to `stopgate init` how an agent is connected. */
+/** Types with which an agent describes to `stopgate init` how it is connected. */
 import type { Form, Line } from './line.ts';
 import type { Places, Program, Scope } from './places.ts';
 import type { Change } from './settings-file.ts';
@@ -6,7 +6,7 @@ import type { UsageSetup } from './usage.ts';
 
 export type Setup = SettingsSetup | LineSetup;
 
-/** `init` writes a file of the agent's. */
+/** An agent for which `init` writes settings. */
 export type SettingsSetup = {
   readonly kind: 'settings';
   readonly program: Program;
@@ -14,62 +14,70 @@ export type SettingsSetup = {
   readonly forms: readonly Form[];
   /** The first is the default. */
   readonly scopes: readonly Scope[];
-  /** Can one of its hooks wake it (`--wake`)? */
+  /** True if a hook can wake it (`--wake`). */
   readonly wakes: boolean;
-  /** The way to set its own cap of blocks (`--block-cap`); null: there is none. */
+  /** The range of its own limit of consecutive blocks (`--block-cap`). Null if it cannot be set. */
   readonly blockCap: SettableCap | null;
-  /** Will its sessions have the tools by which they keep a plan? Null: they always do, or nothing is known of it. */
+  /** Tells whether its sessions will have plan tools. Null if they always do, or if that is unknown. */
   readonly planTools: ((places: Places) => PlanTools) | null;
-  /** The way to let it send its usage (`--usage`); null: there is none. */
+  /** How to make it report its usage (`--usage`). Null if it cannot. */
   readonly usage: UsageSetup | null;
-  /** The first is that of the hooks. Touches nothing. @throws AppError input.bad: with file, line and column if the file cannot be read */
-  readonly plan: (wish: Wish) => readonly [Change, ...Change[]];
-  /** It is null if its hooks need no trust. */
+  /**
+   * Plans the changes without writing anything. The first is the file with the hooks.
+   * @throws AppError input.bad if a file cannot be read or parsed, with file, line and column
+   */
+  readonly plan: (request: SetupRequest) => readonly [Change, ...Change[]];
+  /** Null if its hooks need no trust. */
   readonly trust: Trust | null;
 };
 
-/** `init` writes nothing. It prints the command line that the user's script is to run. */
+/** An agent for which `init` writes nothing, but prints the command that the user's script must run. */
 export type LineSetup = {
   readonly kind: 'line';
   readonly forms: readonly Form[];
   readonly commandFor: (line: Line, worker: string) => string;
-  /** Tells a person how the script learns the answer. */
+  /** Explains to a person how the script gets the answer. */
   readonly meaningOf: (form: Form) => string;
 };
 
-/** Blocks in a row that an agent can be told to obey. `least` 0: no cap. */
+/**
+ * The range in which an agent's limit of consecutive blocks can be set. A `least` of 0 means that it can be disabled.
+ */
 export type SettableCap = { readonly least: number; readonly most: number };
 
-/** The change that is to be written. */
-export type Wish = {
+/** The changes that the user asked for. */
+export type SetupRequest = {
   readonly scope: Scope;
   readonly places: Places;
   readonly line: Line;
-  /** It is undefined if the agent's own cap stays as it is. */
+  /** Undefined leaves the agent's own limit unchanged. */
   readonly blockCap: number | undefined;
-  /** Switch its plan tools on. False: they stay as they are. */
+  /** Turns its plan tools on. False leaves them unchanged. */
   readonly planTools: boolean;
-  /** Let it send what it uses. False: that stays as it is. */
+  /** Makes it report its usage. False leaves that unchanged. */
   readonly usage: boolean;
-  /** Take out what is ours. */
+  /** Removes everything that we added. */
   readonly remove: boolean;
 };
 
-/** The tools by which an agent keeps a plan. */
+/** Whether an agent's sessions have plan tools. */
 export type PlanTools = {
-  /** `refused`: off, and the user's own setting says so. */
+  /** `refused` if the user has turned them off explicitly. */
   readonly state: 'on' | 'off' | 'refused';
-  /** Tells a person what makes it so, and where that stands. */
+  /** Explains to a person which setting decides, and in which file. */
   readonly why: string;
-  /** Switches them on. */
+  /** The environment variable that turns them on. */
   readonly variable: string;
 };
 
 /** For an agent that runs only the hooks that its user has trusted. */
 export type Trust = {
-  /** Tells the person who is asked to agree to the change. Null: the agent is not on this machine, and nothing is trusted. */
+  /**
+   * A sentence for the person who confirms the change. Null if the agent is not installed, so nothing can be trusted.
+   */
   readonly describe: (places: Places) => string | null;
-  /** Once the hooks are written. `yes`: they were trusted already; `no`: `note` tells why and what to do. */
-  readonly grant: (hooks: Change, places: Places) => Promise<Granted>;
+  /** Called after the hooks are written. */
+  readonly grant: (hooks: Change, places: Places) => Promise<TrustResult>;
 };
-export type Granted = { readonly state: 'yes' | 'written' | 'no'; readonly note: string | null };
+/** `yes`: already trusted. `written`: trusted now. `no`: not trusted; `note` says why and what to do. */
+export type TrustResult = { readonly state: 'yes' | 'written' | 'no'; readonly note: string | null };

@@ -1,63 +1,64 @@
 /**
- * Lets an agent send its usage to the service, by its own telemetry (docs/agents/usage.md): variables in "env" of its
- * settings, an object "telemetry" in them, a file of its own, or its environment alone.
+ * Makes an agent report its usage to the service through its own telemetry (docs/agents/usage.md). Depending on the
+ * agent, this is set with variables in "env" of its settings, an object "telemetry" in them, a separate file, or its
+ * environment.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { getNodeValue, type Node } from 'jsonc-parser';
 import { z } from 'zod';
-import { type OwnVariable, putVariable, readHooks, takeVariable, valueIn } from './hook-settings.ts';
+import { type OwnVariable, putVariable, readHooks, removeVariable, valueIn } from './hook-settings.ts';
 import { append, childOf, parseJson, propertyOf, remove, SyntaxProblem } from './json-edit.ts';
 import { isOurs, type Line } from './line.ts';
 import type { Places, Scope } from './places.ts';
 import { readText } from './settings-file.ts';
 
 export type UsageSetup = {
-  /** The settings from which it takes where to send. */
+  /** The scopes of settings that can name the receiver. */
   readonly scopes: readonly Scope[];
-  /** In the settings file that has its hooks. Null: elsewhere. */
+  /** Edits the settings file that contains the hooks. Null if usage is set elsewhere. */
   readonly settings: UsageSettings | null;
-  /** Returns what its environment must have, since no settings can say it; null if nothing. */
+  /** The environment variables to set, if settings cannot do it. Otherwise null. */
   readonly environment: ((line: Pick<Line, 'http' | 'fleet'>) => Readonly<Record<string, string>>) | null;
-  /**
-   * Returns where it sends its usage now, by its settings and its environment; null if that is nowhere that we could
-   * listen.
-   */
+  /** Where it reports its usage now, by settings and environment. Null if nowhere, or over another protocol. */
   readonly target: (places: Places) => string | null;
-  /** Does it report dollars, too? */
+  /** True if it also reports dollars. */
   readonly inDollars: boolean;
 };
 
-/** Text in, text out. All may throw a SyntaxProblem. */
+/** Edits the text of a settings file. Every function may throw a SyntaxProblem. */
 export type UsageSettings = {
-  /** Has `init` put it there? `text`: the file as it was before. */
+  /** True if `init` has set it. */
   readonly isOurs: (text: string) => boolean;
-  /** @param replaces what stands there is ours, and may be another address */
+  /** @param replaces true if the present value is ours and may be replaced */
   readonly put: (text: string, line: Line, replaces: boolean) => string;
-  /** Takes out what is ours. Null: nothing is left of the file. */
-  readonly take: (text: string) => string | null;
+  /** Removes our settings. Returns null if the file would be empty. */
+  readonly remove: (text: string) => string | null;
 };
 
-/** The address of a signal, or with `path` empty the one to which the agent appends it. */
+/**
+ * The address for a signal such as `/v1/logs`. With an empty `path`, the base to which the agent appends the signal.
+ */
 export const receiverFor = ({ http, fleet }: Pick<Line, 'http' | 'fleet'>, path: string): string =>
   `${http}${path}${fleet === undefined ? '' : `${path === '' ? '/' : ''}?fleet=${fleet}`}`;
 
 type UsageVariable = OwnVariable & { readonly valueFor: (line: Line) => string };
 
-/** Variables in "env". */
+/** Usage settings made of variables in "env". */
 export const usageVariables = (variables: readonly UsageVariable[]): UsageSettings => ({
   isOurs: (text) => variables.some(({ mark }) => valueIn(text, mark) !== undefined),
-  put: (text, line) => variables.reduce((edited, it) => putVariable(edited, it, it.valueFor(line)), text),
-  take: (text) =>
+  put: (text, line) =>
+    variables.reduce((edited, variable) => putVariable(edited, variable, variable.valueFor(line)), text),
+  remove: (text) =>
     variables
       .toReversed()
-      .reduce<string | null>((edited, it) => (edited === null ? edited : takeVariable(edited, it)), text),
+      .reduce<string | null>((edited, variable) => (edited === null ? edited : removeVariable(edited, variable)), text),
 });
 
 const key = 'telemetry';
 
 /**
- * The telemetry settings of Gemini CLI and of Qwen Code. Prompts stay out of it: they would be sent with each request,
- * and are read by nobody.
+ * The telemetry settings of Gemini CLI and Qwen Code. Prompts are excluded: they would be sent with each request, and
+ * we do not read them.
  */
 const telemetryFor = (line: Line) => ({
   enabled: true,
@@ -67,8 +68,8 @@ const telemetryFor = (line: Line) => ({
 });
 
 /**
- * The object "telemetry". It has no room for a mark of ours: it is ours if it has the form that we write, and the hooks
- * of the same file call the same service.
+ * Usage settings in the object "telemetry". It cannot hold a mark, so it counts as ours if it has exactly the form that
+ * we write and the hooks in the same file call the same service.
  */
 const telemetryObject = (agent: string): UsageSettings => ({
   isOurs: (text) => isOurTelemetry(agent, text),
@@ -77,11 +78,11 @@ const telemetryObject = (agent: string): UsageSettings => ({
     const wanted = telemetryFor(line);
     if (isDeepStrictEqual(partOf(found), wanted)) return text;
     if (found !== undefined && !replaces)
-      throw new SyntaxProblem(`"${key}" is set already, to something else: change it there`, found.offset);
+      throw new SyntaxProblem(`"${key}" is already set to a different value; change it there`, found.offset);
     const bare = found === undefined ? text : (remove(text, found) ?? '{}');
     return append(bare, parseJson(bare), key, wanted);
   },
-  take: (text) => (isOurTelemetry(agent, text) ? remove(text, propertyOf(parseJson(text), key) as Node) : text),
+  remove: (text) => (isOurTelemetry(agent, text) ? remove(text, propertyOf(parseJson(text), key) as Node) : text),
 });
 
 function isOurTelemetry(agent: string, text: string): boolean {
@@ -89,8 +90,8 @@ function isOurTelemetry(agent: string, text: string): boolean {
   if (typeof otlpEndpoint !== 'string' || !URL.canParse(otlpEndpoint)) return false;
   const { otlpEndpoint: _, ...ours } = telemetryFor({ http: '' } as Line);
   const { host } = new URL(otlpEndpoint);
-  const callsIt = readHooks(text).some(({ value }) => isOurs(agent, value) && JSON.stringify(value).includes(host));
-  return isDeepStrictEqual(others, ours) && callsIt;
+  const hasHook = readHooks(text).some(({ value }) => isOurs(agent, value) && JSON.stringify(value).includes(host));
+  return isDeepStrictEqual(others, ours) && hasHook;
 }
 
 const partOf = (property: Node | undefined): unknown => {
@@ -108,17 +109,17 @@ const telemetrySchema = z.object({
 
 type Telemetry = {
   readonly agent: string;
-  /** Its variables begin with this. */
+  /** The prefix of its environment variables. */
   readonly prefix: string;
   readonly file: (scope: Scope, places: Places) => string;
 };
 
-/** Gemini CLI and Qwen Code. Seen with 0.61.0 and 0.24.4. */
+/** For Gemini CLI and Qwen Code. Tested with 0.61.0 and 0.24.4. */
 export const telemetryUsage = ({ agent, prefix, file }: Telemetry): UsageSetup => ({
   scopes: ['project', 'user'],
   settings: telemetryObject(agent),
   environment: null,
-  // The project's settings go before the user's, variables before both.
+  // Project settings override user settings, and environment variables override both.
   target(places) {
     const { env } = places;
     const read = (scope: Scope) => telemetrySchema.safeParse(readSettings(file(scope, places))).data?.telemetry;
@@ -131,7 +132,7 @@ export const telemetryUsage = ({ agent, prefix, file }: Telemetry): UsageSetup =
   inDollars: false,
 });
 
-/** Reads settings. A file that cannot be read says nothing: `init` and `doctor` report it by themselves. */
+/** Returns an empty object for a file that cannot be read: `init` and `doctor` report that elsewhere. */
 export function readSettings(file: string): unknown {
   try {
     return getNodeValue(parseJson((readText(file) ?? '{}').replace(/^\uFEFF/, '')));

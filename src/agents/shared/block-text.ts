@@ -1,22 +1,22 @@
-/** The text of a block: what an agent is told, and how that text is recognised when it comes back as a prompt. */
+/** The texts that agents and people get for a decision, and the check for a block text that comes back as a prompt. */
 import type { Decision } from '../../../machines/index.ts';
 import { unjudgedText } from '../../hook-command/agent.ts';
 import { hideSecrets } from './secrets.ts';
 import { cutMiddle, plainText } from './text.ts';
 import { isOverBudget } from './unsolicited-checks.ts';
 
-/** The part of a decision that an agent may repeat. */
+/** The fields of a decision whose text an agent may send back to us as a prompt. */
 export type DecisionText = Pick<Decision, 'decision' | 'reason' | 'nextPrompt'>;
-/** The part of a decision that an answer is made of. */
+/** The fields of a decision that answers are built from. */
 export type AnswerableDecision = DecisionText &
   Pick<Decision, 'action'> &
   Partial<Pick<Decision, 'cause' | 'verdicts' | 'feedback'>>;
 
-/** An agent reads 2,000 at most, and a prefix may precede this. Enough for our text and a command's last lines. */
+/** Agents read at most 2,000 characters, including a prefix of theirs. */
 const blockCharsMax = 1_960;
-/** In a notice to a person. */
+/** Limit for reasons quoted in a notice to a person. */
 const noticeCharsMax = 500;
-/** Agents put these before a block when they pass it on. Anything may follow: a command line, a tag. */
+/** Agents put one of these before a block text when they pass it to the model. */
 const feedbackPrefixes = [
   'Stop hook feedback:',
   'SubagentStop hook feedback:',
@@ -24,37 +24,39 @@ const feedbackPrefixes = [
   '<hook_prompt ',
 ];
 
-const completeText = 'stopgate: every check holds, the work is complete.';
+const completeText = 'stopgate: every check passes; the work is complete.';
 
-/** For an agent that is stopped after a tool: its work is complete (`stopWhenComplete`), or its budget is used up. */
+/** Tells an agent why it is stopped after a tool: complete work (`stopWhenComplete`) or a used-up budget. */
 export function stopText({ cause, reason }: AnswerableDecision): string {
   if (cause === undefined || !isOverBudget(cause)) return completeText;
   return `stopgate: ${cutMiddle(hideSecrets(plainText(reason)), noticeCharsMax)}.`;
 }
 
-/** Never empty: some agents ignore a block without text, others make up a text of their own. */
+/** Never empty: given an empty text, some agents ignore the block and others invent a reason. */
 export function blockText({ reason, nextPrompt }: Pick<DecisionText, 'reason' | 'nextPrompt'>): string {
   const text = plainText(nextPrompt ?? '') || plainText(reason) || 'The work is not complete yet.';
   return cutMiddle(hideSecrets(text), blockCharsMax);
 }
 
-/** For an agent that works on, after its tools: what a check has found to be missing (`stopWhenComplete`). */
-export const differenceText = (decision: AnswerableDecision): string =>
+/** Tells a working agent what a check found missing after its tools (`stopWhenComplete`). */
+export const findingsText = (decision: AnswerableDecision): string =>
   `stopgate has checked the work after these tools. ${blockText(decision)}`;
 
-/** For agents that read `decision` and `reason`, and no other key. Null: it is no block. */
+/** The answer for agents that read exactly `decision` and `reason`. Null if the decision is not a block. */
 export const blockAnswer = (decision: AnswerableDecision): object | null =>
   decision.decision === 'block' ? { decision: 'block', reason: blockText(decision) } : null;
 
-/** For agents that show a hook's `systemMessage` to the person: why an escalated session stops, or nothing was judged. */
+/**
+ * Tells the person why an escalated session stops, that a stop was not judged, or which checks warn. For agents that
+ * show `systemMessage`. Null if there is nothing to say.
+ */
 export function allowNotice(call: { readonly worker: string }, decision: AnswerableDecision): object | null {
   const text = noticeText(call, decision);
   return text === null ? null : { systemMessage: text };
 }
 
 /**
- * Makes that answer for agents whose hooks have no such key: the hook command and the plugin take `note` out and report
- * it.
+ * Like `allowNotice`, for agents without `systemMessage`: the hook command and the plugin remove `note` and report it.
  */
 export function allowNote(call: { readonly worker: string }, decision: AnswerableDecision): object | null {
   const text = noticeText(call, decision);
@@ -73,7 +75,7 @@ function noticeText({ worker }: { readonly worker: string }, decision: Answerabl
   return `stopgate: this session waits for a person: ${why}. When that is settled: ${command}`;
 }
 
-/** Returns what checks found that blocks nobody (`onFail: warn`); null if nothing. */
+/** Lists the failures of checks that only warn (`onFail: warn`). Null if there are none. */
 function warningText({ feedback = [] }: Pick<AnswerableDecision, 'feedback'>): string | null {
   const warnings = feedback
     .filter(({ outcome }) => outcome === 'warn')
@@ -83,32 +85,32 @@ function warningText({ feedback = [] }: Pick<AnswerableDecision, 'feedback'>): s
   return `stopgate: allowed, with ${warnings.length === 1 ? 'a warning' : `${warnings.length} warnings`}: ${found}`;
 }
 
-/** Says why nothing was judged: what was wrong with the check or hook. */
+/** Says which error of a check or hook left the stop unjudged. */
 function unjudgedReason({ verdicts, reason }: Pick<AnswerableDecision, 'verdicts' | 'reason'>): string {
-  const inError = verdicts?.find(({ verdict }) => verdict === 'error');
-  return cutMiddle(hideSecrets(plainText(inError?.detail ?? reason)), noticeCharsMax);
+  const error = verdicts?.find(({ verdict }) => verdict === 'error');
+  return cutMiddle(hideSecrets(plainText(error?.detail ?? reason)), noticeCharsMax);
 }
 
-/** For an agent whose step is refused, though no check has failed (`steps: gate`). */
+/** Refuses a step because a check could not be judged, not because one failed (`steps: gate`). */
 export function unjudgedStepText(decision: AnswerableDecision): string {
   const request = 'Do not work around this: tell the user, or leave the step open.';
   return `The step is not marked as done, since a check could not be judged: ${unjudgedReason(decision)}. ${request}`;
 }
 
-/** A person's answer to an escalation. */
+/** Passes a person's answer to an escalation on to the agent. */
 export function resolutionText(prompt: string): string {
   return `A person has looked at this session's escalation and says: ${cutMiddle(plainText(prompt), blockCharsMax - 100)}`;
 }
 
 /**
- * Is this prompt only our last block? Then no person has spoken. Taking it for a person's prompt would reset the retry
- * count each time, and the block would never end. If our text is only quoted, in a prompt that is mostly somebody's own
- * text, then a person has spoken.
+ * True if the prompt is our last block text, sent back by the agent. A person's prompt resets the retry count, so
+ * taking the block for one would repeat it forever. A prompt that quotes our text but is mostly somebody's own counts
+ * as theirs.
  */
 export function isOwnBlock(prompt: string, last: DecisionText | null): boolean {
   const text = plainText(prompt);
   const hasPrefix = feedbackPrefixes.some((prefix) => text.startsWith(prefix));
-  // The hook command's own block, which belongs to no decision.
+  // The hook command's own block text, which belongs to no decision.
   if (text.startsWith(unjudgedText) || (hasPrefix && text.includes(unjudgedText))) return true;
   if (last?.decision !== 'block') return false;
   return [last.reason, last.nextPrompt ?? '', blockText(last)].some((candidate) => {

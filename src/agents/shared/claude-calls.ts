@@ -1,4 +1,4 @@
-/** Reads Claude Code's hook JSON, as far as Codex and Qwen Code have adopted it. */
+/** Reads the part of Claude Code's hook JSON that Codex and Qwen Code have adopted. */
 import { z } from 'zod';
 import type { AttemptFields } from '../../../machines/index.ts';
 import { fields, text } from '../agent.ts';
@@ -6,12 +6,12 @@ import {
   type AnswerableDecision,
   allowNotice,
   blockText,
-  differenceText,
+  findingsText,
   resolutionText,
   stopText,
   unjudgedStepText,
 } from './block-text.ts';
-import { readCronEnd } from './cron.ts';
+import { classifySchedule } from './cron.ts';
 import {
   type BaseCall,
   type DraftEntries,
@@ -30,7 +30,7 @@ import { firstChars, toId } from './text.ts';
 import { type KnownTools, readToolChanges } from './tool-changes.ts';
 import type { UnsolicitedCheck } from './unsolicited-checks.ts';
 
-/** The fields that all of them have. */
+/** The fields that all three agents send. */
 export const claudeFields = {
   hook_event_name: text,
   cwd: text,
@@ -47,7 +47,7 @@ export const claudeFields = {
   reason: text,
 };
 
-/** The session, or the sub-agent within it. */
+/** Identifies the caller: the session, or a sub-agent if `agent` is set. */
 export const callerOf = (
   session: string,
   agent: string | undefined,
@@ -55,7 +55,7 @@ export const callerOf = (
 ): Pick<BaseCall, 'worker' | 'parent' | 'kind'> =>
   agent ? { worker: toId(`${session}-${agent}`), parent: session, kind } : { worker: session, parent: null, kind };
 
-/** The stop of a sub-agent without an id is nobody's: it could not be told from its parent's. */
+/** A sub-agent's stop without an id is ignored, because it is indistinguishable from its parent's. */
 export const isStop = ({ event, parent }: BaseCall): boolean =>
   event === 'Stop' || (event === 'SubagentStop' && parent !== null);
 
@@ -70,8 +70,8 @@ type ToolCall = BaseCall & {
 const denied = { hookEventName: 'PreToolUse', permissionDecision: 'deny' } as const;
 
 /**
- * `outputTool`: by which it hands in structured output. Once accepted, that ends the session: a block at the `Stop` that
- * follows comes too late, or there is none.
+ * A call of `outputTool`, which delivers structured output, is treated as a stop: once the tool has run, the session
+ * ends and a block at `Stop` would be too late.
  */
 export function createStopCalls(outputTool: string) {
   const isOutput = ({ event, tool_name: tool }: ToolCall): boolean => event === 'PreToolUse' && tool === outputTool;
@@ -81,11 +81,11 @@ export function createStopCalls(outputTool: string) {
       if (isOutput(call)) return toAttempt(JSON.stringify(call.tool_input ?? {}), 'structured_output');
       return isStop(call) ? toAttempt(call.last_assistant_message) : null;
     },
-    /** A block has exactly two keys. Anything else is null: every version takes an empty answer for "continue". */
+    /** A block has exactly two keys. Null is an empty answer, which every version treats as "continue". */
     answer(call: ToolCall, decision: AnswerableDecision, check: UnsolicitedCheck | null): object | null {
       // `decision: block` would end the turn here.
       if (check === 'complete' && decision.decision === 'block')
-        return withContext('PostToolBatch', differenceText(decision));
+        return withContext('PostToolBatch', findingsText(decision));
       if (check === 'complete') return { continue: false, stopReason: stopText(decision) };
       if (check === 'step' && decision.cause === 'unjudged')
         return { decision: 'block', reason: unjudgedStepText(decision) };
@@ -99,18 +99,18 @@ export function createStopCalls(outputTool: string) {
   };
 }
 
-/** A person has resolved the session's escalation with a prompt: the agent gets it along with the next of these events. */
+/** Delivers the prompt of a resolved escalation with the first of these events that comes. */
 export const answerWithResolution =
   (...events: readonly string[]) =>
   ({ event }: BaseCall, { resolution }: PriorWorker): object | null =>
     resolution === null || !events.includes(event) ? null : withContext(event, resolutionText(resolution));
 
-/** Adds a text to what the model reads next, and changes nothing else. */
+/** Adds a text to the model's context and changes nothing else. */
 const withContext = (hookEventName: string, additionalContext: string): object => ({
   hookSpecificOutput: { hookEventName, additionalContext },
 });
 
-/** For `PreToolUse`. */
+/** The entries of `PreToolUse`. */
 export const draftToolCall = ({ tool_name: tool, tool_use_id: id }: ToolCall): readonly EntryDraft[] => [
   draftToolStart({ tool, id }),
 ];
@@ -123,8 +123,8 @@ export const draftToolOf =
   };
 
 /**
- * Who made a prompt, as the agent names it: `user` and `sdk` (a run without a terminal) are a person's. `system`,
- * `loop_wakeup`, `schedule_wakeup`, `poll_event` and any other word are not. Older versions do not say, so the text shows it.
+ * The author of a prompt. A `source` of `user` or `sdk` (a run without a terminal) is a person; any other, such as
+ * `system` or `loop_wakeup`, is not. Older versions send no source, so the text decides.
  */
 export function promptedBy(
   {
@@ -137,8 +137,7 @@ export function promptedBy(
   if (parent !== null) return 'agent';
   if (source === undefined || source === '') return authorOf(prompt, prior);
   if (source === 'user' || source === 'sdk') return prompt === undefined ? 'system' : 'person';
-  const shown = authorOf(prompt, prior);
-  return shown === 'agent' ? 'agent' : 'system';
+  return authorOf(prompt, prior) === 'agent' ? 'agent' : 'system';
 }
 
 type FailedCall = {
@@ -148,7 +147,7 @@ type FailedCall = {
   readonly last_assistant_message?: string | undefined;
 };
 
-/** Kinds of failures that are no limit, whatever their words say: they pass by themselves, or need a person. */
+/** Kinds of failure that are not usage limits, whatever their message says: they are temporary, or need a person. */
 const otherFailures: ReadonlySet<string | undefined> = new Set([
   'authentication_failed',
   'oauth_org_not_allowed',
@@ -163,24 +162,24 @@ const otherFailures: ReadonlySet<string | undefined> = new Set([
   'cloud_credential_error',
 ]);
 
-/** For `StopFailure`. Only a limit means "come back later". A kind that is on no list is told by its words. */
+/** The entries of `StopFailure`. Only a usage limit is recorded. An unlisted kind is recognised by its message. */
 export const draftFailure: DraftEntries<FailedCall> = ({ error, error_type, error_details = '', ...call }) => {
   const words = `${error_details}\n${call.last_assistant_message ?? ''}`;
   const kinds = [error, error_type];
   const isNamed = kinds.includes('rate_limit');
-  const isTold = !kinds.some((kind) => otherFailures.has(kind)) && tellsOfLimit(`${error ?? ''} ${words}`);
-  return isNamed || isTold ? [draftLimit(words)] : [];
+  const isDescribed = !kinds.some((kind) => otherFailures.has(kind)) && tellsOfLimit(`${error ?? ''} ${words}`);
+  return isNamed || isDescribed ? [draftLimit(words)] : [];
 };
 
-// Background work, which these agents list when they ask to stop.
+// The background work that these agents list when they ask to stop.
 
-/** Each becomes an entry. More background work than this is not tracked. */
+/** Each task becomes an entry. Tasks beyond this number are not tracked. */
 export const backgroundMax = 200;
 
 /**
- * States in which work goes on. A state that is not here, also one that no version has today, is not waited for: to wait is
- * to let the agent stop unjudged, and nobody knows whether such work ever ends. Agents list only what they have not ended,
- * so an item without a state goes on.
+ * States of running work. A stop does not wait for work in any other state, including states of future versions:
+ * waiting lets the agent stop unjudged, and such work might never end. An item without a state counts as running,
+ * because agents list only unfinished work.
  */
 const runningStatuses: ReadonlySet<string> = new Set([
   'running',
@@ -197,16 +196,16 @@ const runningStatuses: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A teammate stays listed as running while it is idle, for as long as the session lives, and nothing in the list tells
- * whether it works. So no stop waits for one: it would let every later stop go unjudged. A teammate that has something to
- * say wakes the session. Kinds that are not here are waited for, also those that no version has today.
+ * Kinds of work that a stop never waits for. A teammate is listed as running as long as the session lives, even while
+ * it is idle, so waiting for one would leave every later stop unjudged. A teammate that has a message wakes the
+ * session. All other kinds are waited for, including kinds of future versions.
  */
-const standingKinds: ReadonlySet<string> = new Set(['in_process_teammate', 'teammate']);
+const endlessKinds: ReadonlySet<string> = new Set(['in_process_teammate', 'teammate']);
 
-/** Work that is outstanding. */
+/** Unfinished background work. */
 type Work = { readonly id: string; readonly kind?: string; readonly command?: string };
 
-/** `kindKey`: the field of an item that says what it is. Undefined: the call has no list, so it tells nothing. */
+/** @param kindKey the field that holds an item's kind. The result is undefined if the call has no list. */
 export const backgroundTasks = (kindKey: 'type' | 'agent_type') =>
   z
     .array(z.unknown())
@@ -214,14 +213,18 @@ export const backgroundTasks = (kindKey: 'type' | 'agent_type') =>
     .optional()
     .catch(undefined);
 
-/** Reads an item field by field. One without an id is named by its place in the list. Empty: it is over, or no item. */
+/**
+ * Reads one item. Without an id it is named by its index. Returns an empty list for finished work or a malformed item.
+ */
 function readWork(item: unknown, index: number, kindKey: 'type' | 'agent_type'): Work[] {
   if (typeof item !== 'object' || item === null) return [];
   const { id, task_id, status, command, type, ...rest } = item as Readonly<Record<string, unknown>>;
   if (!isMissing(status) && !runningStatuses.has(String(status).trim().toLowerCase())) return [];
-  const kind = [kindKey === 'type' ? type : rest[kindKey], type].find((it) => typeof it === 'string' && it !== '');
-  if (standingKinds.has(String(type ?? kind))) return [];
-  const name = [id, task_id].find((it) => (typeof it === 'string' && it !== '') || typeof it === 'number');
+  const kind = [kindKey === 'type' ? type : rest[kindKey], type].find(
+    (name) => typeof name === 'string' && name !== '',
+  );
+  if (endlessKinds.has(String(type ?? kind))) return [];
+  const name = [id, task_id].find((given) => (typeof given === 'string' && given !== '') || typeof given === 'number');
   const shown = commandIn(command);
   return [
     {
@@ -234,7 +237,7 @@ function readWork(item: unknown, index: number, kindKey: 'type' | 'agent_type'):
 
 const isMissing = (value: unknown): boolean => value === undefined || value === null || value === '';
 
-/** `id`, `schedule`, `recurring`, `prompt`. Other names are those of older versions, and of Qwen Code. */
+/** `cron` is the name of `schedule` in older versions and in Qwen Code. */
 const cron = z.looseObject({
   id: z.union([text, z.number().transform(String)]).catch(undefined),
   schedule: text,
@@ -244,7 +247,7 @@ const cron = z.looseObject({
 });
 export type SessionCron = z.output<typeof cron>;
 
-/** The wake-ups that a session has planned. Undefined: the call has no list. */
+/** The wake-ups that a session has scheduled. Undefined if the call has no list. */
 export const sessionCrons = z
   .array(z.unknown())
   .transform((items) =>
@@ -256,19 +259,19 @@ export const sessionCrons = z
   .optional()
   .catch(undefined);
 
-/** As many as a version of Claude Code allows, and some more. */
+/** More than any version of Claude Code allows. */
 const cronsMax = 100;
 
 export const scheduledPrompts = (crons: readonly SessionCron[] | undefined): readonly string[] | null =>
   crons?.slice(0, cronsMax).flatMap(({ prompt }) => (prompt ? [prompt] : [])) ?? null;
 
 /**
- * A single wake-up is waited for until it is due. One that comes again and again is not: it would let every stop go. What
- * does not say which it is, is told by its schedule, and one whose schedule cannot be read is not waited for.
+ * One-time wake-ups that are still due. A stop waits for these, but not for recurring ones, which would let every stop
+ * pass. Without the field `recurring` the schedule decides; an unreadable schedule is not waited for.
  */
-function plannedWork(crons: readonly SessionCron[], nowMs: number): readonly Work[] {
+function pendingWakeUps(crons: readonly SessionCron[], nowMs: number): readonly Work[] {
   return crons.slice(0, cronsMax).flatMap(({ id, schedule, cron: older, recurring, prompt }, index) => {
-    const end = readCronEnd(schedule ?? older, nowMs);
+    const end = classifySchedule(schedule ?? older, nowMs);
     const isSingle = recurring === undefined ? end.kind === 'once' : !recurring;
     if (!isSingle || end.kind === 'over' || end.kind === 'unreadable') return [];
     const command = prompt === undefined || prompt === '' ? {} : { command: shownCommand(prompt) };
@@ -276,7 +279,7 @@ function plannedWork(crons: readonly SessionCron[], nowMs: number): readonly Wor
   });
 }
 
-/** Tools by which an agent schedules a prompt for itself. */
+/** Tools with which an agent schedules a prompt for itself. */
 const schedulers: ReadonlySet<string | undefined> = new Set([
   'CronCreate',
   'ScheduleWakeup',
@@ -284,34 +287,34 @@ const schedulers: ReadonlySet<string | undefined> = new Set([
   'loop_wakeup',
 ]);
 
-/** The prompt that comes back later, as a person's prompt would. Null: the call schedules none. */
+/** The prompt that this call schedules, or null. It arrives later and looks like a person's. */
 export function scheduledBy({ event, tool_name: tool, tool_input: input }: ToolCall): string | null {
   const prompt = event === 'PostToolUse' && schedulers.has(tool) ? input?.prompt : undefined;
   return typeof prompt === 'string' && prompt.trim() !== '' ? prompt.slice(0, promptCharsMax) : null;
 }
-/** Of a scheduled prompt: longer ones are told by their beginning. */
+/** Longer scheduled prompts are recognised by their beginning. */
 const promptCharsMax = 1_000;
 
 type ListingCall = {
   readonly background_tasks?: readonly Work[] | undefined;
   readonly session_crons?: readonly SessionCron[] | undefined;
-  /** A sub-agent lists itself too. */
+  /** The caller, if it is a sub-agent. It appears in its own list. */
   readonly agent_id?: string | undefined;
 };
 
-/** Drafts what has begun and ended since the last list. */
+/** Drafts an entry for each piece of work that started or finished since the last list. */
 function draftBackground(
   { background_tasks: tasks, session_crons: crons, agent_id: self }: ListingCall,
   prior: PriorWorker,
   nowMs: number,
 ): readonly EntryDraft[] {
   if (tasks === undefined && crons === undefined) return [];
-  // The wake-ups are the session's: they wake no sub-agent.
-  const planned = self === undefined || self === '' ? plannedWork(crons ?? [], nowMs) : [];
-  const listed = [...(tasks ?? []), ...planned];
+  // Wake-ups wake the session, never a sub-agent.
+  const wakeUps = self === undefined || self === '' ? pendingWakeUps(crons ?? [], nowMs) : [];
+  const listed = [...(tasks ?? []), ...wakeUps];
   const running = listed.filter(({ id }) => id !== self).slice(0, backgroundMax);
   const started = running.filter(({ id }) => !prior.background.includes(id));
-  // A list that is not there says nothing of what it would hold.
+  // A missing list does not mean that its work has finished.
   const isListed = (id: string) => (id.startsWith('wakeup-') ? crons : tasks) !== undefined;
   const finished = prior.background.filter((id) => isListed(id) && !running.some((work) => work.id === id));
   return [
@@ -320,7 +323,7 @@ function draftBackground(
   ];
 }
 
-/** For `Stop` and `SubagentStop`: whatever the agent waited for has been answered, or refused without a call to us. */
+/** The entries of `Stop` and `SubagentStop`. Requests to a person are over by then, answered or refused. */
 export const draftStop: DraftEntries<ListingCall> = (call, prior) => [
   ...draftResumption(prior),
   ...draftBackground(call, prior, Date.now()),

@@ -1,15 +1,15 @@
-/** When a schedule of five fields (minute, hour, day, month, weekday) is due, by the clock of this machine. */
+/** Classifies cron schedules (minute, hour, day, month, weekday), read in this machine's time zone. */
 
 /**
- * `once`: it names one time, which is still to come. `over`: it names one time, which is past. `unknown`: it names several.
- * `unreadable`: it is no schedule.
+ * `once`: a single time in the future. `over`: a single time in the past. `unknown`: several times. `unreadable`: not a
+ * cron schedule.
  */
-export type CronEnd = { readonly kind: 'once' | 'over' | 'unknown' | 'unreadable' };
+export type ScheduleKind = { readonly kind: 'once' | 'over' | 'unknown' | 'unreadable' };
 
-/** No agent plans a single wake-up for later. A time beyond is one of next year, so this year's is past. */
+/** No agent schedules a one-time wake-up further ahead. A later date is next year's, so this year's has passed. */
 const onceMsMax = 14 * 24 * 60 * 60 * 1_000;
 
-export function readCronEnd(schedule: string | undefined, nowMs: number): CronEnd {
+export function classifySchedule(schedule: string | undefined, nowMs: number): ScheduleKind {
   const fields = (schedule ?? '').trim().split(/\s+/);
   const pinned = fields.slice(0, 4).map((field) => (/^\d{1,2}$/.test(field) ? Number(field) : null));
   const [minute, hour, day, month] = pinned;
@@ -18,7 +18,7 @@ export function readCronEnd(schedule: string | undefined, nowMs: number): CronEn
   const now = new Date(nowMs);
   const inYear = (year: number) => new Date(year, month - 1, day, hour, minute).getTime();
   const thisYear = inYear(now.getFullYear());
-  // It is due in its minute.
+  // Due until the end of its minute.
   const dueMs = thisYear + 60_000 > nowMs ? thisYear : inYear(now.getFullYear() + 1);
   return { kind: dueMs - nowMs <= onceMsMax ? 'once' : 'over' };
 }

@@ -1,8 +1,8 @@
-/** Drafts of the entries that agents' calls lead to: the parts that all adapters share. */
+/** Drafts the entries that agents' calls lead to. Shared by all adapters. */
 import type { AttemptFields } from '../../../machines/index.ts';
 import { cwdLengthMax } from '../../../machines/values/limits.ts';
 import { isOwnBlock } from './block-text.ts';
-import { asNamed, isAbsoluteFolder, isSameFolder, joinNames, placeFiles, type RealPath } from './file-places.ts';
+import { isAbsoluteFolder, isSameFolder, keepLinks, mergeNames, type RealPath, resolveFiles } from './file-paths.ts';
 import type { PriorWorker } from './prior-worker.ts';
 import { authorOf, type PromptAuthor } from './prompt-author.ts';
 import { firstChars, lastBytes } from './text.ts';
@@ -12,7 +12,7 @@ const promptCharsMax = 2_000;
 export const nameCharsMax = 200;
 /** An agent's output in an attempt (protocol.md §2). */
 const outputBytesMax = 32 * 1024;
-/** As JSON with its escapes. The output must leave room in an entry of 64 KiB. */
+/** Limit for the output as escaped JSON, which must leave room in an entry of 64 KiB. */
 const outputJsonBytesMax = 56 * 1024;
 const cutNote = '[stopgate: only the end of the output follows]\n';
 
@@ -22,40 +22,40 @@ export type EntryDraft = {
   readonly messageId?: string;
   /** Default: the worker of the call. */
   readonly worker?: string;
-  /** What of the call could not be read, and is left out of the entry. It is counted and logged. */
+  /** Our name for a part of the call that could not be read and is left out. Counted and logged. */
   readonly unread?: string;
 };
 
-/** The fields that every agent's call is read into: whose call it is. */
+/** What every agent's call is read into: the event, the caller and its surroundings. */
 export type BaseCall = {
   readonly event: string;
-  /** The session, or the sub-agent within it. */
+  /** The id of the session, or of a sub-agent in it. */
   readonly worker: string;
-  /** The session of a sub-agent. Null: the call is the session's own. */
+  /** The session of a sub-agent. Null for the session itself. */
   readonly parent: string | null;
-  /** The folder in which it works now. */
+  /** The current working folder. */
   readonly cwd?: string | undefined;
-  /** Other folders that it works in at the same time: none of them is a move. */
+  /** More folders of the same workspace. Switching to one of them is not a move. */
   readonly otherFolders?: readonly string[] | undefined;
-  /** A sub-agent's type. */
+  /** The sub-agent's type. */
   readonly kind?: string | undefined;
-  /** False: no person is at the session, which ends with its turn. Undefined: the agent does not say. */
+  /** False if the session runs without a person and ends with its turn. Undefined if unknown. */
   readonly interactive?: boolean | undefined;
-  /** The mode of its permissions, such as `plan`. */
+  /** The permission mode, such as `plan`. */
   readonly mode?: string | undefined;
-  /** Resolves links in names of files. Default: names are taken as they are. */
+  /** Default: links are not resolved. */
   readonly realPath?: RealPath | undefined;
 };
 
-/** Drafts the entries of one event. `agent`: as in `worker.registered`. */
+/** Drafts the entries of one event. @param agent the name recorded in `worker.registered` */
 export type DraftEntries<Call> = (call: Call, prior: PriorWorker, agent: string) => readonly EntryDraft[];
 
 export const heartbeat: EntryDraft = { type: 'heartbeat.sent', data: {} };
 
 /**
- * The labels let a policy be assigned to sub-agents only, or to a mode. The message id: the first calls of a session may
- * come at the same time and be translated by two replicas that do not know the session yet. A second registration would
- * clear what the calls in between have stored.
+ * The labels let policies be assigned to sub-agents or to a mode. The first registration has a message id, because two
+ * replicas may translate a session's first calls at the same time, and a second registration would reset what was
+ * stored in between.
  */
 export function draftRegistration(
   { worker, parent, cwd, kind, interactive, mode }: Omit<BaseCall, 'event'>,
@@ -82,11 +82,11 @@ const isFolder = (cwd: string | undefined): cwd is string =>
   cwd !== undefined && cwd !== '' && cwd.length <= cwdLengthMax;
 
 /**
- * The worker works in another folder than the one that the fleet knows. Null: it does not, or does not say where. A name
- * that is not absolute says nothing: nobody knows where it begins.
+ * Drafts a move if the worker's folder differs from the one that the fleet knows; otherwise null. A relative name is
+ * ignored, because its base is unknown.
  */
 export function draftMove(
-  { cwd, otherFolders = [], realPath = asNamed }: BaseCall,
+  { cwd, otherFolders = [], realPath = keepLinks }: BaseCall,
   prior: PriorWorker,
 ): EntryDraft | null {
   if (!prior.registered || !isFolder(cwd) || !isAbsoluteFolder(cwd)) return null;
@@ -96,8 +96,8 @@ export function draftMove(
 }
 
 /**
- * The label `mode` follows the mode in which the agent works, as a heartbeat tells it: a registration would set the counts
- * back. It stands before the other entries of the call, so that they and the stop are judged under it.
+ * Records a changed mode with a heartbeat, because a registration would reset the counts. It precedes the call's other
+ * entries, so that they and the stop are judged under the new mode.
  */
 export function draftMode(
   { mode }: BaseCall,
@@ -105,18 +105,18 @@ export function draftMode(
   drafts: readonly EntryDraft[],
 ): readonly EntryDraft[] {
   if (mode === undefined || mode === '' || mode === prior.mode) return drafts;
-  const told = { type: 'heartbeat.sent', data: { mode: firstChars(mode, nameCharsMax) } };
-  return [told, ...drafts.filter((it) => it !== heartbeat)];
+  const modeChange = { type: 'heartbeat.sent', data: { mode: firstChars(mode, nameCharsMax) } };
+  return [modeChange, ...drafts.filter((draft) => draft !== heartbeat)];
 }
 
 export const draftChildStart: DraftEntries<BaseCall> = (...call) => [draftRegistration(...call)];
 
-/** A session that goes on in a fork is another one, which begins. */
+/** Sources that begin a session. A fork continues another session but is a new one. */
 const startSources: ReadonlySet<string | undefined> = new Set(['startup', 'resume', 'clear', 'new', 'fork']);
 
 /**
- * A compaction also reports a session start. It only shortens the memory: counts and background work stay. So it is with
- * a source that is not on the list, since a registration sets the counts back.
+ * A compaction also reports a session start but must not register, because a registration resets counts and background
+ * work. Unknown sources are treated like a compaction.
  */
 export const draftSessionStart: DraftEntries<BaseCall & { readonly source?: string | undefined }> = (
   call,
@@ -129,7 +129,10 @@ export const draftPrompted: DraftEntries<BaseCall & { readonly prompt?: string |
   prior,
 ) => [draftPrompt(prompt, prior, parent === null ? undefined : 'agent')];
 
-/** Our own block that comes back as a prompt must not reset the retries. `by`: default: what the text shows. */
+/**
+ * A block text of ours that comes back as a prompt must not reset the retries.
+ * @param by default: derived from the text
+ */
 export function draftPrompt(prompt: string | undefined, prior: PriorWorker, by?: PromptAuthor): EntryDraft {
   if (isOwnBlock(prompt ?? '', prior.lastDecision)) return heartbeat;
   const author = by ?? authorOf(prompt, prior);
@@ -143,13 +146,13 @@ export function draftInputRequest(message: string | undefined, kind: 'permission
 }
 
 /**
- * A tool's result shows that the person has answered and that the model can be reached. What a hook holds may be about
- * another tool that runs beside it: the hook's own call ends that.
+ * A tool's result shows that the person has answered and that the model is available. Requests held by a hook are
+ * excepted: they may be about a parallel tool, and the hook's own call ends them.
  */
 export const draftToolResult = (prior: PriorWorker): readonly EntryDraft[] =>
   draftResumption({ ...prior, awaitsInput: prior.awaitsInput && prior.held.length === 0 });
 
-/** So does the end of a turn. */
+/** Ends the wait for a person and the usage limit, whichever is recorded. */
 export function draftResumption(prior: PriorWorker): readonly EntryDraft[] {
   return [
     ...(prior.awaitsInput ? [{ type: 'input.received', data: {} }] : []),
@@ -162,36 +165,35 @@ export const draftTurnEnd: DraftEntries<unknown> = (_call, prior) => draftResump
 export type ToolUse = {
   readonly tool: string | undefined;
   readonly ok: boolean;
-  /** The agent's own id of the call. */
+  /** The agent's id for the call, the same at its start and its end. */
   readonly id?: string | undefined;
 } & Partial<Omit<ToolChanges, 'ok'>>;
 
-/** Before it runs: while it does, its worker does not become stale (protocol.md §3). */
+/** Sent before a tool runs. While it runs, its worker does not become stale (protocol.md §3). */
 export function draftToolStart({ tool, id }: Pick<ToolUse, 'tool' | 'id'>): EntryDraft {
   if (tool === undefined || tool === '') return heartbeat;
   return { type: 'tool.started', data: { tool: firstChars(tool, nameCharsMax), ...callOf(id) } };
 }
 
-/** A call has the same id at its start and at its end. */
 const callOf = (id: string | undefined): object => (id === undefined ? {} : { call: firstChars(id, nameCharsMax) });
 
 /**
- * Without `changes`, the tool changed the files that it names. A file whose place is not in the folder may be any. An agent
- * that has moved into a folder of its first one (\`cd src\`) changes the same files as before, so they have both names:
- * otherwise a policy's \`src/**\` would miss them.
+ * Without `changes`, the tool changed exactly the files that it names; a file outside the folder makes the changes
+ * unknown. After an agent has moved (`cd src`), files get two names, relative to the current and to the first folder,
+ * so that a policy's `src/**` still matches.
  */
-export function draftToolUse(use: ToolUse, { cwd, realPath = asNamed }: BaseCall, prior: PriorWorker): EntryDraft {
+export function draftToolUse(use: ToolUse, { cwd, realPath = keepLinks }: BaseCall, prior: PriorWorker): EntryDraft {
   const { tool, ok, id, command } = use;
   if (tool === undefined || tool === '') return heartbeat;
   const root = prior.cwd ?? cwd ?? null;
-  const placesIn = (folder: string | null) =>
-    placeFiles(use.files ?? [], { root: folder, from: cwd ?? root, realPath });
-  const within = placesIn(root);
+  const resolveIn = (folder: string | null) =>
+    resolveFiles(use.files ?? [], { root: folder, from: cwd ?? root, realPath });
+  const within = resolveIn(root);
   const home = prior.home ?? null;
   const isAway = home !== null && root !== null && !isSameFolder(home, root, realPath);
-  const names = isAway ? joinNames(placesIn(home).placed, within.files) : within.files;
+  const names = isAway ? mergeNames(resolveIn(home).inRoot, within.files) : within.files;
   const files = names ?? within.files;
-  const isKnown = within.areAllPlaced && names !== null;
+  const isKnown = within.areAllInRoot && names !== null;
   const isUnknown = use.changes === 'unknown' || !isKnown || (use.changes === 'files' && files.length === 0);
   const data = {
     tool: firstChars(tool, nameCharsMax),
@@ -205,8 +207,8 @@ export function draftToolUse(use: ToolUse, { cwd, realPath = asNamed }: BaseCall
 }
 
 /**
- * The end of an unknown session is not stored: it would create a worker without a past. Nor is that of an escalated
- * one: a headless agent ends at once, and the escalation would be closed before anybody saw it.
+ * Skips unknown sessions, because the entry would create a worker without a history, and escalated ones, because a
+ * headless agent ends at once and the escalation would close before anyone saw it.
  */
 export function draftSessionEnd(
   { reason }: { readonly reason?: string | undefined },
@@ -217,13 +219,13 @@ export function draftSessionEnd(
   return [{ type: 'session.ended', data: withReason }];
 }
 
-/** No agent names an attempt or sends the same stop twice, so the caller makes the attempt's id. */
+/** Without an attempt id: no agent names its attempts or sends a stop twice, so the caller creates one. */
 export function toAttempt(output: string | undefined, stopReason = 'end_turn'): AttemptFields {
   const withOutput = output === undefined ? {} : { output: cutOutput(output) };
   return { stopReason: firstChars(stopReason, nameCharsMax), ...withOutput };
 }
 
-/** Cut once to its size, then halved as long as its escapes (control characters, quotes) make it too large. */
+/** Keeps the end of the output. The limit is halved until the escaped JSON fits too. */
 export function cutOutput(output: string): string {
   let cut = output;
   for (let max = outputBytesMax; !fitsEntry(cut); max /= 2) cut = cutNote + lastBytes(output, max - cutNote.length);

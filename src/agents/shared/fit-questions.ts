@@ -1,17 +1,17 @@
 /**
- * The questions of a tool's input as text for people: short enough for the log, and always whole JSON, so that every
- * question can be answered.
+ * Shortens the questions in a tool's input to fit the log. The result stays valid JSON, so that every question can be
+ * answered.
  */
 import { type Question, questionsIn, readQuestions } from '../../../machines/values/questions.ts';
 import { hideSecrets, searchedPerShown, shownInput, shownJson } from './secrets.ts';
 import { cutMiddle } from './text.ts';
 
-/** A question that is cut to less says nothing. */
+/** A question cut shorter than this is meaningless. */
 const questionCharsMin = 40;
 
 /**
- * With values in the usual shapes of secrets hidden. What is too long goes without the choices' descriptions, then without
- * the choices, then with its questions cut. Only input that is not of questions, or of too many, is no JSON then.
+ * Hides secrets. If the result is too long, drops the descriptions of the choices, then the choices, then cuts the
+ * questions. The result is valid JSON unless the input has no questions, or too many.
  * @returns at most `max` UTF-16 units
  */
 export function fitQuestions(input: object | undefined, max: number): string {
@@ -21,7 +21,7 @@ export function fitQuestions(input: object | undefined, max: number): string {
   return shownInput(input ?? {}, max);
 }
 
-/** As `fitQuestions` says them. Null: what is shown of the input does not say all its questions. */
+/** The questions as `fitQuestions` shows them. Null if it cannot show all of them. */
 export const fittedQuestions = (input: object | undefined, max: number): Question[] | null =>
   readQuestions(fitQuestions(input, max));
 
@@ -35,9 +35,12 @@ function* shorten(questions: readonly Question[], max: number): Generator<string
   const shown = shownJson({ questions: withChoices }, max);
   if (shown !== null) yield shown;
   const searchedMax = Math.floor((max * searchedPerShown) / questions.length);
-  const hidden = questions.map((it) => ({ ...it, question: hideSecrets(cutMiddle(it.question, searchedMax)) }));
+  const hidden = questions.map(({ question, isMultiple }) => ({
+    question: hideSecrets(cutMiddle(question, searchedMax)),
+    multiple: isMultiple,
+  }));
   for (let chars = max; chars >= questionCharsMin; chars = Math.floor(chars / 2)) {
-    const cut = hidden.map((it) => ({ question: cutMiddle(it.question, chars), multiple: it.isMultiple }));
+    const cut = hidden.map(({ question, multiple }) => ({ question: cutMiddle(question, chars), multiple }));
     yield JSON.stringify({ questions: cut });
   }
 }

@@ -1,4 +1,6 @@
-/** Serves one hook call: looks its worker up, stores its entries and, where the agent waits for an answer, gets one. */
+/**
+ * Serves a hook call: looks up the worker, stores the call's entries and, if the agent waits for an answer, gets it.
+ */
 import { randomUUID } from 'node:crypto';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
 import { createKeyedMutex } from '../../concurrency/semaphore.ts';
@@ -12,41 +14,41 @@ import { describeCommand, describeStanding, type PersonCommand, personAtSession 
 import { type PriorWorker, toPriorWorker, unknownWorker } from './prior-worker.ts';
 import { createSharedPlans, type SharedPlans, statusesIn } from './shared-plans.ts';
 import {
-  createDifferencesTold,
-  type DifferencesTold,
-  isForComplete,
-  isNews,
-  isWanted,
+  createReportedFindings,
+  isCompletionCheck,
+  isReportable,
+  type ReportedFindings,
+  shouldRunCheck,
   type UnsolicitedCheck,
 } from './unsolicited-checks.ts';
 
-/** Some agents do not mark the end of a batch of tools. Not every call of such a batch is checked. */
+/** Minimum interval of checks for agents that do not mark the end of a batch of tools. */
 const checkEveryMs = 2_000;
-/** Sessions whose scheduled prompts are remembered. Each has a hundred at most, of a thousand characters. */
+/** Sessions whose scheduled prompts are remembered, each with up to 100 prompts of up to 1,000 characters. */
 const schedulesMax = 1_000;
 const promptsMax = 100;
-/** Workers whose first folders are remembered. Each has 4,096 characters at most, and mostly 60. */
+/** Workers whose first folder is remembered. A folder has up to 4,096 characters, typically 60. */
 const workersMax = 10_000;
 
-/** `key`: names the call, and is the same in every post of it. Without one, each post is a call of its own. */
 export type CallOptions = {
+  /** Identifies the call across repeated posts. Without it, every post is a new call. */
   readonly key?: string | undefined;
-  /** The agent does not wait for the answer any more. */
+  /** Aborted when the agent stops waiting for the answer. */
   readonly gone?: AbortSignal;
-  /** The list of steps that the session shares with other sessions, as its environment names it. */
+  /** The step list that the session shares with other sessions, named by its environment. */
   readonly taskList?: string | undefined;
-  /** May the caller write to this worker? Default: to all. */
+  /** Whether the caller may write to this worker. Default: yes, to all. */
   readonly mayWrite?: (worker: string) => boolean;
-  /** Gets the name of each part of the call that could not be read when it was translated. */
-  readonly noteUnread?: (what: string) => void;
+  /** Called with the name of each part of the call that could not be read. */
+  readonly noteUnread?: (field: string) => void;
 };
 /** Resolves to null for an empty answer. */
 export type HookCallHandler = (call: HookCall, options?: CallOptions) => Promise<object | null>;
 
-/** Gets each request that is held for an operator; `over` fires when nobody waits for its answer any more. */
+/** Called with each request that is held for an operator. `over` aborts when nobody waits for the answer any longer. */
 export type OnHeld = (held: HeldRequest, over: AbortSignal) => void;
 type Options = {
-  /** In milliseconds. */
+  /** Monotonic time in milliseconds. */
   readonly stopwatch?: () => number;
   readonly onHeld?: OnHeld;
 };
@@ -58,16 +60,16 @@ export function createHookCallHandler(
   const mutex = createKeyedMutex();
   const workers = createWorkerStore(service);
   /**
-   * By session: what it last listed as scheduled. A scheduled prompt that comes back is not marked as one by older versions.
-   * After a restart the next list fills it again; until then a recurring prompt passes for a person's.
+   * By session: the scheduled prompts that it listed last. Older agent versions do not mark a scheduled prompt when it
+   * arrives. After a restart, a recurring prompt counts as a person's until the next list.
    */
   const scheduled = new Map<string, readonly string[]>();
-  /** By session: what it has scheduled by tools. It may be on no list. */
+  /** By session: the prompts that it scheduled with tools, which a list may omit. */
   const added = new Map<string, readonly string[]>();
-  /** By worker: the folder in which it began. After a restart it is the one in which it is then. */
+  /** By worker: its first folder. After a restart, its current folder at the next call. */
   const homes = new Map<string, string | null>();
   const plans = createSharedPlans();
-  const told = createDifferencesTold();
+  const reported = createReportedFindings();
   const isDue = createPacer(stopwatch);
   const answer = async (
     call: HookCall,
@@ -79,26 +81,26 @@ export function createHookCallHandler(
       const over = new AbortController();
       onHeld(next.held, over.signal);
       const publish = publisherFor(workers, next.held.worker);
-      const given = await awaitAnswer(service, next.held, gone, publish).finally(() => over.abort());
-      return given === null ? null : call.answerInput(given);
+      const input = await awaitAnswer(service, next.held, gone, publish).finally(() => over.abort());
+      return input === null ? null : call.answerInput(input);
     }
     if (next.kind === 'immediate') return next.answer;
     if (next.kind === 'stop') {
       const decision = await unwrap(next.decision);
-      told.note(call.worker, decision, () => service.judging(call.worker));
+      reported.note(call.worker, decision, () => service.judging(call.worker));
       return call.answer(decision);
     }
-    if (next.kind === 'command') return call.answerCommand(await obey(service, call.worker, next.command));
+    if (next.kind === 'command') return call.answerCommand(await runCommand(service, call.worker, next.command));
     const { check } = next;
     if (!isDue(call.worker, check)) return null;
-    const decision = await runCheck(service, told, { worker: call.worker, check, key });
+    const decision = await runCheck(service, reported, { worker: call.worker, check, key });
     return decision === null ? null : call.answer(decision, check);
   };
   /**
-   * The calls of a worker run one after the other: agents send some at the same time, and changes of a plan have an
-   * order. A stop is only submitted there and not awaited: it may be held for minutes, and a prompt must be able to
-   * end the hold.
-   * @throws AppError what the service throws; agents take any error for "go on"
+   * A worker's calls run one at a time: agents send some in parallel, and the order of plan changes matters. Inside the
+   * mutex a stop is only submitted, not awaited, because it may be held for minutes and a prompt must be able to end
+   * that.
+   * @throws AppError whatever the service throws. Agents treat any error as "continue".
    */
   return async (call, options = {}) => {
     const next = await mutex.runExclusive(call.worker, () =>
@@ -110,10 +112,10 @@ export function createHookCallHandler(
 
 const never = new AbortController().signal;
 
-/** The step that is left once the call's entries are stored. */
+/** What remains to be done after the call's entries are stored. */
 type NextStep =
   | { readonly kind: 'immediate'; readonly answer: object }
-  /** The promise stands in an object, else the mutex would wait for it. */
+  /** Wrapped in an object, so that the mutex does not await the promise. */
   | { readonly kind: 'stop'; readonly decision: Promise<Decision | Error> }
   | { readonly kind: 'check'; readonly check: UnsolicitedCheck }
   | { readonly kind: 'command'; readonly command: PersonCommand }
@@ -121,28 +123,28 @@ type NextStep =
 
 async function store(
   service: Service,
-  { workers, scheduled, added, homes, plans }: Memory,
+  { workers, scheduled, added, homes, plans }: HandlerState,
   call: HookCall,
   { key, taskList, mayWrite = () => true, noteUnread = () => {} }: CallOptions,
 ): Promise<NextStep | null> {
   const { find, publish } = workers;
   const view = await find(call.worker);
   const known = view === null ? unknownWorker : toPriorWorker(view);
-  // The single wake-ups are in the log as background work, with the beginning of their prompts.
-  const waits = view?.background.flatMap(({ kind, command }) =>
+  // One-time wake-ups are in the log as background work, with the beginning of their prompts.
+  const wakeUps = view?.background.flatMap(({ kind, command }) =>
     kind === 'wakeup' && command !== null ? [command] : [],
   );
   const home = homes.get(call.worker) ?? known.cwd;
   const prior = {
     ...known,
     home,
-    scheduled: [scheduled, added].flatMap((of) => of.get(call.worker) ?? []).concat(waits ?? []),
+    scheduled: [scheduled, added].flatMap((prompts) => prompts.get(call.worker) ?? []).concat(wakeUps ?? []),
   };
   const { worker, entries, stop, check, ask, immediateAnswer, command, ...rest } = await translate(call, prior);
-  remember({ scheduled, added }, call, rest);
+  rememberScheduled({ scheduled, added }, call, rest);
   setNewest(homes, worker, folderOf(worker, entries) ?? home, workersMax);
-  for (const what of rest.unread) noteUnread(what);
-  for (const entry of named(entries, key)) await publish(entry);
+  for (const field of rest.unread) noteUnread(field);
+  for (const entry of withMessageIds(entries, key)) await publish(entry);
   const lists = taskList === undefined ? call.planLists : [...call.planLists, `list ${taskList}`];
   if (call.planLists.length > 0) await shareSteps(workers, plans.join(lists, entries).filter(mayWrite), entries);
   if (command !== null) return { kind: 'command', command };
@@ -150,7 +152,7 @@ async function store(
     return { kind: 'stop', decision: decide(service, worker, { attempt: key ?? randomUUID(), ...stop }) };
   if (immediateAnswer !== null) return { kind: 'immediate', answer: immediateAnswer };
   if (check === null && ask === null) return null;
-  // A registration may have changed which policy is in force.
+  // A registration may have changed the policy.
   const now = prior.registered ? view : await find(worker);
   const rules = now?.rules;
   if (ask !== null) {
@@ -158,19 +160,19 @@ async function store(
     return held === null ? null : { kind: 'ask', held };
   }
   if (check === null) return null;
-  return now !== null && isWanted(check, now, () => service.judging(worker)) ? { kind: 'check', check } : null;
+  return now !== null && shouldRunCheck(check, now, () => service.judging(worker)) ? { kind: 'check', check } : null;
 }
 
-/** The folder in which this call registers the worker. */
+/** The folder with which these entries register the worker. */
 const folderOf = (worker: string, entries: readonly WorkerEntry[]): string | undefined =>
   entries
     .filter(({ id, type }) => id === worker && type === 'worker.registered')
     .map(({ data }) => (data as { cwd?: string }).cwd)
     .at(-1);
 
-/** Sub-agents schedule prompts for their session. */
-function remember(
-  { scheduled, added }: Pick<Memory, 'scheduled' | 'added'>,
+/** A prompt that a sub-agent schedules belongs to its session. */
+function rememberScheduled(
+  { scheduled, added }: Pick<HandlerState, 'scheduled' | 'added'>,
   { worker, session }: HookCall,
   { scheduled: listed, schedules: prompt }: Pick<Translation, 'scheduled' | 'schedules'>,
 ): void {
@@ -178,10 +180,10 @@ function remember(
     setNewest(scheduled, worker, listed, schedulesMax);
   if (prompt === null) return;
   const known = added.get(session) ?? [];
-  setNewest(added, session, [...known.filter((it) => it !== prompt), prompt].slice(-promptsMax), schedulesMax);
+  setNewest(added, session, [...known.filter((other) => other !== prompt), prompt].slice(-promptsMax), schedulesMax);
 }
 
-type Memory = {
+type HandlerState = {
   readonly workers: WorkerStore;
   readonly scheduled: Map<string, readonly string[]>;
   readonly added: Map<string, readonly string[]>;
@@ -189,7 +191,7 @@ type Memory = {
   readonly plans: SharedPlans;
 };
 
-/** Gives the steps that have changed the same state in the plans of others. */
+/** Copies changed step states to the plans of workers that share the list. */
 async function shareSteps(
   { find, publish }: WorkerStore,
   others: readonly string[],
@@ -200,27 +202,27 @@ async function shareSteps(
   for (const id of others) {
     const plan = (await find(id))?.plan ?? [];
     for (const { step, status } of statuses) {
-      const isOther = plan.some((it) => it.step === step && it.status !== status);
-      if (isOther) await publish({ entity: 'worker', id, type: 'step.updated', data: { step, status } });
+      const isOutdated = plan.some((other) => other.step === step && other.status !== status);
+      if (isOutdated) await publish({ entity: 'worker', id, type: 'step.updated', data: { step, status } });
     }
   }
 }
 
-/** A translation is pure, so it is made again with the links of the folders and files that it asks for. */
+/** Translation is pure, so run it once to collect the paths that it needs, resolve their links, and run it again. */
 async function translate(call: HookCall, prior: PriorWorker): Promise<Translation> {
-  const asked = new Set<string>();
+  const paths = new Set<string>();
   const first = call.translate(prior, (path) => {
-    asked.add(path);
+    paths.add(path);
     return path;
   });
-  if (asked.size === 0) return first;
-  const links = await resolveLinks(asked);
-  // A path that comes only from resolved ones is resolved itself, but for its last part.
+  if (paths.size === 0) return first;
+  const links = await resolveLinks(paths);
+  // The second run may ask for new paths. Their folders are resolved already.
   return call.translate(prior, (path) => links.get(path) ?? path);
 }
 
-/** Does what a person has said by a prompt of the session. @returns the answer for the person */
-async function obey(service: Service, id: string, command: PersonCommand): Promise<string> {
+/** Executes a command that a person typed as a prompt. @returns the answer for the person */
+async function runCommand(service: Service, id: string, command: PersonCommand): Promise<string> {
   if (command.kind === 'status') {
     const view = await service.peek(id, 0);
     return view === null ? 'stopgate: this session is not known yet.' : describeStanding(view);
@@ -235,8 +237,8 @@ async function obey(service: Service, id: string, command: PersonCommand): Promi
   }
 }
 
-/** Counted by type: a second post of the call may need fewer of them, such as no registration. */
-function named(entries: readonly WorkerEntry[], key: string | undefined): readonly WorkerEntry[] {
+/** Message ids count per type, because a repeated post may have fewer entries, for example no registration. */
+function withMessageIds(entries: readonly WorkerEntry[], key: string | undefined): readonly WorkerEntry[] {
   if (key === undefined) return entries;
   const counts = new Map<string, number>();
   return entries.map((entry) => {
@@ -248,13 +250,13 @@ function named(entries: readonly WorkerEntry[], key: string | undefined): readon
 }
 
 /**
- * An agent that is told to stop gets a decision and not only a probe: it may end without another call, and its task
- * must count as completed. The checks run twice for that. An agent that is told what is missing gets the probe, so that
- * no retry is counted. Null: nothing to tell.
+ * Runs a check and returns the decision for the agent, or null if there is nothing to report. Missing work is reported
+ * from the probe, so that no retry is counted. Telling the agent to stop takes a real decision, although the checks
+ * then run twice: the agent may end without another call, and its task must count as completed.
  */
 async function runCheck(
   service: Service,
-  told: DifferencesTold,
+  reported: ReportedFindings,
   {
     worker,
     check,
@@ -262,11 +264,11 @@ async function runCheck(
   }: { readonly worker: string; readonly check: UnsolicitedCheck; readonly key: string | undefined },
 ): Promise<Decision | null> {
   const probed = await service.probe(worker, {}, check === 'step' ? 'step' : 'stop');
-  if (isForComplete(check) && told.note(worker, probed, () => service.judging(worker), key)) return probed;
-  if (!isNews(check, probed)) return null;
-  if (!isForComplete(check)) return probed;
+  if (isCompletionCheck(check) && reported.note(worker, probed, () => service.judging(worker), key)) return probed;
+  if (!isReportable(check, probed)) return null;
+  if (!isCompletionCheck(check)) return probed;
   const decided = await service.decide(worker, { attempt: key ?? randomUUID(), stopReason: 'complete' });
-  return isNews(check, decided) ? decided : null;
+  return isReportable(check, decided) ? decided : null;
 }
 
 function createPacer(stopwatch: () => number): (worker: string, check: UnsolicitedCheck) => boolean {
@@ -274,7 +276,7 @@ function createPacer(stopwatch: () => number): (worker: string, check: Unsolicit
   return (worker, check) => {
     if (check !== 'complete-throttled') return true;
     const now = stopwatch();
-    // A Map keeps the order, so the oldest come first.
+    // A Map iterates in insertion order, oldest first.
     for (const [other, at] of checkedMs) {
       if (now - at < checkEveryMs) break;
       checkedMs.delete(other);
@@ -285,7 +287,7 @@ function createPacer(stopwatch: () => number): (worker: string, check: Unsolicit
   };
 }
 
-/** Gives an error as a value, since it may come before anybody awaits it. */
+/** Returns errors as values, because the promise may reject before it is awaited. */
 async function decide(service: Service, worker: string, body: object): Promise<Decision | Error> {
   try {
     return await service.decide(worker, body);
@@ -302,7 +304,7 @@ async function unwrap(decision: Promise<Decision | Error>): Promise<Decision> {
 
 type WorkerStore = {
   readonly find: (worker: string) => Promise<WorkerView | null>;
-  /** @returns its place in the log */
+  /** @returns the entry's sequence number in the log */
   readonly publish: (entry: WorkerEntry) => Promise<number>;
 };
 
@@ -311,7 +313,7 @@ const publisherFor =
   (type: string, data: object): Promise<number> =>
     publish({ entity: 'worker', id: worker, type, data });
 
-/** A call sees what earlier calls have stored here. It need not ask the log for what others have stored meanwhile. */
+/** Reads reflect what earlier calls stored through this replica. Entries of other replicas are not waited for. */
 function createWorkerStore(service: Service): WorkerStore {
   let storedSeq = 0;
   return {

@@ -1,33 +1,30 @@
 /**
- * When a usage limit ends, where an agent says so in its words. Agents change their words, so words that surely name no time
- * name none: then the limit holds until the agent works again.
+ * Recognises usage limits in agents' messages and reads when they end. Messages change between versions; if no end time
+ * is recognised, the limit holds until the agent works again.
  */
 import type { EntryDraft } from './entry-drafts.ts';
 
-/** A limit that an agent has reported with these words, now. */
+/** The entry for a limit that the agent reports now, with this message. */
 export function draftLimit(words: string | undefined, nowMs = Date.now()): EntryDraft {
   const until = limitEndIn(words ?? '', nowMs);
   return { type: 'limit.reached', data: until === null ? {} : { until } };
 }
 
-/**
- * Do these words tell of a usage limit? A limit that nobody recognises would count as a failure like others; one without an
- * end holds until the agent works again.
- */
+/** True if a message reports a usage limit. An unrecognised limit counts as an ordinary failure. */
 export const tellsOfLimit = (words: string): boolean =>
   limitWords.test(words.slice(0, wordsLengthMax).replaceAll(sizeLimit, ''));
-/** Limits of a size pass by no time: `context length limit exceeded`, `prompt is too long: token limit`. */
+/** Size limits, which waiting does not lift: `context length limit exceeded`, `prompt is too long: token limit`. */
 const sizeLimit =
   /\b(?:context(?:[ _-](?:length|window|size))?|prompt(?: is too long\W{0,3})?|(?:max_?)?(?:output|input)[ _-]tokens?|(?:file |line )?(?:length|size))[ _-]?(?:token[ _-]?)?limit(?:s|ed)?\b(?: (?:reached|exceeded)\b)?/gi;
 const limitWords =
   /\b(?:usage|rate|session|weekly|daily|monthly|5-hour|request|token)[ _-]?limit(?:s|ed)?\b|\blimit (?:reached|exceeded)\b|\b(?:quota|too many requests|resource[ _]exhausted)\b|(?:^|[^\d.:])429(?![\d.:])/i;
 
-/** Longer limits than a month's are not known of any provider: such a time is a misreading. */
+/** No provider has a longer limit, so a later time is a misreading. */
 const limitMsMax = 31 * 24 * 60 * 60 * 1_000;
-/** Longer than any error of an agent; what comes behind is not read. */
+/** Only this much of a message is read. No agent's error is longer. */
 const wordsLengthMax = 4_000;
 
-/** ISO 8601; null: the words do not say, or name no time in the month that comes. */
+/** The end as ISO 8601. Null if the message names no time within the next 31 days. */
 export function limitEndIn(words: string, nowMs: number): string | null {
   const text = words.slice(0, wordsLengthMax);
   for (const read of [epochIn, fieldIn, instantIn, waitIn, clockTimeIn]) {
@@ -37,7 +34,7 @@ export function limitEndIn(words: string, nowMs: number): string | null {
   return null;
 }
 
-/** `endMs` as a limit's end, if it can be one. */
+/** `endMs` as ISO 8601. Null if it is not within the next 31 days. */
 export const toEnd = (endMs: number | null, nowMs: number): string | null =>
   endMs !== null && endMs > nowMs && endMs - nowMs <= limitMsMax ? new Date(endMs).toISOString() : null;
 
@@ -68,7 +65,7 @@ function fieldIn(text: string, nowMs: number): number | null {
   return date === undefined ? null : Date.parse(date);
 }
 
-/** A word that says that the limit is over then. */
+/** Words that introduce the end of a limit. */
 const ends = String.raw`\b(?:try again|retry|resets?|reset|resetting|available again|available|renews?|refresh(?:es)?|until)`;
 /** ISO 8601 with its zone: `resets at 2026-10-09T17:30:00Z`, `until 2026-10-09 17:30+02:00`. */
 const instant = new RegExp(
@@ -107,9 +104,9 @@ function unitMs(unit: string): number {
 }
 
 /**
- * A time of the day, with a day or without: `resets 3am (Europe/Berlin)`, `will reset at 15:00 (UTC)`,
- * `Resets Dec 2, 10:59am (UTC)`, `resets Monday at 9am (UTC)`, `try again tomorrow at 9:00 UTC`. Without a zone nobody knows
- * whose clock it is.
+ * A time of day, optionally with a day: `resets 3am (Europe/Berlin)`, `will reset at 15:00 (UTC)`,
+ * `Resets Dec 2, 10:59am (UTC)`, `resets Monday at 9am (UTC)`, `try again tomorrow at 9:00 UTC`. The zone is required,
+ * because the agent's own zone is unknown.
  */
 const day = String.raw`(?:(today|tomorrow)|(?:on )?(?:next )?(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|(?:on )?(?:([a-z]{3,9})\.? (\d{1,2})|(\d{1,2})\.? ([a-z]{3,9}))(?:st|nd|rd|th)?(?:,? (\d{4}))?)`;
 const time = String.raw`(\d{1,2})(?::(\d{2})(?::\d{2})?)? ?(?:([ap])\.?m\.?)?`;
@@ -130,7 +127,7 @@ function clockTimeIn(text: string, nowMs: number): number | null {
   const local = new Date(nowMs + offsetMs);
   const at = (inYear: number, month: number, date: number) => {
     const localMs = Date.UTC(inYear, month, date, hours, Number(minute ?? 0));
-    // The clocks there may change until then.
+    // The offset may differ at that time (daylight saving).
     return localMs - (offsetOf(timeZone, localMs - offsetMs) ?? offsetMs);
   };
   const [thisYear, thisMonth, today] = [local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate()];
@@ -149,13 +146,13 @@ function clockTimeIn(text: string, nowMs: number): number | null {
   return next > nowMs ? next : at(thisYear, thisMonth, today + days + (weekday === undefined ? 1 : 7));
 }
 
-/** With `am` and `pm` a clock has twelve hours. Without them a time has its minutes, else it may be any number. */
+/** Without `am` or `pm` the minutes are required: a bare number might mean anything. */
 function hoursOf(hour: number, minute: string | undefined, half: string | undefined): number | null {
   if (half === undefined) return minute === undefined || hour > 23 ? null : hour;
   return hour < 1 || hour > 12 ? null : (hour % 12) + (half === 'p' ? 12 : 0);
 }
 
-/** Returns how far the clocks of a time zone are ahead of UTC; null if there is no such zone. */
+/** Returns the offset of a time zone from UTC in milliseconds, positive in the east. Null for an unknown zone. */
 function offsetOf(timeZone: string, atMs: number): number | null {
   if (timeZone === '') return null;
   try {

@@ -1,10 +1,10 @@
-/** Resolves the links in names of folders and files, as far as this machine knows them. */
+/** Resolves symbolic links in folder and file names, as far as they exist on this machine. */
 import { realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 
-/** A file system that is away must not hold up an agent: then the name counts as it is. */
-const waitMs = 500;
-/** Parts of a path that need not exist: a file that was deleted, or is in a new folder. */
+/** An unavailable file system must not delay an agent. After this time the path stays unresolved. */
+const timeoutMs = 500;
+/** Trailing parts of a path that may be missing, for example a deleted file or a new folder. */
 const missingMax = 64;
 
 export async function resolveLinks(paths: Iterable<string>): Promise<ReadonlyMap<string, string>> {
@@ -12,14 +12,14 @@ export async function resolveLinks(paths: Iterable<string>): Promise<ReadonlyMap
   const all = Promise.all([...paths].map(async (path) => found.set(path, await resolve(path))));
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((done) => {
-    timer = setTimeout(done, waitMs);
+    timer = setTimeout(done, timeoutMs);
   });
   await Promise.race([all, late]);
   clearTimeout(timer);
   return new Map(found);
 }
 
-/** The end of a path that does not exist stays as it is. */
+/** Resolves the existing part of the path and keeps the rest. */
 async function resolve(path: string): Promise<string> {
   if (!isAbsolute(path)) return path;
   let existing = path;

@@ -1,18 +1,20 @@
-/** The files that a patch names: of `apply_patch`, as a tool or in a shell, and of a unified diff. */
+/** Finds the files named in a patch, either in the format of `apply_patch` or a unified diff. */
 
-/** Longer than any patch of a model; what comes behind is not read, and then the files are not known. */
+/** Longer than any patch that a model writes. The files of a longer one count as unknown. */
 const patchCharsMax = 1_000_000;
 
 const ownHeader = /^\*\*\* (?:Add File|Update File|Delete File|Move to|Rename to|Copy to): ?(.+?)\s*$/gm;
-/** `--- a/src/a.ts`, with a time behind a tab. A removed or added file has `/dev/null` on the other side. */
+/**
+ * `--- a/src/a.ts`, optionally followed by a tab and a time. The other side of an added or removed file is `/dev/null`.
+ */
 const diffHeader = /^(?:---|\+\+\+) (?:[abciow]\/)?([^\t\r\n]+?)(?:\t[^\r\n]*)?\s*$/gm;
 const gitMove = /^(?:rename|copy) (?:from|to) (.+?)\s*$/gm;
 
-/** A line of such a patch that is no header of the above, nor one of its marks: a newer kind may name further files. */
+/** An unknown header of an `apply_patch` patch. It may name further files. */
 const foreignHeader =
   /^\*\*\* (?!(?:Begin Patch|End Patch|End of File)\s*$|(?:Add File|Update File|Delete File|Move to|Rename to|Copy to): ?\S)/m;
 
-/** Empty: it names none, or not all, that can be read, so it may have changed any. */
+/** Returns an empty list if the files are unknown: the patch names none, or not all of its headers can be read. */
 export function filesInPatch(patch: unknown): string[] {
   if (typeof patch !== 'string' || patch.length > patchCharsMax || foreignHeader.test(patch)) return [];
   const found = [ownHeader, diffHeader, gitMove].flatMap((header) =>
@@ -23,7 +25,7 @@ export function filesInPatch(patch: unknown): string[] {
 
 const unquoted = (file: string): string => /^"(.*)"$/.exec(file)?.[1] ?? file;
 
-/** Does a shell command apply a patch of the kind that `apply_patch` takes? Undefined: it does not. */
+/** Returns the command if it runs `apply_patch`, otherwise undefined. */
 export function patchInCommand(command: string): string | undefined {
   const isPatch = /\bapply_?patch\b/.test(command) && command.includes('*** Begin Patch');
   return isPatch ? command : undefined;

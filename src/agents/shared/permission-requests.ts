@@ -1,4 +1,6 @@
-/** An agent's request for permission, held for an operator's answer where its policy has `ask` (protocol.md §8). */
+/**
+ * Holds an agent's permission request or question for an operator's answer if its policy has `ask` (protocol.md §8).
+ */
 import { randomUUID } from 'node:crypto';
 import { type InputAnswer, requestLengthMax } from '../../../machines/index.ts';
 import { areDistinct, questionsIn, readAnswers, readQuestions } from '../../../machines/values/questions.ts';
@@ -9,7 +11,7 @@ import { fitQuestions, fittedQuestions } from './fit-questions.ts';
 import { shownInput, shownText } from './secrets.ts';
 import { firstChars } from './text.ts';
 
-/** The description of what a tool is to do has this much: enough for a person to judge it. The fold keeps no more. */
+/** Limit for the description of a tool call: enough for a person to judge it, and all that the fold keeps. */
 const detailCharsMax = 4_000;
 
 /** The fields of an `input.requested`. */
@@ -18,14 +20,15 @@ export type InputFields = {
   readonly tool?: string;
   readonly message?: string;
   readonly detail?: string;
-  /** The agent's own id of it, if it has one. */
+  /** The agent's id for the request, if it has one. */
   readonly request?: string;
 };
 
-/** A request that is held; `seq`: where it stands in the log. */
+/** A request that is held for an operator. */
 export type HeldRequest = {
   readonly worker: string;
   readonly request: string;
+  /** Sequence number of its `input.requested` in the log. */
   readonly seq: number;
   readonly input: InputFields;
   readonly askMs: number;
@@ -33,7 +36,7 @@ export type HeldRequest = {
 
 type Publish = (type: string, data: object) => Promise<number>;
 
-/** A tool that waits for a person. Values in the usual shapes of secrets are hidden. */
+/** Describes a tool call that waits for a person, with secrets hidden. */
 export function describeToolRequest(
   kind: InputFields['kind'],
   tool: string | undefined,
@@ -48,7 +51,7 @@ export function describeToolRequest(
 
 const questionCharsMax = 500;
 
-/** With its first question in words, for lists. */
+/** Describes a tool call that asks questions. `message` is the first question, for lists. */
 export function describeQuestion(tool: string, input: object | undefined): InputFields {
   const [first] = questionsIn(input) ?? [];
   return {
@@ -59,19 +62,20 @@ export function describeQuestion(tool: string, input: object | undefined): Input
 }
 
 /**
- * The answer to each question of the tool's input, in their order. Whoever answers sees the questions with secrets hidden and
- * what is too long cut, and names them so. Null: the message does not answer them all, or they cannot be told apart so.
+ * The answers to the questions of the tool's input, in order. The operator's message refers to the questions as shown,
+ * with secrets hidden and long texts cut. Null if the message does not answer all of them, or if two look the same when
+ * shown.
  */
 export function answersTo(input: object | undefined, message: string | null): string[] | null {
   const questions = fittedQuestions(input, detailCharsMax);
   return questions === null ? null : readAnswers(questions, message ?? '');
 }
 
-/** Returns what the model reads; without a reason it says who has denied it. */
+/** The text that the model gets: the operator's reason or, without one, who denied it. */
 export const denialText = ({ by, message }: InputAnswer): string =>
-  message ?? `${by} has denied this, as an operator of stopgate.`;
+  message ?? `Denied by ${by}, an operator of stopgate.`;
 
-/** For agents with the hook `PermissionRequest`. Codex refuses a permission whose answer has any other key. */
+/** The answer for agents with the hook `PermissionRequest`. Codex rejects an answer with any other key. */
 export const answerPermission = (given: InputAnswer): object =>
   decidePermission(
     given.verdict === 'allow' ? { behavior: 'allow' } : { behavior: 'deny', message: denialText(given) },
@@ -81,7 +85,7 @@ export const decidePermission = (decision: { readonly behavior: string; readonly
   hookSpecificOutput: { hookEventName: 'PermissionRequest', decision },
 });
 
-/** Behind an agent's own id: agents may use one again, and an answer is to one asking alone. */
+/** Appended to the agent's id: agents may reuse ids, and an answer must match a single request. */
 const suffixLength = '-0a1b2c3d'.length;
 
 export const newRequest = (own: string | undefined): string =>
@@ -89,18 +93,21 @@ export const newRequest = (own: string | undefined): string =>
     ? randomUUID()
     : `${own}-${randomUUID().slice(0, suffixLength - 1)}`;
 
-/** Tells whether it was made for what the agent itself calls `own`. */
+/** True if `request` was created by `newRequest(own)`. */
 export const isRequestFor = (request: string, own: string | undefined): boolean =>
   request.slice(0, -suffixLength) === own;
 
-/** Questions that cannot all be shown, or that read alike as shown, would get an answer that was meant for another. */
+/** Questions that are not all shown, or that look the same when shown, could get each other's answers. */
 function canAnswer({ kind, detail }: InputFields): boolean {
   if (kind !== 'question') return true;
   const questions = readQuestions(detail ?? null);
   return questions !== null && areDistinct(questions);
 }
 
-/** Asks. Null: the policy does not hold it, or nobody else could answer it, so the agent asks at its own terminal. */
+/**
+ * Stores the request.
+ * @returns null if the agent must ask at its own terminal: the policy has no `ask`, or an operator could not answer
+ */
 export async function request(
   worker: string,
   input: InputFields,
@@ -117,7 +124,7 @@ export async function request(
   return { worker, request: named, seq, input: fields, askMs };
 }
 
-/** The operator's answer. Null: there is none in time, or the agent no longer waits (`gone`). */
+/** Returns the operator's answer, or null if none came in time or the agent stopped waiting (`gone`). */
 export async function awaitAnswer(
   service: Service,
   { worker, request: id, seq: askedSeq, input, askMs }: HeldRequest,
@@ -128,7 +135,7 @@ export async function awaitAnswer(
   const over = AbortSignal.any([gone, late.signal]);
   const answer = await service.untilAnswered(worker, { request: id, seq: askedSeq }, over).finally(late.clear);
   if (answer !== null || !over.aborted) return answer;
-  // From here on nobody can answer it. An answer that is already stored stands before this in the log, and counts.
+  // This entry closes the request. An answer that precedes it in the log still counts.
   const seq = await publish('input.received', { request: id });
   const view = await service.peek(worker, seq);
   if (view?.lastAnswer?.request === id) return view.lastAnswer;

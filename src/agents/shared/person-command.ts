@@ -1,6 +1,6 @@
 /**
- * What a person tells stopgate by a prompt of the session: `/stopgate off`, `/stopgate off 30m`, `/stopgate on`, and
- * `/stopgate` or `/stopgate status`. Anything more than these words is a prompt for the agent.
+ * Commands to stopgate that a person types as a prompt: `/stopgate off`, `/stopgate off 30m`, `/stopgate on`, and
+ * `/stopgate` or `/stopgate status`. A prompt with any other words is for the agent.
  */
 import type { WorkerView } from '../../../machines/index.ts';
 import { usedUp } from '../../../machines/index.ts';
@@ -11,12 +11,12 @@ import { hideSecrets } from './secrets.ts';
 import { cutMiddle, plainText } from './text.ts';
 
 export type PersonCommand =
-  /** `forMs` null: until the session ends. */
+  /** With `forMs` null, until the session ends. */
   | { readonly kind: 'pause'; readonly forMs: number | null }
   | { readonly kind: 'unpause' }
   | { readonly kind: 'status' };
 
-/** Returns null if it is a prompt for the agent. */
+/** Returns null if the prompt is for the agent. */
 export function readPersonCommand(prompt: string | undefined): PersonCommand | null {
   const [word, verb = 'status', time, ...rest] = (prompt ?? '').trim().split(/[ \t]+/);
   if (word !== '/stopgate' || rest.length > 0) return null;
@@ -29,12 +29,12 @@ export function readPersonCommand(prompt: string | undefined): PersonCommand | n
   return verb === 'on' ? { kind: 'unpause' } : verb === 'status' ? { kind: 'status' } : null;
 }
 
-/** The name under which the log has a person at the session, of whom nobody knows more. */
+/** Recorded as the author of such a command, since the person's name is unknown. */
 export const personAtSession = 'the person at the session';
 
 const reasonCharsMax = 300;
 
-/** Says for a person how the worker stands. */
+/** The answer to `/stopgate status`. */
 export function describeStanding(view: WorkerView): string {
   const { state, policy, rules, retry, lastDecision, paused, budgets = [] } = view;
   const checks = rules.checks === 1 ? '1 check' : `${rules.checks} checks`;
@@ -43,8 +43,8 @@ export function describeStanding(view: WorkerView): string {
     `stopgate: this session is ${state}, under the policy ${policy ?? 'none'} (${checks}).`,
     paused === null
       ? null
-      : `Its stops are not judged: paused by ${paused.by}${paused.until === null ? ' until the session ends' : ` until ${paused.until}`}. /stopgate on ends that.`,
-    retry.max === null ? null : `Blocked ${retry.count} of ${retry.max} times.`,
+      : `Its stops are not judged: paused by ${paused.by}${paused.until === null ? ' until the session ends' : ` until ${paused.until}`}. To end the pause: /stopgate on`,
+    retry.max === null ? null : `Retries used: ${retry.count} of ${retry.max}.`,
     used === null ? null : `Its budget is used up: ${describeLine(used)}.`,
     lastDecision === null
       ? 'It has not asked to stop yet.'
@@ -55,13 +55,13 @@ export function describeStanding(view: WorkerView): string {
 
 const shown = (reason: string): string => cutMiddle(hideSecrets(plainText(reason)), reasonCharsMax);
 
-/** Says for a person what their command has led to. `paused`: as it is now. */
+/** The answer to `/stopgate off` and `on`. @param paused the pause that is in effect after the command */
 export function describeCommand(
   command: Exclude<PersonCommand, { kind: 'status' }>,
   paused: WorkerView['paused'],
 ): string {
-  if (command.kind === 'unpause') return 'stopgate: stops of this session are judged again.';
-  if (paused === null) return 'stopgate: the policy of this session does not allow a pause, so its stops are judged.';
+  if (command.kind === 'unpause') return "stopgate: this session's stops are judged again.";
+  if (paused === null) return "stopgate: this session's policy does not allow pauses, so its stops are still judged.";
   const how = command.forMs === null ? 'until it ends' : `for ${formatDuration(command.forMs)}`;
-  return `stopgate: stops of this session are not judged ${how}. /stopgate on ends that.`;
+  return `stopgate: this session's stops are not judged ${how}. To end the pause: /stopgate on`;
 }

@@ -1,36 +1,36 @@
-/** Everything that the fleet knows of the worker of a hook call before that call. */
+/** What the fleet knows about a worker before its hook call: the input of a translation. */
 import type { Plan, WorkerView } from '../../../machines/index.ts';
 import type { DecisionText } from './block-text.ts';
 
 export type PriorWorker = {
-  /** It was allowed to stop, or its session has ended. */
+  /** True if it was allowed to stop or its session has ended. */
   readonly stopped: boolean;
-  /** False: no adapter has registered it yet, so its first call must do that. */
+  /** False until an adapter has registered it, which its next call must do. */
   readonly registered: boolean;
-  /** Set for a sub-agent: the worker that started it. */
+  /** The worker that started this sub-agent. Null for a session. */
   readonly parent: string | null;
-  /** The folder in which it works, as the fleet knows it. */
+  /** The folder that the fleet has recorded. */
   readonly cwd: string | null;
-  /** The folder in which it began, as far as it is remembered. */
+  /** Its first folder, if remembered. */
   readonly home?: string | null;
   readonly plan: Plan;
   readonly lastDecision: DecisionText | null;
-  /** Ids of the background work that is running. */
+  /** Ids of running background work. */
   readonly background: readonly string[];
-  /** The prompts that the agent has scheduled for itself, as it last listed them. */
+  /** The prompts that the agent has scheduled for itself. */
   readonly scheduled?: readonly string[];
-  /** False: no person is at the session. */
+  /** False if the session runs without a person. */
   readonly interactive?: boolean | null;
   /** The label `mode`. */
   readonly mode?: string | null;
   readonly awaitsInput: boolean;
-  /** The requests to a person that a hook holds for an operator's answer. */
+  /** Ids of the requests that a hook holds for an operator's answer. */
   readonly held: readonly string[];
-  /** A usage limit is in force. */
+  /** True while a usage limit is in force. */
   readonly limited: boolean;
-  /** It is escalated, and no person has resolved that yet. */
+  /** True while an escalation waits for a person. */
   readonly escalated: boolean;
-  /** The prompt with which a person resolved its escalation, until it is prompted or registered again. */
+  /** The prompt with which a person resolved the escalation. Null again after the next prompt or registration. */
   readonly resolution: string | null;
 };
 
@@ -49,7 +49,7 @@ export const unknownWorker: PriorWorker = Object.freeze({
   resolution: null,
 });
 
-/** A worker without an agent exists through other entries (a claim, for example); an adapter still has to register it. */
+/** A worker that exists only through other entries, such as a claim, has no agent and still has to be registered. */
 export function toPriorWorker(view: WorkerView): PriorWorker {
   const { agent, parent, cwd, plan, lastDecision, background, awaitsInput, interactive, labels } = view;
   return {

@@ -1,15 +1,15 @@
 /**
- * Who made a prompt. A person's prompt sets counts and budgets back, so a prompt that a machine made must not pass for a
- * person's: then an agent could go on for ever, or stop as often as it likes. The other mistake is small. A person whose
- * prompt passes for a machine's keeps the counts that there are, and the next prompt in plain words is the person's.
+ * Determines who wrote a prompt. A person's prompt resets counts and budgets, so a machine's prompt must not be taken
+ * for one: an agent could then continue, or stop, without limit. The opposite mistake is harmless: the counts stay
+ * until the person's next plain prompt.
  *
- * So text without markup is a person's, and what is not a person's for sure is the system's: no text at all, and a prompt
- * that is nothing but elements with names that neither HTML nor a person's own tools have (`<new-kind-of-notice>`).
+ * Text without markup is a person's. An empty prompt is the system's, and so is a prompt that consists only of elements
+ * whose names neither HTML nor a person's tools use (`<new-kind-of-notice>`).
  */
 
 export type PromptAuthor = 'person' | 'agent' | 'system';
 
-/** Elements that begin a message of another agent. The agent's program may write more behind it. */
+/** Elements that start a message of another agent. More text may follow. */
 const agentElements: ReadonlySet<string> = new Set([
   'teammate-message',
   'cross-session-message',
@@ -18,7 +18,7 @@ const agentElements: ReadonlySet<string> = new Set([
   'subagent_notification',
   'subagent-notification',
 ]);
-/** Elements that begin a prompt of the agent's own program. */
+/** Elements that start a prompt of the agent's own program. */
 const systemElements: ReadonlySet<string> = new Set([
   'task-notification',
   'task_notification',
@@ -36,7 +36,9 @@ const systemElements: ReadonlySet<string> = new Set([
   'user_instructions',
   'goal_context',
 ]);
-/** Elements in which programs put what a person did: typed, chose a command, ran a shell, or has open. */
+/**
+ * Elements with which programs report a person's action: typed text, a chosen command, a shell command, an open file.
+ */
 const personElements: ReadonlySet<string> = new Set([
   'command-name',
   'command-message',
@@ -50,12 +52,12 @@ const personElements: ReadonlySet<string> = new Set([
   'ide_selection',
   'ide_opened_file',
 ]);
-/** Words that a program puts before such an element, on a line of their own. */
+/** Lines that a program puts before the element of another agent's message. */
 const preambles: readonly RegExp[] = [/^Another Claude session sent a message[^\n<]{0,60}:\s*(?=<)/];
-/** What members of a team send each other, without the element around it. */
+/** A message between members of a team, without its surrounding element. */
 const teamMessage =
   /^\{\s*"type"\s*:\s*"[a-z]+(?:_[a-z]+)*_(?:notification|request|response|approved|rejected|assignment)"/;
-/** Prompts of a program in plain words, by their beginning. */
+/** Beginnings of prompts that programs write in plain words. */
 const systemWords: readonly RegExp[] = [
   /^This session is being continued from a previous conversation\b/,
   /^\[SYSTEM NOTIFICATION\b/i,
@@ -64,11 +66,11 @@ const systemWords: readonly RegExp[] = [
   /^Your claude\.ai usage limit has reset\b/,
 ];
 
-/** Longer prompts are a person's unless they begin as one of the above. */
+/** The elements of longer prompts are not examined. */
 const elementsCharsMax = 200_000;
 const elementsMax = 50;
 
-/** Without the prompt, or with an empty one, no person has said anything. */
+/** A missing or empty prompt is the system's. @param scheduled the prompts that the agent scheduled for itself */
 export function authorOf(
   prompt: string | undefined,
   { scheduled = [] }: { readonly scheduled?: readonly string[] } = {},
@@ -84,10 +86,10 @@ export function authorOf(
     if (isOnlyForeignElements(text)) return 'system';
   }
   if (systemWords.some((words) => words.test(text))) return 'system';
-  return scheduled.some((it) => isScheduled(text, it)) ? 'system' : 'person';
+  return scheduled.some((known) => isScheduled(text, known)) ? 'system' : 'person';
 }
 
-/** Some programs put a backslash before the name, so that the text is no element of their own. */
+/** Some programs escape the name with a backslash. */
 const firstElement = (text: string): string | null => /^<\\?([A-Za-z][\w-]*)[\s/>]/.exec(text)?.[1] ?? null;
 
 function isOnlyForeignElements(text: string): boolean {
@@ -107,7 +109,7 @@ function isOnlyForeignElements(text: string): boolean {
   return true;
 }
 
-/** A long prompt of a schedule is told by its beginning: more of it is not in the log. */
+/** Longer scheduled prompts are compared by their beginning, because the log keeps no more. */
 const scheduledCharsMax = 300;
 
 const isScheduled = (text: string, prompt: string): boolean => {

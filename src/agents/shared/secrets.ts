@@ -1,4 +1,4 @@
-/** Hides secrets in a check's output, recognised by how tools print them: the text goes to an agent's model and logs. */
+/** Hides secrets in texts that go to a model or to logs. Secrets are recognised by how tools print them. */
 import { cutMiddle } from './text.ts';
 
 const hidden = '[hidden]';
@@ -14,43 +14,46 @@ const shapes: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, hidden],
 ];
 
-/** Masks secrets. The same text always gives the same result, so that a block can be recognised later. */
+/** Deterministic, so that a block text can be recognised when it comes back. */
 export function hideSecrets(text: string): string {
-  return shapes.reduce((shown, [shape, instead]) => shown.replace(shape, instead), text);
+  return shapes.reduce((shown, [shape, replacement]) => shown.replace(shape, replacement), text);
 }
 
 /**
- * A search takes up to a second per million characters, and a hook's body may have 16 MiB. So much more than what is shown
- * is searched that a key at the edge of what is shown is still seen whole.
+ * How many characters are searched per character shown. Searching takes up to a second per million characters and a
+ * hook's body may have 16 MiB, so the search is limited, but wide enough to see a secret at the edge completely.
  */
 export const searchedPerShown = 10;
 
-/** At most `max` UTF-16 units of it, its middle cut. */
+/** The text with secrets hidden and its middle cut, at most `max` UTF-16 units. */
 export const shownText = (text: string, max: number): string =>
   cutMiddle(hideSecrets(cutMiddle(text, max * searchedPerShown)), max);
 
-/** As JSON, with the secrets in its texts hidden; hidden in the JSON itself, they would take quotes with them. Null: too long for it. */
+/**
+ * The value as JSON, with secrets hidden. They are replaced value by value: a replacement in the JSON text could remove
+ * quotes. Returns null if the JSON is too long to search.
+ */
 export const shownJson = (value: object, max: number): string | null =>
   JSON.stringify(value).length > max * searchedPerShown ? null : JSON.stringify(value, hideIn);
 
-/** At most `max` UTF-16 units. What is cut is no JSON. */
+/** The input as JSON with secrets hidden, at most `max` UTF-16 units. If cut, it is not valid JSON. */
 export function shownInput(input: object, max: number): string {
   const whole = shownJson(input, max);
   return whole === null ? shownText(`(cut) ${JSON.stringify(input)}`, max) : cutMiddle(whole, max);
 }
 
-/** Objects whose keys are secrets become pairs, since hidden keys may be equal. */
+/** An object with secret keys becomes a list of pairs, because hidden keys may collide. */
 function hideIn(key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return hideValue(key, value);
-  if (Array.isArray(value) || Object.keys(value).every((it) => hideSecrets(it) === it)) return value;
-  return Object.entries(value).map(([name, it]) => [name, hideValue(name, it)]);
+  if (Array.isArray(value) || Object.keys(value).every((name) => hideSecrets(name) === name)) return value;
+  return Object.entries(value).map(([name, field]) => [name, hideValue(name, field)]);
 }
 
-/** Its key may be what tells that it is a secret: `"password": "…"`. */
+/** Searches key and value together, because the key may reveal the secret: `"password": "…"`. */
 function hideValue(key: string, value: unknown): unknown {
   if (typeof value !== 'string' && typeof value !== 'number') return value;
   const prefix = `${key}: `;
   const shown = hideSecrets(`${prefix}${value}`);
-  const hiddenIn = shown.startsWith(prefix) ? shown.slice(prefix.length) : hideSecrets(`${value}`);
-  return hiddenIn === `${value}` ? value : hiddenIn;
+  const masked = shown.startsWith(prefix) ? shown.slice(prefix.length) : hideSecrets(`${value}`);
+  return masked === `${value}` ? value : masked;
 }

@@ -1,22 +1,22 @@
 /**
- * Tells whether a shell command leaves every file as it is. Only a single simple command of a short list of programs that
- * read counts as such. Everything else may have changed any file: a program that is not listed, an option that is not
- * known to be harmless where a program has harmful ones, and every sign by which a shell does more than run one program.
+ * Decides whether a shell command surely changes no file. That holds only for one simple command of a listed program.
+ * Any other command may have changed any file: an unlisted program, an option that may write, or shell syntax that does
+ * more than run one program.
  */
 import { commandLengthMax } from '../../../machines/values/limits.ts';
 import { hideSecrets } from './secrets.ts';
 import { firstCodePoints } from './text.ts';
 
-/** A search for secrets takes time, and a secret at the edge of what is kept must still be seen whole. */
+/** Limits the search for secrets, but lets it see a secret at the edge of the kept text completely. */
 const searchedCodePointsMax = 10 * commandLengthMax;
 
-/** What the log keeps of a command: its beginning says what ran. Values in the usual shapes of secrets are hidden. */
+/** The part of a command that the log keeps: its beginning, with secrets hidden. */
 export const shownCommand = (command: string): string =>
   firstCodePoints(hideSecrets(firstCodePoints(command.trim(), searchedCodePointsMax)), commandLengthMax);
 
 /**
- * Reads a command as tools are given it: a text, or a list of words, of which `["bash", "-lc", "…"]` runs a text.
- * Undefined: there is none.
+ * Reads a tool's command: a string, or a list of words. The list `["bash", "-lc", "…"]` runs its last word as a string.
+ * Returns undefined if there is no command.
  */
 export function commandIn(given: unknown): string | undefined {
   if (typeof given === 'string') return given.trim() === '' ? undefined : given;
@@ -30,10 +30,10 @@ export function commandIn(given: unknown): string | undefined {
 
 const quoted = (word: string): string => (/^[\w./:@=,+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
-/** `hasGlob`: a shell replaces a word by the names of files, and a name may be an option. */
+/** `hasGlob` is true if the shell expands a word to file names, which might look like options. */
 type SimpleCommand = { readonly words: readonly string[]; readonly hasGlob: boolean };
 
-/** Null: a shell does more with it than run one program with these words, or it is too long to be looked at. */
+/** Returns null if the command is longer than 2,000 characters or uses shell syntax beyond words and plain quotes. */
 function readSimple(command: string): SimpleCommand | null {
   const text = command.trim();
   if (text.length > 2_000 || /[\r\n\0]/.test(text)) return null;
@@ -56,7 +56,7 @@ function readSimple(command: string): SimpleCommand | null {
       } else if (sign === '"') {
         const end = text.indexOf('"', at + 1);
         const inner = text.slice(at + 1, end);
-        // Within these quotes a shell still replaces variables and runs commands.
+        // Double quotes still allow variables and command substitution.
         if (end < 0 || /[$`\\!]/.test(inner)) return null;
         word += inner;
         at = end + 1;
@@ -74,30 +74,31 @@ function readSimple(command: string): SimpleCommand | null {
 
 type Rule = (args: readonly string[]) => boolean;
 const anyArguments: Rule = () => true;
-/** No argument is one of these, begins one of these long options, or has one of these letters among its short ones. */
+/** Allows everything except these long options, or abbreviations of them, and short options with these letters. */
 const without =
   (letters: string, ...long: readonly string[]): Rule =>
   (args) =>
     args.every((arg) => {
       if (arg.startsWith('--')) {
         const name = arg.split('=', 1)[0] as string;
-        // An option may be shortened, as long as it is unique.
-        return name === '--' || !long.some((it) => it.startsWith(name));
+        // GNU programs accept unique abbreviations of long options.
+        return name === '--' || !long.some((option) => option.startsWith(name));
       }
       return !arg.startsWith('-') || ![...letters].some((letter) => arg.slice(1).includes(letter));
     });
-/** Every option is one of these; arguments that are no options may be anything. */
+/** Allows only these options, and any other arguments. */
 const only =
   (...options: readonly string[]): Rule =>
   (args) =>
     args.every((arg) => !arg.startsWith('-') || options.includes(arg.split('=', 1)[0] as string));
 
-/** `find` runs, deletes and writes with these. */
+/** Actions of `find` that run programs, delete or write. */
 const findWrites = /^-(?:exec|execdir|ok|okdir|delete|fls|fprint|fprint0|fprintf)$/;
 
 /**
- * Programs that only read, with what their arguments must not be. Not here, for they can run or write anything: `awk`,
- * `sed` (`w`, `e`), `xargs`, `tee`, `env`, `sudo`, `time`, `less`, `more`, `man`, `vi`, `node`, `python`, `make`, `npm`.
+ * Programs that only read, with the arguments for which that holds. These can run or write anything and must not be
+ * added: `awk`, `sed` (`w`, `e`), `xargs`, `tee`, `env`, `sudo`, `time`, `less`, `more`, `man`, `vi`, `node`, `python`,
+ * `make`, `npm`.
  */
 const readers: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['cat', anyArguments],
@@ -139,9 +140,9 @@ const readers: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['md5sum', anyArguments],
   ['sha1sum', anyArguments],
   ['sha256sum', anyArguments],
-  // `-o` writes, and `-R` changes what is read.
+  // `-o` writes, and `-R` writes with `-o`.
   ['tree', without('oR', '--output')],
-  // `-C` makes a file of magic, `-z` runs programs.
+  // `-C` compiles a magic file, `-z` runs programs.
   ['file', without('CzZ', '--compile', '--uncompress', '--uncompress-noreport')],
   // `-s` sets the clock.
   ['date', without('s', '--set')],
@@ -151,9 +152,9 @@ const readers: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['git', readsGit],
 ]);
 
-/** Subcommands of git that only read, whatever they are given, but for an option that writes or runs a program. */
+/** Subcommands of git that only read, with the arguments for which that holds. */
 const gitReaders: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  // These may run the programs that a repository's attributes name, as any use of git in that repository may.
+  // Some of these may run programs named by the repository's attributes, as may any use of git there.
   ['status', anyArguments],
   ['log', without('', '--output', '--ext-diff')],
   ['show', without('', '--output', '--ext-diff')],
@@ -172,7 +173,7 @@ const gitReaders: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['count-objects', anyArguments],
   // `-O` opens files in a pager.
   ['grep', without('O', '--open-files-in-pager')],
-  // A name would make a branch, a tag or a remote.
+  // A name would create a branch, a tag or a remote.
   ['branch', onlyOptions('-a', '-r', '-v', '-vv', '--all', '--remotes', '--verbose', '--list', '--show-current')],
   ['tag', onlyOptions('-l', '--list')],
   ['remote', onlyOptions('-v', '--verbose')],
@@ -183,19 +184,19 @@ function onlyOptions(...options: readonly string[]): Rule {
   return (args) => args.every((arg) => arg.startsWith('-')) && known(args);
 }
 
-/** Options before the subcommand may name a program to run (`-c core.pager=…`), so only the harmless are known. */
+/** Options before the subcommand may name a program to run (`-c core.pager=…`), so only harmless ones are accepted. */
 function readsGit(args: readonly string[]): boolean {
   const at = args.findIndex((arg) => arg !== '--no-pager' && arg !== '-P');
   const rule = gitReaders.get(args[at] ?? '');
   return rule?.(args.slice(at + 1)) ?? false;
 }
 
-/** Does this command surely leave every file as it is? */
+/** True if the command surely changes no file. */
 export function isReadOnly(command: string): boolean {
   const simple = readSimple(command);
   if (simple === null) return false;
   const { words, hasGlob } = simple;
-  // A program by its path may be one of the agent's own, and an assignment may change what a program loads.
+  // A path may name the agent's own program, and an assignment may change what a program loads. Neither is in the map.
   const rule = readers.get(words[0] as string);
   if (rule === undefined) return false;
   return rule === anyArguments || (!hasGlob && rule(words.slice(1)));

@@ -1,20 +1,20 @@
 /**
- * What a shell's result tells of how its command ended. Agents report the call of a shell as a success as soon as the shell
- * has run, also if the command failed, or was only started and goes on in the background. Neither counts as having run.
+ * Reads from a shell tool's result how its command ended. Agents report a shell call as successful once the shell has
+ * run, even if the command failed or continues in the background. Such a command does not count as having run.
  */
 
-/** `unknown`: the result does not say, as with an agent that only passes on what the command printed. */
+/** `unknown` if the result does not say, for example because the agent passes on only the command's output. */
 export type ShellOutcome = 'ended' | 'failed' | 'running' | 'unknown';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Longer than any text that agents put around an output. Their markers are at its start and at its end. */
+/** Agents put their markers at the start or the end of the output. Only this much is searched at each end. */
 const edgeCharsMax = 4_000;
 
 const exitKeys = ['exit_code', 'exitCode', 'exit', 'returncode', 'return_code'];
-/** Fields in which agents put the text that the model gets. */
+/** Fields that hold the text for the model. */
 const textKeys = ['llmContent', 'textResultForLlm', 'text_result_for_llm', 'output', 'text'];
-/** Fields that name the background work that a command became. */
+/** Fields that name the background task of a command. */
 const backgroundKeys = ['backgroundTaskId', 'background_task_id'];
 const backgroundFlags = ['run_in_background', 'is_background', 'isBackground'];
 
@@ -23,7 +23,7 @@ export function readShellOutcome(input: Fields, response: unknown): ShellOutcome
   return readResponse(response, 0);
 }
 
-/** `depth`: a result may hold another one, such as `metadata` or a list of parts. */
+/** @param depth of nesting: a result may contain another one, such as `metadata` or a list of parts */
 function readResponse(response: unknown, depth: number): ShellOutcome {
   if (typeof response === 'string') return readText(response);
   if (typeof response !== 'object' || response === null || depth > 2) return 'unknown';
@@ -32,7 +32,7 @@ function readResponse(response: unknown, depth: number): ShellOutcome {
   if (fields.interrupted === true) return 'failed';
   if (fields.status === 'running' || backgroundKeys.some((key) => isName(fields[key]))) return 'running';
   const exit = exitKeys.find((key) => Object.hasOwn(fields, key));
-  // Null: a signal ended it, or nobody waited for its end.
+  // An exit code of null means a signal, or that nobody waited for the end.
   if (exit !== undefined) return Number(fields[exit]) === 0 && isNumber(fields[exit]) ? 'ended' : 'failed';
   const texts = textKeys.filter((key) => typeof fields[key] === 'string' || Array.isArray(fields[key]));
   return first([
@@ -51,12 +51,12 @@ const isNumber = (value: unknown): boolean => typeof value === 'number' || (type
 const codexHead =
   /^(?:(?:Chunk ID|Wall time|Original token count|Total output lines)[^\n]*\n)*(?:Exit code: |Process exited with code )(-?\d+)/;
 const codexRunning = /^(?:(?:Chunk ID|Wall time|Original token count)[^\n]*\n)*Process running with session ID/;
-/** Gemini CLI and Qwen Code, behind the output: `Exit Code: 1`, `Signal: 9`. */
+/** Gemini CLI and Qwen Code, after the output: `Exit Code: 1`, `Signal: 9`. */
 const exitLine = /^Exit Code: (\(none\)|-?\d+)$/gm;
 const signalLine = /^Signal: (?!\(none\))\S/m;
-/** Copilot CLI, behind the output: `<shellId: 0 completed with exit code 1>`, `<exited with exit code 1>`. */
+/** Copilot CLI, after the output: `<shellId: 0 completed with exit code 1>`, `<exited with exit code 1>`. */
 const copilotEnd = /<[^<>\n]{0,100}\bexit(?:ed with)?(?: exit)? code:? (-?\d+)>\s*$/;
-/** Its commands that go on end in another such note. */
+/** Copilot CLI, for a command that is still running. */
 const copilotRunning = /<[^<>\n]{0,100}\bshellId\b[^<>\n]{0,200}>\s*$/;
 const cancelled = /^Command was (?:automatically )?cancelled\b/;
 const inBackground =
@@ -68,7 +68,7 @@ function readText(text: string): ShellOutcome {
   const untagged = head.replace(/^<[a-z_]+>\s*/, '');
   if (codexRunning.test(head) || inBackground.test(untagged)) return 'running';
   if (cancelled.test(untagged)) return 'failed';
-  // The output itself may have such a line, so the last one is the agent's.
+  // The output may contain such lines too, so take the last one.
   const code = codexHead.exec(head)?.[1] ?? copilotEnd.exec(tail)?.[1] ?? [...tail.matchAll(exitLine)].at(-1)?.[1];
   if (code !== undefined) return Number(code) === 0 ? 'ended' : 'failed';
   if (signalLine.test(tail)) return 'failed';

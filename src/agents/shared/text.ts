@@ -1,21 +1,21 @@
-/** Text between agents and the log: cut at whole code points, without what a terminal would interpret. */
+/** Cuts and cleans text that passes between agents and the log. Cuts never split a code point. */
 import { createHash } from 'node:crypto';
 import { stripVTControlCharacters } from 'node:util';
 import { isId } from '../../../machines/index.ts';
 
-/** The first `max` UTF-16 units at most. */
+/** At most the first `max` UTF-16 units. */
 export function firstChars(text: string, max: number): string {
   if (text.length <= max) return text;
   return text.slice(0, isHighSurrogate(text, max - 1) ? max - 1 : max);
 }
 
-/** The first `max` code points at most. Only so much of a long text is looked at. */
+/** At most the first `max` code points. */
 export function firstCodePoints(text: string, max: number): string {
   if (text.length <= max) return text;
   return [...text.slice(0, 2 * max)].slice(0, max).join('');
 }
 
-/** The last `max` bytes of UTF-8 at most. */
+/** At most the last `max` bytes of UTF-8. */
 export function lastBytes(text: string, max: number): string {
   // A UTF-16 unit takes at least one byte, so only the last `max` units matter.
   const bytes = Buffer.from(text.slice(-max));
@@ -24,7 +24,7 @@ export function lastBytes(text: string, max: number): string {
   return bytes.toString('utf8', from);
 }
 
-/** At most `max` UTF-16 units. Start and end are kept, since either may say what is to be done. */
+/** At most `max` UTF-16 units, keeping the start and the end. */
 export function cutMiddle(text: string, max: number): string {
   if (text.length <= max) return text;
   const gap = '\n… (cut) …\n';
@@ -37,7 +37,7 @@ export function cutMiddle(text: string, max: number): string {
 
 const isHighSurrogate = (text: string, index: number): boolean => (text.charCodeAt(index) & 0xfc00) === 0xd800;
 
-/** Without escape sequences and control characters. Line ends become `\n`, tabs stay. */
+/** Removes escape sequences and control characters, and trims. Line ends become `\n`; tabs stay. */
 export function plainText(text: string): string {
   return stripVTControlCharacters(text)
     .replaceAll(/\r\n?/g, '\n')
@@ -45,21 +45,21 @@ export function plainText(text: string): string {
     .trim();
 }
 
-/** A word as `sh` reads it back. */
+/** Quotes a word for `sh` if necessary. */
 export const shellWord = (word: string): string =>
   /^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
-/** Ids made of an agent's own names. */
-const keptMax = 100;
+/** Characters of a name that are kept in its id. */
+const idCharsMax = 100;
 
 /**
- * `text` itself if it is an id. Otherwise its valid characters and a hash of the whole text, so that two names stay two
- * ids no matter what was cut or replaced.
+ * Converts a name to an id. Returns a valid id unchanged. Otherwise replaces invalid characters and appends a hash of
+ * the whole text, so that different names stay different ids.
  */
 export function toId(text: string): string {
   if (isId(text)) return text;
   const kept = text
-    .slice(0, keptMax)
+    .slice(0, idCharsMax)
     .replaceAll(/[^A-Za-z0-9_-]+/g, '-')
     .replace(/^[_-]+/, '');
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);

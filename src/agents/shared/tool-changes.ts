@@ -1,6 +1,6 @@
 /**
- * What a tool may have changed. Each agent lists the tools that it is known to have. A tool that is on none of its lists,
- * as any of an MCP server, a newer version or a plugin, may have changed any file.
+ * Determines which files a tool call may have changed. Each adapter lists its agent's known tools. Any other tool, such
+ * as one of an MCP server, a plugin or a newer version, may have changed any file.
  */
 import { filesInPatch, patchInCommand } from './patch.ts';
 import { commandIn, isReadOnly, shownCommand } from './shell-command.ts';
@@ -10,25 +10,25 @@ type Input = Readonly<Record<string, unknown>>;
 
 /** The tools of an agent, by the agent's own names. */
 export type KnownTools = {
-  /** They change no file of a worker's folder, whatever they are given. */
+  /** Tools that never change a file in the worker's folder. */
   readonly harmless: readonly string[];
-  /** They change only the files that these fields of their input name. */
+  /** Tools that change only the files named in these fields of their input. */
   readonly writers: Readonly<Record<string, readonly string[]>>;
-  /** They change only the files that the patch in one of these fields names. */
+  /** Tools that change only the files named in the patch in one of these fields. */
   readonly patches?: Readonly<Record<string, readonly string[]>>;
-  /** They run the command in one of these fields. */
+  /** Tools that run the command in one of these fields. */
   readonly shells: Readonly<Record<string, readonly string[]>>;
-  /** Shells whose result comes at the start of their command. */
+  /** Shells that report their result when the command starts. */
   readonly starters?: readonly string[];
 };
 
-/** `files`: as the agent names them. */
 export type ToolChanges = {
   readonly changes: 'none' | 'files' | 'unknown';
+  /** The names that the agent used. */
   readonly files: readonly unknown[];
-  /** What a shell ran. Missing: nothing, or it still runs, so that nobody knows yet how it ends. */
+  /** The command that a shell ran. Missing if there was none or it is still running. */
   readonly command?: string;
-  /** The command failed, whatever the agent says of the call. */
+  /** Set if the command failed, even if the agent reports the call as successful. */
   readonly ok?: false;
 };
 
@@ -45,10 +45,10 @@ export function readToolChanges(
   if (tool === undefined || tool === '') return unknown;
   if (tools.harmless.includes(tool)) return none;
   const writes = own(tools.writers, tool);
-  // A write that has failed is known to have changed nothing.
+  // A failed write has changed nothing.
   if (writes !== undefined) return ok ? { changes: 'files', files: valuesOf(input, writes) } : none;
   const patched = own(tools.patches ?? {}, tool);
-  // One that has failed may have changed some of its files.
+  // A failed patch may have changed some of its files.
   if (patched !== undefined) return { changes: 'files', files: valuesOf(input, patched).flatMap(filesInPatch) };
   const runs = own(tools.shells, tool);
   if (runs !== undefined) {
@@ -58,14 +58,14 @@ export function readToolChanges(
   return readMcpTool(tool, input) ?? unknown;
 }
 
-/** What a shell has run, and may have changed by it. */
+/** The command that a shell ran, and the files that it may have changed. */
 export function readShell(given: unknown, outcome: ShellOutcome): ToolChanges {
   const { command, ...changes } = readCommand(given);
   if (command === undefined || outcome === 'running') return changes;
   return { ...changes, command, ...(outcome === 'failed' ? { ok: false as const } : {}) };
 }
 
-/** What a shell may have changed by this command. */
+/** The files that a command may change, regardless of its outcome. */
 export function readCommand(given: unknown): ToolChanges {
   const command = commandIn(given);
   if (command === undefined) return unknown;
@@ -82,9 +82,8 @@ const valuesOf = (input: Input, keys: readonly string[]): unknown[] =>
   keys.map((key) => input[key]).filter((value) => value !== undefined && value !== null);
 
 /**
- * Tools of MCP servers, `mcp__<server>__<tool>`. Anybody may name a server and a tool as these are named, and a tool may do
- * more than it says; so only those count as harmless that a well-known server offers for reading, and ours. A tool that
- * names a file may still have changed others.
+ * Harmless tools of MCP servers (`mcp__<server>__<tool>`): the reading tools of a well-known server, and ours. No
+ * others are trusted, because any server may use any name, and a tool that names one file may change others.
  */
 const mcpReaders: Readonly<Record<string, readonly string[]>> = {
   filesystem: [
@@ -119,7 +118,7 @@ function readMcpTool(tool: string, input: Input): ToolChanges | null {
   if (server === '') return null;
   if (own(mcpReaders, server)?.includes(name)) return none;
   const files = valuesOf(input, mcpFileKeys).filter((file) => typeof file === 'string');
-  // A read of another server's may be no write at all; its file is not named then, since nobody knows that it changed.
+  // The tool may only read. Report its files only if its name suggests a write.
   const isWrite = /write|edit|create|move|rename|delete|remove|update|insert|replace|patch|append|save/i.test(name);
   return { changes: 'unknown', files: isWrite ? files : [] };
 }

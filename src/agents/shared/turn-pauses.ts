@@ -1,21 +1,23 @@
 /**
- * The pauses between an agent's turns that end at once, in `stopgate loop` and `stopgate acp`: often its command or its
- * model is broken, and each turn may cost money.
+ * Backs off when an agent's turns end immediately, in `stopgate loop` and `stopgate acp`. Often its command or its
+ * model is broken, and every turn may cost money.
  */
 
-/** Before the second of such turns. */
+/** The default pause after the first short turn. */
 export const firstPauseMs = 500;
-/** A turn that ends sooner has hardly done anything. */
+/** A shorter turn has hardly done any work. */
 const shortTurnMs = 1_000;
-/** Nobody waits longer for something that works again. */
+/** The pause never grows beyond this, so that work resumes soon after a fix. */
 const pauseMsMax = 30_000;
 
 export type TurnPauses = {
-  /** Returns how long to wait after a turn of this length, in milliseconds. */
+  /** Returns the pause after a turn of this length, in milliseconds. */
   after(turnMs: number): number;
 };
 
-/** Doubled after each further short turn, up to 30 s; a first pause that is longer stays as it is. @param firstMs 0: none */
+/**
+ * The pause doubles with each consecutive short turn, up to 30 s or `firstMs`, whichever is longer. 0 disables pauses.
+ */
 export function createTurnPauses(firstMs: number = firstPauseMs): TurnPauses {
   let shortTurns = 0;
   return {

@@ -1,6 +1,6 @@
 /**
- * Any tool that can run a command (`stopgate hook shell --worker W`). This JSON is our own contract, so a mistake in it
- * is an error and not passed over.
+ * Any tool that can run a command (`stopgate hook shell --worker W`). This JSON is our own contract, so mistakes in it
+ * are errors.
  */
 import { z } from 'zod';
 import { attemptSchema, idSchema } from '../../../machines/index.ts';
@@ -21,7 +21,7 @@ import {
   draftTurnEnd,
   type EntryDraft,
 } from '../shared/entry-drafts.ts';
-import { readStep, wholePlan } from '../shared/plan-entry.ts';
+import { planUpdate, readStep } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { authorOf } from '../shared/prompt-author.ts';
 import { readCommand, type ToolChanges } from '../shared/tool-changes.ts';
@@ -35,16 +35,16 @@ const bodySchema = z.object({
   cwd: z.string().min(1).optional(),
   text: z.string().optional(),
   tool: z.string().min(1).optional(),
-  /** The tool's own id of its call, at its start and at its end. */
+  /** The id of a tool call, the same at its start and its end. */
   call: z.string().min(1).optional(),
   ok: z.boolean().optional(),
-  /** What the tool may have changed. Default: the files that are named, or what the command shows, or any file. */
+  /** Default: `files` if files are named, otherwise derived from the command, otherwise `unknown`. */
   changes: z.enum(['none', 'files', 'unknown']).optional(),
-  /** What a shell ran. */
+  /** The command that a shell ran. */
   command: z.string().optional(),
-  /** Who prompted. Default: a person, unless the text shows that none did. */
+  /** The author of the prompt. Default: derived from the text; a person if there is none. */
   by: z.enum(['person', 'agent', 'system']).optional(),
-  /** False: no person is at the session. */
+  /** False if the session runs without a person. */
   interactive: z.boolean().optional(),
   mode: z.string().min(1).optional(),
   steps: z.array(z.unknown()).optional(),
@@ -57,12 +57,12 @@ const events: Readonly<Record<string, DraftEntries<ShellCall>>> = {
   prompt: (call, prior) => [draftPrompt(call.text, prior, promptedBy(call, prior))],
   'tool-start': ({ tool = 'command', call: id }) => [draftToolStart({ tool, id })],
   tool: (call, prior) => [...draftResumption(prior), draftTool(call, prior)],
-  plan: ({ steps }) => (steps === undefined ? [] : [wholePlan(steps.map(readOwnStep))]),
+  plan: ({ steps }) => (steps === undefined ? [] : [planUpdate(steps.map(readOwnStep))]),
   stop: draftTurnEnd,
   end: draftSessionEnd,
 };
 
-/** A script has no settings. `init` prints the command line that the script is to run. */
+/** A script has no settings, so `init` prints the command that it must run. */
 const setup: LineSetup = {
   kind: 'line',
   forms: ['command', 'curl'],
@@ -88,7 +88,7 @@ export const shell = defineAgent({
   callerOf({ worker }, event) {
     if (Object.hasOwn(events, event)) return { worker, parent: null };
     const known = Object.keys(events).join(', ');
-    throw new AppError('input.bad', `'${event}' is not an event of a shell; these are: ${known}`);
+    throw new AppError('input.bad', `'${event}' is not an event of a shell; known events: ${known}`);
   },
   events,
   stop: (call) => (call.event === 'stop' ? readAttempt(call) : null),
@@ -109,13 +109,13 @@ function readAttempt(call: ShellCall) {
   return { ...attempt, ...(output === undefined ? {} : { output: cutOutput(output) }) };
 }
 
-/** `step`: the script's own id of it. */
+/** `step` is the script's id for the step. */
 function readOwnStep(item: unknown, index: number) {
   const step = idSchema.safeParse((item as { step?: unknown } | null)?.step);
   return { ...readStep(item, 'title', index), ...(step.success ? { step: step.data } : {}) };
 }
 
-/** A script need not tell the text of a prompt. */
+/** The text is optional. Without it, the prompt is a person's. */
 const promptedBy = ({ by, text }: ShellCall, prior: PriorWorker) =>
   by ?? (text === undefined ? 'person' : authorOf(text, prior));
 

@@ -1,11 +1,11 @@
-/** Describes a script to the hook command that it calls. */
+/** Scripts that call the hook command themselves. */
 import { type HookAgent, withoutNote } from '../../hook-command/agent.ts';
 
 export const hookCommand: HookAgent = {
   stopTimeoutMs: 595_000,
   isStop: () => true,
   ...withoutNote,
-  // The reason goes to stderr, as with every answer to a script.
+  // Scripts get the reason on stderr, like every answer.
   block: (reason) => ({ body: { decision: 'block', reason }, exitCode: 2 }),
   isScript: true,
 };

@@ -158,7 +158,7 @@ test('a person’s command is answered in place, and the agent does not get it',
   const editor = await scene.open(unfinished);
   const session = await editor.newSession();
   expect(await editor.prompt(session, '/stopgate off')).toEqual({ stopReason: 'end_turn' });
-  expect(wordsIn(editor, session)).toEqual([expect.stringMatching(/^stopgate: stops of this session are not judged/)]);
+  expect(wordsIn(editor, session)).toEqual([expect.stringMatching(/^stopgate: this session's stops are not judged/)]);
   expect(await scene.viewOf(session)).toMatchObject({ paused: { until: null } });
   await editor.prompt(session);
   await scene.causesOf(session).toEqual(['bypassed']);

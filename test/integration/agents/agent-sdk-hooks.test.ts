@@ -1,4 +1,7 @@
-/** Callbacks for the Claude Agent SDK, called as it calls them, against the shipped service; the SDK itself: test/system/agents. */
+/**
+ * The callbacks for the Claude Agent SDK, called like the SDK does, against a real service. The SDK itself:
+ * test/system/agents.
+ */
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type HookOutput, type StopHooks, stopHooks, untilResolved } from '../../../src/agents/claude/agent-sdk.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -19,7 +22,7 @@ const call = (hooks: StopHooks, name: string, session: string, signal = new Abor
   return callback?.(input, undefined, { signal }) as Promise<HookOutput>;
 };
 
-test('the plan is stored, a stop is blocked while a step remains, and then allowed', async () => {
+test('the plan is stored, and a stop is blocked while a step remains', async () => {
   const hooks = stopHooks({ http: at.http });
   expect(await call(hooks, 'SessionStart', 'sdk-1')).toEqual({});
   expect(await call(hooks, 'PostToolUse.TaskCreate', 'sdk-1')).toEqual({});
@@ -31,12 +34,12 @@ test('the plan is stored, a stop is blocked while a step remains, and then allow
   expect(await call(hooks, 'Stop', 'sdk-1')).toEqual({});
 });
 
-test('the session names the policy that is given', async () => {
+test('the session gets the given policy', async () => {
   await call(stopHooks({ http: at.http, policy: 'free' }), 'UserPromptSubmit', 'sdk-2');
   expect((await at.client.ask('get.worker.sdk-2')).body).toMatchObject({ policy: 'free' });
 });
 
-test('without a service a stop is allowed with a notice, by default a warning; other events pass', async () => {
+test('without a service, a stop is allowed with a notice, by default a warning; other events pass', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   onTestFinished(() => warned.mockRestore());
   const hooks = stopHooks({ http: unreachable });
@@ -47,7 +50,7 @@ test('without a service a stop is allowed with a notice, by default a warning; o
   expect(warned).toHaveBeenCalledExactlyOnceWith(systemMessage, 'StopgateWarning');
 });
 
-test('an answer that the agent has given up on is not awaited', async () => {
+test('a call that the agent aborts is not awaited', async () => {
   const own = await deploy({
     config:
       'policies: { default: { checks: [{ command: slow }] } }\ncommands: { slow: { run: [sleep, "20"], cwd: . } }\n',
@@ -70,7 +73,7 @@ async function giveUp(session: string): Promise<void> {
 const resolve = (session: string, data: object) =>
   at.client.publish(`own.worker.${session}.escalation.resolved`, { by: 'me', ...data });
 
-test('an escalated session is awaited until it is resolved: with its prompt, or null for a stop', async () => {
+test('the wait for an escalated session returns the resolution’s prompt, or null for a stop', async () => {
   for (const [session, data, word] of [
     ['sdk-5', { verdict: 'resume', prompt: 'Use the other key' }, 'Use the other key'],
     ['sdk-6', { verdict: 'stop' }, null],
@@ -83,7 +86,7 @@ test('an escalated session is awaited until it is resolved: with its prompt, or 
   }
 });
 
-test('the wait ends with its signal, or an error for an unknown session', async () => {
+test('the wait ends with its signal or, for an unknown session, with an error', async () => {
   await giveUp('sdk-7');
   const gone = new AbortController();
   const waited = untilResolved('sdk-7', { http: at.http, signal: gone.signal });
@@ -94,7 +97,7 @@ test('the wait ends with its signal, or an error for an unknown session', async 
   await expect(away).rejects.toThrow('timeout');
 });
 
-test('a bad address or token is an error at once', () => {
+test('an invalid address or token throws immediately', () => {
   expect(() => stopHooks({ http: 'a b' })).toThrow('is not HOST:PORT');
   expect(() => stopHooks({ token: 'a b' })).toThrow('printable ASCII');
 });

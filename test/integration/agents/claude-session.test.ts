@@ -1,4 +1,4 @@
-/** Claude Code's own calls, as recorded, against the shipped service: what it is told, and what the fleet then knows. */
+/** Recorded calls of Claude Code against a real service: its answers, and the resulting state of the fleet. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
 import { countEntries, type Deployment, deploy } from '../../support/deployment.ts';
@@ -15,18 +15,18 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-/** One call of a session, as Claude Code posts it. */
+/** Posts one call of a session like Claude Code. */
 const post = (body: object, headers: Record<string, string> = {}): Promise<Answer> =>
   ask(at.http, '/hooks/claude', { body, headers });
 const call = (session: string, name: string, changes: object = {}) =>
   post({ ...recorded(name), session_id: session, ...changes });
 const view = async (worker: string): Promise<WorkerView> =>
   (await at.client.ask(`get.worker.${worker}`)).body as unknown as WorkerView;
-/** An answer over HTTP may be a little ahead of its entry. */
+/** An HTTP answer may arrive slightly before its entry. */
 const causes = async (worker: string) =>
   (await at.client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`)).map(({ cause }) => cause);
 
-/** A step that is planned and not done. */
+/** Plans an open step. */
 const plan = (session: string, subject: string) =>
   call(session, 'PostToolUse.TaskCreate', {
     tool_input: { subject, description: subject },
@@ -73,7 +73,7 @@ test('a whole session: blocked while a step remains, allowed when all are done',
 });
 
 describe('the retry count', () => {
-  test('is not reset by prompts that our own blocks cause, nor by notifications; the cap is exact', async () => {
+  test('is not reset by prompts from our own blocks or by notifications, and its limit is exact', async () => {
     const session = 'session-of-retries';
     await call(session, 'UserPromptSubmit');
     await plan(session, 'Write the tests');
@@ -102,7 +102,7 @@ describe('the retry count', () => {
   });
 });
 
-test('background work lets the turn end, and its notification ends the wait', async () => {
+test('a turn may end while background work runs; its notification ends the wait', async () => {
   const session = 'session-in-background';
   await plan(session, 'Write the tests');
   expect(await call(session, 'Stop.background-running')).toMatchObject(allowed);
@@ -116,7 +116,7 @@ test('background work lets the turn end, and its notification ends the wait', as
   expect(await call(session, 'Stop')).toMatchObject(blockedFor('Write the tests'));
 });
 
-test('two sessions in one folder stay apart', async () => {
+test('two sessions in one folder are separate workers', async () => {
   await plan('session-one', 'Write the tests');
   await plan('session-two', 'Fix the lint');
   await complete('session-two');
@@ -137,7 +137,7 @@ describe('a sub-agent', () => {
   const agent = String(recorded('SubagentStart').agent_id);
   const asChild = { agent_id: agent, agent_type: 'general-purpose' };
 
-  test('stops for itself: its parent does not change', async () => {
+  test('stops for itself, without changing its parent', async () => {
     const session = 'session-of-a-parent';
     await plan(session, 'Write the tests');
     expect(await call(session, 'Stop')).toMatchObject(blockedFor('Write the tests'));
@@ -153,7 +153,7 @@ describe('a sub-agent', () => {
     expect(await view(session)).toMatchObject(before);
   });
 
-  test('is held to its own plan', async () => {
+  test('is judged by its own plan', async () => {
     const session = 'session-of-another-parent';
     await call(session, 'UserPromptSubmit');
     await call(session, 'PostToolUse.TaskCreate', {
@@ -166,7 +166,7 @@ describe('a sub-agent', () => {
     expect(await call(session, 'Stop')).toMatchObject(allowed);
   });
 
-  test('that is only a compaction is no worker', async () => {
+  test('that is only a compaction is not a worker', async () => {
     const before = await countEntries(at.client);
     expect(await call('session-compacted', 'SubagentStop.compact')).toMatchObject(allowed);
     expect(await countEntries(at.client)).toBe(before);
@@ -186,7 +186,7 @@ describe('who may post', () => {
     expect(await countEntries(at.client)).toBe(before);
   });
 
-  test('what is no call of Claude Code is an error, and so is an unknown agent', async () => {
+  test('a call that is not Claude Code’s is an error, and so is an unknown agent', async () => {
     expect(await post({ hook_event_name: 'Stop' })).toMatchObject({
       status: 400,
       json: { error: { code: 'BAD_REQUEST' } },
@@ -195,7 +195,7 @@ describe('who may post', () => {
   });
 });
 
-test('with NATS gone a stop gets 503 in time, and is judged when NATS is back', async () => {
+test('without NATS, a stop gets 503 in time; it is judged once NATS is back', async () => {
   const session = 'session-cut-off';
   await plan(session, 'Write the tests');
   await at.server.kill('SIGKILL');

@@ -1,4 +1,4 @@
-/** A place of its own for `stopgate doctor`, and what it reports there. */
+/** Separate folders in which to run `stopgate doctor`, and its report. */
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
@@ -15,7 +15,7 @@ async function ownFolder(files: Record<string, string> = {}): Promise<Folder> {
   return folder;
 }
 
-/** A project, a home and a PATH. The first two differ, so that the scopes do. */
+/** A project, a home and a PATH. Project and home differ, so that the scopes differ. */
 export async function makePlace(files: Record<string, string> = {}) {
   const folder = await ownFolder({ 'project/.keep': '', 'home/.keep': '', 'bin/.keep': '', ...files });
   const cwd = join(folder.path, 'project');
@@ -39,5 +39,5 @@ export async function makePlace(files: Record<string, string> = {}) {
     },
   };
 }
-/** A list that has a text with this in it. */
+/** Matches a list that has a text containing this one. */
 export const holding = (text: string) => expect.arrayContaining([expect.stringContaining(text)]);

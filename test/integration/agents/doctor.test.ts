@@ -1,11 +1,11 @@
-/** `stopgate doctor`: what it finds in the service, its policies and the programs of agents. */
+/** The findings of `stopgate doctor` about the service, its policies and agents' programs. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { checkProgram } from '../../../src/agents/doctor/hooked.ts';
+import { checkProgram } from '../../../src/agents/doctor/find-hooks.ts';
 import { isTestedServer } from '../../../src/nats/cluster-version.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -14,7 +14,7 @@ import { recorded } from '../../unit/agents/recordings/claude.ts';
 import { ask } from '../http/request.ts';
 import { holding, makePlace } from './doctor-place.ts';
 
-test('without a service and without hooks it reports both, and how to fix them', async () => {
+test('without a service and without hooks, it reports both and how to fix them', async () => {
   const { run } = await makePlace();
   const { code, stdout } = await run(['doctor', 'claude', '--http', '127.0.0.1:59999']);
   expect(code).toBe(1);
@@ -22,7 +22,7 @@ test('without a service and without hooks it reports both, and how to fix them',
     '✗ service  nothing answers at http://127.0.0.1:59999 (ECONNREFUSED): no stop is judged → start "npx stopgate dev"',
   );
   expect(stdout).toContain(
-    '✗ claude  its settings have no hook of stopgate, so no stop is judged → npx stopgate init claude',
+    '✗ claude  its settings have no stopgate hooks, so no stop is judged → npx stopgate init claude',
   );
   expect(stdout).toContain(
     '✗ claude  dry turn: not run, claude is not on PATH → install it, or put it on PATH; --quick',
@@ -33,7 +33,7 @@ test('without a service and without hooks it reports both, and how to fix them',
 test.each([
   ['a limit', 'max_file: 64MB', true],
   ['no limit', '', false],
-])('it asks the NATS account where it is named: %s', async (_what, limit, isLimited) => {
+])('it checks the NATS account if NATS is configured: %s', async (_what, limit, isLimited) => {
   const config = `accounts { A { jetstream { ${limit} }, users: [{ user: a, password: a }] } }\nno_auth_user: a\n`;
   const server = await openNats({ config });
   onTestFinished(() => server.stop());
@@ -51,10 +51,14 @@ test.each([
   expect(findings.filter(({ text }) => text.includes('account'))).toEqual([]);
 });
 
-test('a version that it was not tested with: a dry turn shows more, which may come next', async () => {
+test('for an untested version, it points to the dry turn', async () => {
   const { folder, program } = await makePlace();
   await program('qwen', 'console.log("9.9.9")');
-  const qwen = { name: 'qwen', title: 'Qwen Code', program: { binary: 'qwen', seen: '1.0.0', folder: () => '' } };
+  const qwen = {
+    name: 'qwen',
+    title: 'Qwen Code',
+    program: { binary: 'qwen', testedVersion: '1.0.0', folder: () => '' },
+  };
   const fix = async (runsDryTurn: boolean) =>
     (await checkProgram({ agent: qwen, binary: join(folder.path, 'bin/qwen'), runsDryTurn })).fix;
   expect(await fix(true)).toBe('the dry turn below shows whether it works');
@@ -64,12 +68,12 @@ test('a version that it was not tested with: a dry turn shows more, which may co
 test.each([
   ['frob', "does not know 'frob'"],
   ['shell', 'init shell" prints'],
-])('an agent that it cannot check is bad usage: %s', async (agent, says) => {
+])('naming an agent that it cannot check is a usage error: %s', async (agent, says) => {
   const { run } = await makePlace();
   expect(await run(['doctor', agent])).toMatchObject({ code: 2, stderr: expect.stringContaining(says) });
 });
 
-test.each([404, 200])('of a program that is not stopgate (%i) it reports nothing more', async (status) => {
+test.each([404, 200])('it reports nothing more about a program that is not stopgate (%i)', async (status) => {
   const foreign = createServer((_request, reply) => reply.writeHead(status).end('<html>'));
   foreign.listen(0, '127.0.0.1');
   await once(foreign, 'listening');
@@ -77,13 +81,14 @@ test.each([404, 200])('of a program that is not stopgate (%i) it reports nothing
   const { port } = foreign.address() as AddressInfo;
   const { doctor } = await makePlace();
   const { ok, bad } = await doctor(['claude', '--quick', '--http', `127.0.0.1:${port}`]);
-  expect(bad).toEqual(holding(`is not stopgate (${status})`));
+  expect(bad).toEqual(holding(`is not stopgate (status ${status})`));
   expect(ok.filter((text) => /clock|ready/.test(text))).toEqual([]);
 });
 
-// It asked with the user's token whoever wanted one, and with an agent named it said nothing of what it had found.
+// Root cause: it sent the user's token to any server that required one, and with an agent named it omitted its
+// findings.
 test.each([401, 200])(
-  'no token goes to a server that only the folder names (%i), and the report is whole',
+  'no token is sent to a server that only the folder names (%i), and the report is complete',
   async (status) => {
     const sent: string[] = [];
     const thief = createServer(({ headers, url }, reply) => {
@@ -100,8 +105,7 @@ test.each([401, 200])(
     for (const args of [[], ['claude', '--quick']]) {
       const { ok, bad } = await doctor(args, { STOPGATE_TOKEN: 'hush-0123456789abcdef' });
       expect(ok).toEqual(holding('stopgate.yaml can be read'));
-      if (status === 401)
-        expect(bad).toEqual(holding('only the files of this folder name it, so it does not get yours'));
+      if (status === 401) expect(bad).toEqual(holding('so your token was not sent'));
     }
     expect(sent).toEqual([]);
   },
@@ -115,18 +119,18 @@ describe('with a service', () => {
   afterAll(() => at.close());
   const http = () => at.http.replace('http://', '');
 
-  test('before init it says that the service of another folder answers, and its file is the one in force', async () => {
+  test('before init, it reports that another folder’s service answers and that service’s file applies', async () => {
     const { doctor, cwd } = await makePlace({ 'project/stopgate.yaml': 'policies: { default: {} }\n' });
     const { warn, findings } = await doctor(['--http', http()]);
     expect(warn).toEqual(
       holding(
-        `its rules are those of ${join(at.folder.path, 'stopgate.yaml')}, and those of ${join(cwd, 'stopgate.yaml')} judge nothing`,
+        `it applies the rules of ${join(at.folder.path, 'stopgate.yaml')}, and ${join(cwd, 'stopgate.yaml')} has no effect`,
       ),
     );
     expect(findings.map(({ fix }) => fix)).toEqual(holding(`start "npx stopgate dev" in ${cwd}`));
   });
 
-  test('all is well after init and a first session', async () => {
+  test('everything is fine after init and a first session', async () => {
     const { run, doctor, cwd } = await makePlace({
       'project/stopgate.yaml': 'policies: { default: { checks: [{ plan: {} }] } }\n',
     });
@@ -137,7 +141,7 @@ describe('with a service', () => {
       expect.arrayContaining([
         `ready at ${at.http}`,
         'its clock and ours agree',
-        expect.stringContaining(`they point to ${at.http}`),
+        expect.stringContaining(`has our hooks, which call ${at.http}`),
       ]),
     );
     await ask(at.http, '/hooks/claude', { body: { ...recorded('UserPromptSubmit'), session_id: 'doctored', cwd } });
@@ -145,7 +149,7 @@ describe('with a service', () => {
     expect(after.ok).toEqual(holding('1 in this folder, through the project settings'));
   });
 
-  test('without an agent it checks those that are connected', async () => {
+  test('without an agent named, it checks the connected ones', async () => {
     const { run, doctor, program } = await makePlace();
     await program('codex', 'console.log("codex-cli 9.9.9")');
     await program('opencode', '');
@@ -160,7 +164,7 @@ describe('with a service', () => {
     expect(new Set(findings.map(({ about }) => about))).toEqual(new Set(['service', 'codex', 'gemini', 'opencode']));
   });
 
-  test('a stop that takes longer than its hook, and retries above an agent’s own cap', async () => {
+  test('it warns about stops that take longer than the hook, and retries above an agent’s own limit', async () => {
     const { run, doctor, folder } = await makePlace({
       'project/stopgate.yaml':
         'policies: { default: { retries: 20, persistence: { hold: 9m }, checks: [{ remote: scan, timeout: 2m }] } }\n',
@@ -168,32 +172,32 @@ describe('with a service', () => {
     await run(['init', 'claude', '--yes', '--http', http()]);
     expect((await doctor(['claude', '--quick', '--http', http()])).warn).toEqual(
       expect.arrayContaining([
-        expect.stringContaining('policy default may take 11m for a stop'),
-        expect.stringContaining('gives up after 8 blocks in a row, before the retries of default'),
+        expect.stringContaining('a stop may take 11m under policy default'),
+        expect.stringContaining('stops after 8 consecutive blocks, before the retries of default'),
       ]),
     );
     await folder.write('project/stopgate.yaml', 'policies: { default: { retries: 20 } }\n');
     const { warn } = await doctor(['claude', '--quick', '--http', http()], { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0' });
-    expect(warn.join()).not.toMatch(/gives up|may take/);
+    expect(warn.join()).not.toMatch(/consecutive|may take/);
     await run(['init', 'qwen', '--yes', '--http', http(), '--block-cap', '12']);
     expect((await doctor(['qwen', '--quick', '--http', http()])).warn).toEqual(
-      holding('gives up after 12 blocks in a row'),
+      holding('stops after 12 consecutive blocks'),
     );
     for (const [agent, cap] of Object.entries({ copilot: 8, cursor: 5 })) {
       await run(['init', agent, '--yes', '--http', http()]);
       expect((await doctor([agent, '--quick', '--http', http()])).warn).toEqual(
-        holding(`gives up after ${cap} blocks in a row`),
+        holding(`stops after ${cap} consecutive blocks`),
       );
     }
     const file = 'project/.cursor/hooks.json';
     const cursor = await readFile(join(folder.path, file), 'utf8');
     await folder.write(file, cursor.replace('"stop": [{', '"stop": [{ "loop_limit": null,'));
     expect((await doctor(['cursor', '--quick', '--http', http()])).ok).toEqual(
-      holding('cap of blocks in a row is off'),
+      holding('limit of consecutive blocks is off'),
     );
   });
 
-  test('Claude Code without its plan tools, and policies with a plan check', async () => {
+  test('it warns if Claude Code has no plan tools and policies have a plan check', async () => {
     const { run, doctor, folder } = await makePlace();
     await run(['init', 'claude', '--yes', '--http', http()]);
     const ask = (env: Record<string, string> = {}) => doctor(['claude', '--quick', '--http', http()], env);
@@ -219,7 +223,7 @@ describe('with a service', () => {
     expect((await ask()).ok).toEqual(holding('on (CLAUDE_CODE_ENABLE_TODO_TOOLS=1 in '));
   });
 
-  test('without a stopgate.yaml here, the policies are those of the service', async () => {
+  test('without a stopgate.yaml here, it uses the policies of the service', async () => {
     const own = await deploy({ config: 'policies: { far: { checks: [{ plan: {} }] } }\n' });
     onTestFinished(() => own.close());
     const { run, doctor } = await makePlace();
@@ -228,7 +232,7 @@ describe('with a service', () => {
     await run(['init', 'claude', '--yes', '--http', http()]);
     const { ok, warn } = await doctor(['claude', '--quick', '--http', address]);
     expect(warn).toEqual(holding('plan check of policy far passes without'));
-    expect(ok).toEqual(holding('stopgate.yaml, and the service has policies: far'));
+    expect(ok).toEqual(holding('stopgate.yaml, but the service has policies: far'));
     for (const policy of ['far', 'nope']) {
       const told = (await run(['init', 'qwen', '--yes', '--http', address, '--policy', policy])).stderr;
       const found = (await doctor(['qwen', '--quick', '--http', address])).warn.filter((text) =>
@@ -240,19 +244,19 @@ describe('with a service', () => {
     }
   });
 
-  test('checks that take longer than an agent waits after a tool', async () => {
+  test('it warns about checks that take longer than an agent waits after a tool', async () => {
     const { run, doctor } = await makePlace({
       'project/stopgate.yaml':
         'policies: { default: { stopWhenComplete: true, checks: [{ remote: scan, timeout: 2m }] } }\n',
     });
     await run(['init', 'claude', '--yes', '--http', http()]);
-    const says = (waits: string) => holding(`its checks may take 2m: after a tool the hook waits ${waits}`);
+    const says = (waits: string) => holding(`checks that may take 2m, but the hook after a tool waits only ${waits}`);
     expect((await doctor(['claude', '--quick', '--http', http()])).warn).toEqual(says('1m'));
     await run(['init', 'claude', '--yes', '--http', http(), '--form', 'command']);
     expect((await doctor(['claude', '--quick', '--http', http()])).warn).toEqual(says('55s'));
   });
 
-  test('a Codex without trust, and a Gemini without its guard', async () => {
+  test('it reports Codex hooks without trust, and Gemini hooks without the exit guard', async () => {
     const { run, doctor, folder } = await makePlace();
     await run(['init', 'codex', '--yes', '--http', http()]);
     expect((await doctor(['codex', '--quick', '--http', http()])).bad).toEqual([

@@ -14,9 +14,9 @@ const asking = recorded('permission.asked').properties as { id: string };
 
 let server: Server;
 let posted: Posted[];
-/** The answer to the next idle. Null: an empty 204. */
+/** The answer to the next idle session. Null is an empty 204. */
 let answer: object | null;
-/** The answers to requests for a resolution, in turn. Without one, the request is kept open. */
+/** The answers to successive requests for a resolution. When there are none, the request stays open. */
 let resolutions: { status: number; body?: object }[];
 let asked: string[];
 let release: Promise<unknown>;
@@ -99,7 +99,7 @@ test('a blocked idle session gets a new prompt, an allowed one does not', async 
   expect(client.session.promptAsync).toHaveBeenCalledTimes(1);
 });
 
-test('a note about a stop that is allowed goes to the log', async () => {
+test('a note about an allowed stop goes to the log', async () => {
   const { client, event } = await load();
   answer = { note: 'stopgate: this stop was not judged' };
   await event('session.idle');
@@ -109,7 +109,7 @@ test('a note about a stop that is allowed goes to the log', async () => {
   expect(client.session.promptAsync).not.toHaveBeenCalled();
 });
 
-test('an operator’s answer to what it asks is its reply, and nothing else waits for it', async () => {
+test('an operator’s answer becomes the reply to a request, and nothing else waits for it', async () => {
   const { client, event } = await load();
   let reply = () => {};
   release = new Promise<void>((done) => {
@@ -131,7 +131,7 @@ test('an operator’s answer to what it asks is its reply, and nothing else wait
   await expect.poll(() => JSON.stringify(client.app.log.mock.calls)).toContain('could not reply for the operator');
 });
 
-test('finds the service by HOST:PORT, a port or a URL, as every command does', async () => {
+test('accepts HOST:PORT, a port or a URL for the service, like every command', async () => {
   const { port } = server.address() as AddressInfo;
   for (const [index, http] of [`127.0.0.1:${port}`, String(port), `http://127.0.0.1:${port}/`].entries()) {
     vi.stubEnv('STOPGATE_HTTP', http);
@@ -141,7 +141,7 @@ test('finds the service by HOST:PORT, a port or a URL, as every command does', a
   }
 });
 
-test('events are posted in their order, tools without their output', async () => {
+test('events are posted in order, tools without their output', async () => {
   const { plugin, event, message } = await load();
   await event('session.created');
   await message('say hello');
@@ -168,7 +168,7 @@ test('events are posted in their order, tools without their output', async () =>
   });
 });
 
-test('a sub-agent, known by its start or from OpenCode, is not prompted', async () => {
+test('a sub-agent is not prompted, whether known from its start or from OpenCode', async () => {
   const { client, event } = await load();
   answer = block;
   await event('session.created.child');
@@ -183,7 +183,7 @@ test('a sub-agent, known by its start or from OpenCode, is not prompted', async 
   for (const { session } of [client, later.client]) expect(session.promptAsync).not.toHaveBeenCalled();
 });
 
-test('after an error the session does not ask to stop until somebody prompts it', async () => {
+test('after an error, the session does not ask to stop until it is prompted', async () => {
   const { client, event, message } = await load();
   answer = block;
   await event('session.error', { properties: { sessionID: root, error: { name: 'APIError' } } });
@@ -196,7 +196,7 @@ test('after an error the session does not ask to stop until somebody prompts it'
   await expect.poll(() => client.session.promptAsync.mock.calls.length).toBe(1);
 });
 
-test('an idle session asks once, and a prompt in the meantime withdraws the question', async () => {
+test('an idle session asks once, and a prompt in the meantime cancels the request', async () => {
   const { client, event, message } = await load();
   answer = block;
   let open = () => {};
@@ -237,7 +237,7 @@ describe('a session that waits for a person', () => {
   const prompts = (client: Awaited<ReturnType<typeof load>>['client']) =>
     client.session.promptAsync.mock.calls as unknown as [{ body: object }][];
 
-  test('gets the prompt of the resolution once, however often it had to ask', async () => {
+  test('gets the prompt of the resolution once, no matter how often it had to ask', async () => {
     const { client, event } = await load();
     answer = waits;
     resolutions = [{ status: 204 }, resolved];
@@ -264,7 +264,7 @@ describe('a session that waits for a person', () => {
     expect([prompts(client).length, asked.length]).toEqual([0, 1]);
   });
 
-  test('waits no more when somebody prompts it, or it is deleted', async () => {
+  test('stops waiting when it is prompted or deleted', async () => {
     const { client, event, message } = await load();
     answer = waits;
     const gone = vi.fn();
@@ -282,7 +282,7 @@ describe('a session that waits for a person', () => {
   });
 });
 
-test('whatever OpenCode answers, nothing is thrown', async () => {
+test('never throws, whatever OpenCode answers', async () => {
   const { client, event } = await load();
   answer = block;
   client.session.get.mockRejectedValue(new Error('gone'));
@@ -304,6 +304,6 @@ test('a token is sent', async () => {
   expect(posted[0]?.authorization).toBe('Bearer t1');
 });
 
-test('the file has one export: OpenCode takes each for a plugin', async () => {
+test('the file has a single export, because OpenCode treats each as a plugin', async () => {
   expect(Object.keys(await import('../../../src/agents/opencode/plugin.ts'))).toEqual(['StopgatePlugin']);
 });

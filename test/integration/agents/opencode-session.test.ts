@@ -1,4 +1,4 @@
-/** OpenCode's plugin in this process, against the service; OpenCode itself is a stand-in. */
+/** OpenCode's plugin against a real service, with a stand-in for OpenCode. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -26,7 +26,7 @@ test('an idle session is prompted three times while a step remains, and then sta
     session: {
       get: async () => ({ data: {} }),
       messages: async () => ({ data: [{ info: { role: 'assistant' }, parts: [{ type: 'text', text: 'I am done' }] }] }),
-      /** OpenCode tells its plugins of this message as of any other. */
+      /** OpenCode reports this message to its plugins like any other. */
       promptAsync: async ({ body }: { body: { parts: { text: string }[] } }) => {
         prompts.push(body.parts[0]?.text ?? '');
         await plugin['chat.message']({ sessionID: root }, { parts: body.parts });

@@ -1,4 +1,4 @@
-/** What an agent is told without asking to stop, by the shipped service with a check that it runs. */
+/** Answers to an agent that did not ask to stop, from a real service that runs a check. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { type Deployment, deploy } from '../../support/deployment.ts';
 import { recorded } from '../../unit/agents/recordings/claude.ts';
 import { ask } from '../http/request.ts';
 
-/** JSON is YAML too. The check passes where its file says so, and leaves a mark each time it runs. */
+/** JSON is valid YAML. The check's result depends on a file, and every run leaves a mark. */
 const config = JSON.stringify({
   policies: {
     default: { checks: [{ command: 'tests' }] },
@@ -42,7 +42,7 @@ const call = async (session: string, name: string, more: object = {}) => {
   return [status, json];
 };
 
-test('a step is refused while the tests fail, with their output; then it is marked, and the agent is told to stop', async () => {
+test('a step is refused with the output of failing tests; once they pass, it is marked and the agent is told to stop', async () => {
   await call('strict', 'PostToolUse.TaskCreate');
   expect(await call('strict', 'TaskCompleted')).toEqual([
     200,
@@ -63,7 +63,7 @@ test('a step is refused while the tests fail, with their output; then it is mark
   });
 });
 
-test('a check that cannot run is no pass: no step is marked, and nobody is told that the work is complete', async () => {
+test('a check that cannot run does not pass: no step is marked, and no completion is reported', async () => {
   await call('strict-2', 'PostToolUse.TaskCreate');
   await write('state', 'lost');
   expect(await call('strict-2', 'TaskCompleted')).toEqual([
@@ -83,7 +83,7 @@ test('a check that cannot run is no pass: no step is marked, and nobody is told 
   expect(body as unknown as WorkerView).toMatchObject({ state: 'idle', lastDecision: { cause: 'unjudged' } });
 });
 
-test('checks run only for a stop, unless the policy wants more', async () => {
+test('checks run only for a stop, unless the policy enables more', async () => {
   for (const name of ['PostToolUse.TaskCreate', 'TaskCompleted', 'PostToolBatch'])
     expect(await call('free', name)).toEqual([204, null]);
   expect(await runs()).toBe(0);

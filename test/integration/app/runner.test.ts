@@ -127,9 +127,9 @@ describe('a runner', () => {
       cwd: workspace.path,
     });
     expect(stdout).toContain(
-      '! service  policies name runners fake, nobody, other, silent, and nobody serves them, or they cannot be discovered ' +
-        '(NATS micro): the checks of a runner that nobody serves are in error → ' +
-        'next to the workspace: npx stopgate runner --name fake',
+      '! service  policies name runners fake, nobody, other, silent, which cannot be found (NATS micro): ' +
+        'if a runner is not running, its checks end in an error → ' +
+        'start it next to the workspace: npx stopgate runner --name fake',
     );
     serving.unsubscribe();
   });

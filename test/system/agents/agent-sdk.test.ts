@@ -1,4 +1,4 @@
-/** The real Claude Agent SDK with a scripted model: its callbacks are made by `stopHooks`, as users import it. */
+/** The real Claude Agent SDK with a scripted model and callbacks from `stopHooks`, imported like users do. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -64,7 +64,7 @@ async function setStage(turns: readonly Turn[], hooks: object) {
   return { model, ask };
 }
 
-test('it is blocked until its plan is done, reads why, and is then let go', async () => {
+test('it is blocked until its plan is done, and reads the reason', async () => {
   const hooks = stopHooks({ http: at.http });
   const { model, result, worker } = await run([plan, { text: 'one' }, done, { text: 'two' }], hooks);
   expect(result).toBe('two');
@@ -74,20 +74,20 @@ test('it is blocked until its plan is done, reads why, and is then let go', asyn
   expect(await viewOf(at, worker)).toMatchObject({ agent: 'claude', plan: [{ status: 'completed' }] });
 });
 
-test('one that never gets anywhere is let go after three blocks', async () => {
+test('a session without progress may stop after three blocks', async () => {
   const turns = [plan, ...['one', 'two', 'three', 'four', 'five'].map((text) => ({ text }))];
   const { model, worker } = await run(turns, stopHooks({ http: at.http }));
   expect(model.requests).toHaveLength(5);
   await expectCauses(at, worker, ['incomplete', 'incomplete', 'incomplete', 'capped']);
 });
 
-test('its sessions name the policy that is given', async () => {
+test('its sessions get the given policy', async () => {
   const { model, worker } = await run([plan, { text: 'one' }], stopHooks({ http: at.http, policy: 'free' }));
   expect(model.requests).toHaveLength(2);
   await expectCauses(at, worker, ['no-policy']);
 });
 
-test('one that is escalated is waited for, and goes on with the prompt of its resolution', async () => {
+test('an escalated session is waited for and continues with the prompt of its resolution', async () => {
   const stuck = { text: 'I need another key. <promise>BLOCKED</promise>' };
   const { model, ask } = await setStage([stuck, { text: 'done' }], stopHooks({ http: at.http, policy: 'stuck' }));
   const { worker } = await ask('Write the tests.');
@@ -100,7 +100,7 @@ test('one that is escalated is waited for, and goes on with the prompt of its re
   await expectCauses(at, worker, ['escalated', 'complete']);
 });
 
-test('a service that is killed between two stops lets it go; its program and its person are notified', async () => {
+test('if the service is killed between two stops, it may stop, and program and person are notified', async () => {
   const own = await deploy({ config, start: serveShipped });
   onTestFinished(() => own.close());
   const told: string[] = [];
@@ -114,7 +114,7 @@ test('a service that is killed between two stops lets it go; its program and its
   expect(JSON.stringify(messages)).toContain(note);
 });
 
-test('its types fit the SDK’s own', async () => {
+test('its types match the SDK’s', async () => {
   const typed = await makeFolder({
     'use.ts': `import type { Options } from '${join(folder, 'sdk.d.ts')}';
 import { stopHooks } from '${new URL(built).pathname}';

@@ -1,4 +1,4 @@
-/** The real Claude Code, with a scripted model, on our MCP server: it lists the tools and calls them. */
+/** The real Claude Code with a scripted model lists and calls the tools of our MCP server. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { main } from '../../support/shipped.ts';
@@ -23,7 +23,7 @@ const servers = [
   ['HTTP', () => ({ type: 'http', url: `${at.http}/mcp?worker=claude-http` })],
 ] as const;
 
-test.each(servers)('over %s it plays the loop to its end', async (name, server) => {
+test.each(servers)('it runs the whole loop over %s', async (name, server) => {
   const taskId = `T-${name}`;
   const call = (tool: string, input: object) => ({ tool: `mcp__stopgate__${tool}`, input });
   const first = { iterationId: `IT-1-${taskId}` };
@@ -53,7 +53,7 @@ test.each(servers)('over %s it plays the loop to its end', async (name, server) 
   const inputs = model.requests.map((request) => request.input);
   expect(inputs[1]).toContain('"state":"working"');
   expect(inputs[4]).toContain('"completionSignal":"CONTINUE"');
-  // A tool error reaches the model as text.
+  // The model gets a tool error as text.
   expect(inputs[6]).toContain(`continue with IT-2-${taskId}`);
   expect(inputs[7]).toContain('"completionSignal":"COMPLETE"');
   const { body } = await at.client.ask(`get.task.${taskId}`);

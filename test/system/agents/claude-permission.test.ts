@@ -1,4 +1,4 @@
-/** The real Claude Code asks for a permission, and an operator answers it from elsewhere; both kinds of hooks. */
+/** The real Claude Code asks for a permission, and an operator answers it. With both kinds of hooks. */
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -21,7 +21,7 @@ describe.each([
   ['HTTP hooks', []],
   ['command hooks', ['--form', 'command']],
 ] as const)('by %s', (_form, init) => {
-  /** `words`: of `stopgate answer`. */
+  /** `words` are the arguments of `stopgate answer`. */
   async function runAnswered(...words: string[]) {
     const scene = await claudeScene({ program: claude, http: at.http, init, turns: [touch, { text: 'done' }] });
     const running = scene.run('Make the file.', ['--permission-mode', 'default']);
@@ -36,14 +36,14 @@ describe.each([
     return { ...scene, worker, isMade: existsSync(`${scene.home.project}/made`) };
   }
 
-  test('allowed, the tool runs', async () => {
+  test('the tool runs if allowed', async () => {
     const { isMade, worker, model } = await runAnswered('--allow');
     expect(isMade).toBe(true);
     expect(model.requests).toHaveLength(2);
     expect(worker).toMatchObject({ awaitsInput: false, inputs: [], lastAnswer: { by: 'ann', verdict: 'allow' } });
   });
 
-  test('denied, it does not, and the model reads why', async () => {
+  test('the tool does not run if denied, and the model reads why', async () => {
     const { isMade, model } = await runAnswered('--deny', '--message', 'Not in this folder');
     expect(isMade).toBe(false);
     expect(model.requests[1]?.input).toContain('Not in this folder');

@@ -1,4 +1,4 @@
-/** When the real Claude Code offers its model the tools by which it keeps a plan, and what `stopgate init` does for it. */
+/** When the real Claude Code offers plan tools to its model, and how `stopgate init` enables them. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { program, readPlanTools } from '../../../src/agents/claude/settings.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -32,7 +32,7 @@ test.each<[settings: object, env: Record<string, string>]>([
   [{}, { [variable]: 'yes' }],
   [{}, { [variable]: '2' }],
   [{ env: { [variable]: '0' } }, { [variable]: '1' }],
-])('with settings %j and environment %j it has them where we say so', async (settings, env) => {
+])('with settings %j and environment %j, plan tools are offered as predicted', async (settings, env) => {
   const { home, model, run } = await scene({ env });
   await home.write('home/.claude/settings.json', JSON.stringify(settings));
   const places = { cwd: home.project, home: home.home, env };
@@ -41,7 +41,7 @@ test.each<[settings: object, env: Record<string, string>]>([
   expect(model.requests[0]?.tools.includes('TaskCreate')).toBe(state === 'on');
 });
 
-test('init leaves them off where no policy has a plan check, and switches them on where one does', async () => {
+test('init enables them only if a policy has a plan check', async () => {
   const without = await scene({});
   expect((await without.run('Say hello.')).code).toBe(0);
   expect(without.model.requests[0]?.tools).not.toContain('TaskCreate');

@@ -1,4 +1,4 @@
-/** The plugin for Claude Code, as it lies in the repository, but for the port: loaded from its folder, and installed. */
+/** The repository's plugin for Claude Code, with a different port: loaded from its folder, and installed. */
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -39,11 +39,11 @@ async function expectGated({ model, run }: Scene, more: readonly string[] = []):
 }
 const scene = () => claudeScene({ program: claude, http: at.http, turns, init: null });
 
-test('loaded from its folder it gates a session', async () => {
+test('works when loaded from its folder', async () => {
   await expectGated(await scene(), ['--plugin-dir', join(copy.path, 'plugins/claude')]);
 });
 
-test('installed from the repository as a marketplace it gates a session', async () => {
+test('works when installed from the repository as a marketplace', async () => {
   const gated = await scene();
   const { home, model } = gated;
   const plugin = async (...words: string[]) => {

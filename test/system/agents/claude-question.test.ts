@@ -1,4 +1,4 @@
-/** The real Claude Code asks a question of its own, and an operator answers it from elsewhere; both kinds of hooks. */
+/** The real Claude Code asks a question, and an operator answers it. With both kinds of hooks. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { openReceiver, type Receiver } from '../../support/receiver.ts';
@@ -8,7 +8,7 @@ import { type OpenClaude, openClaude } from './support/open-claude.ts';
 import { claudeScene } from './support/scene.ts';
 import { payloadsOf, viewOf } from './support/workers.ts';
 
-/** As editors and the SDK run it, which show questions to their person. Without that flag it offers no questions. */
+/** Started like by editors and the SDK, which show questions to a person. Without that flag, it offers no questions. */
 const asked = ['--permission-mode', 'default', '--permission-prompt-tool', 'stdio'];
 const option = (label: string) => ({ label, description: `the ${label} one` });
 const key = { question: 'Which key?', header: 'Key', multiSelect: false, options: [option('Old'), option('New')] };
@@ -32,7 +32,7 @@ afterAll(async () => {
   await receiver?.close();
 });
 
-/** Until it waits for an answer. */
+/** Resolves when it waits for an answer. */
 async function ask(questions: readonly object[], init: readonly string[] = []) {
   const turns = [{ tool: 'AskUserQuestion', input: { questions } }, { text: 'done' }];
   const { home, model } = await claudeScene({ program: claude, http: at.http, init, turns });
@@ -42,7 +42,7 @@ async function ask(questions: readonly object[], init: readonly string[] = []) {
   return { agent, model, held: await held() };
 }
 
-/** To the end of its turn. */
+/** Resolves at the end of its turn. */
 async function expectAnswered(agent: OpenClaude, answer: object): Promise<void> {
   await expect.poll(() => agent.lines.some(({ type }) => type === 'result')).toBe(true);
   await agent.end();
@@ -50,7 +50,7 @@ async function expectAnswered(agent: OpenClaude, answer: object): Promise<void> 
   expect(await payloadsOf(at, agent.session, 'tool.used')).toMatchObject([{ tool: 'AskUserQuestion', ok: true }]);
 }
 
-test('it goes on with the choice that `stopgate answer` gives; without a choice nothing is answered', async () => {
+test('it continues with the choice given by `stopgate answer`; without a choice, nothing is answered', async () => {
   const { agent, model } = await ask([key]);
   const answer = (...words: string[]) =>
     runShipped(['answer', agent.session, '--allow', ...words, '--yes', '--by', 'ann', '--nats', at.server.url], {
@@ -62,7 +62,7 @@ test('it goes on with the choice that `stopgate answer` gives; without a choice 
   expect(model.requests[1]?.input).toContain('"Which key?"="New"');
 });
 
-test('several are answered by a signed link, whose page shows the choices; a second answer is refused', async () => {
+test('several questions are answered through a signed link, whose page shows the choices; a second answer is refused', async () => {
   const { agent, model } = await ask([key, parts], ['--form', 'command']);
   const notice = () => receiver.received.find(({ body }) => body.id === agent.session)?.body.link as string | undefined;
   await expect.poll(notice).toBeDefined();
@@ -81,7 +81,7 @@ test('several are answered by a signed link, whose page shows the choices; a sec
   expect(model.requests[1]?.input).toContain('"Which parts?"="one, two"');
 });
 
-test('a person at its own terminal may be first; then no operator can answer it', async () => {
+test('if the person at the terminal answers first, an operator no longer can', async () => {
   const { agent, model, held } = await ask([key]);
   const request = agent.lines.find(({ type }) => type === 'control_request') as unknown as Asked;
   onTestFinished(() => agent.end());

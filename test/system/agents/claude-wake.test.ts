@@ -1,4 +1,4 @@
-/** The real Claude Code, kept open for more input, with a scripted model: a person's word wakes an escalated session. */
+/** The real Claude Code, kept open for more input, with a scripted model: a resolution wakes an escalated session. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { runShipped } from '../../support/shipped.ts';
@@ -29,7 +29,7 @@ const resolve = (session: string, { path }: AgentHome, ...word: string[]) =>
 test.each([
   ['HTTP', []],
   ['command', ['--form', 'command']],
-])('it goes on with what a person says when resolving it, once, by %s hooks', async (_form, init) => {
+])('it continues once with the prompt of the resolution, with %s hooks', async (_form, init) => {
   const { home, model, agent } = await begin([stuck, stuck, { text: 'done' }, { text: 'never said' }], init);
   await expectCauses(at, agent.session, ['escalated']);
   await resolve(agent.session, home, '--resume', '--prompt', 'Use the other key');
@@ -43,14 +43,14 @@ test.each([
   await agent.end();
 });
 
-test('one that a person stops is not woken, and neither is one that was blocked', async () => {
+test('a session that a person stopped is not woken, nor is a blocked one', async () => {
   const plan = { tool: 'TaskCreate', input: { subject: 'Write the tests', description: 'of the parser' } };
   const done = { tool: 'TaskUpdate', input: { taskId: '1', status: 'completed' } };
   const { home, model, agent } = await begin([plan, { text: 'one' }, done, stuck, { text: 'never said' }]);
   await expectCauses(at, agent.session, ['incomplete', 'escalated']);
   await resolve(agent.session, home, '--stop');
   expect((await viewOf(at, agent.session)).state).toBe('stopped');
-  // Nobody is waited for any more: what it still had in the background would hold its end up.
+  // Nothing waits any longer: a hook still in the background would delay its end.
   await agent.end();
   expect(model.requests).toHaveLength(4);
 });

@@ -1,4 +1,4 @@
-/** The real Claude Code with a scripted model: sub-agents, work in the background, steps, structured output, escalations. */
+/** The real Claude Code with a scripted model: sub-agents, background work, steps, structured output, escalations. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { runShipped } from '../../support/shipped.ts';
@@ -6,7 +6,7 @@ import { claudeCode, installAgent } from './support/install.ts';
 import { claudeScene, type SceneOptions } from './support/scene.ts';
 import { childrenOf, expectCauses, payloadsOf, viewOf } from './support/workers.ts';
 
-/** JSON is YAML too. The check passes where its file says so. */
+/** JSON is valid YAML. The check's result depends on a file. */
 const config = JSON.stringify({
   policies: {
     default: { checks: [{ plan: {} }] },
@@ -41,8 +41,8 @@ const scene = (options: Omit<SceneOptions, 'program' | 'http'>) =>
   claudeScene({ ...options, program: claude, http: at.http });
 
 describe('a sub-agent', () => {
-  test('is a worker of its own: blocked for its own plan, and its stop is not its parent’s', async () => {
-    // They number their tasks in one list.
+  test('is a separate worker, blocked for its own plan', async () => {
+    // A session and its sub-agents number their tasks in one list.
     const turns = [delegate({ run_in_background: false }), plan, finish('2'), { text: 'one' }];
     const stays = [
       { tool: 'TaskCreate', input: { subject: 'Look around', description: 'in src' } },
@@ -60,7 +60,7 @@ describe('a sub-agent', () => {
     await expectCauses(at, ended.worker, ['complete']);
   });
 
-  test('that finishes a step of its parent finishes it', async () => {
+  test('can complete a step of its parent', async () => {
     const turns = [plan, delegate({ run_in_background: false }), { text: 'one' }, { text: 'two' }];
     const { model, run } = await scene({
       turns,
@@ -72,7 +72,7 @@ describe('a sub-agent', () => {
     expect([model.requests.length, model.conversation(childConversation).length]).toEqual([3, 2]);
   });
 
-  test('in the background is waited for: no block is wasted on it, and its end is no prompt of a person', async () => {
+  test('is waited for while it runs in the background, and its end is not a person’s prompt', async () => {
     const turns = [plan, delegate({}), { text: 'one' }, done, { text: 'two' }];
     const slow = [{ tool: 'Bash', input: { command: 'sleep 1', description: 'wait' } }, { text: 'found' }];
     const { model, run } = await scene({ turns, conversations: [{ match: childConversation, turns: slow }] });
@@ -86,7 +86,7 @@ describe('a sub-agent', () => {
   });
 });
 
-test('a shell in the background is waited for, and its end does not reset the retries', async () => {
+test('a background shell is waited for, and its end does not reset the retries', async () => {
   const shell = { tool: 'Bash', input: { command: 'sleep 1', description: 'wait', run_in_background: true } };
   const turns = [plan, { text: 'one' }, shell, ...['two', 'three', 'four', 'five'].map((text) => ({ text }))];
   const { model, run } = await scene({ turns });
@@ -97,7 +97,7 @@ test('a shell in the background is waited for, and its end does not reset the re
   expect(await payloadsOf(at, ended.worker, 'prompt.submitted')).toHaveLength(1);
 });
 
-test('a permission that nobody gives is waited for until the turn is over', async () => {
+test('an unanswered permission request is waited for until the turn is over', async () => {
   const touch = { tool: 'Bash', input: { command: 'touch here', description: 'try' } };
   const { run } = await scene({ turns: [touch, { text: 'one' }] });
   const ended = await run('Write the tests.', ['--permission-mode', 'default']);
@@ -109,7 +109,7 @@ test('a permission that nobody gives is waited for until the turn is over', asyn
 test.each([
   [429, 'rate_limit_error', 1],
   [529, 'overloaded_error', 0],
-])('an error %i of the model (%s) is no stop; usage limits reached: %i', async (status, type, limits) => {
+])('a model error %i (%s) is not a stop; usage limits reached: %i', async (status, type, limits) => {
   const failed = { status, error: { type: 'error', error: { type, message: 'no more' } } };
   const { model, run } = await scene({ turns: [failed, failed], env: { CLAUDE_CODE_MAX_RETRIES: '1' } });
   const ended = await run('Write the tests.');
@@ -119,7 +119,7 @@ test.each([
   await expectCauses(at, ended.worker, []);
 });
 
-test('a step is not marked as done while the tests are red; when all holds the run ends without another turn', async () => {
+test('a step is not marked as done while tests fail; when all pass, the run ends without another turn', async () => {
   const turns = [plan, done, { ...done, before: mend }, { text: 'never said' }];
   const { model, run } = await scene({ turns, init: ['--policy', 'strict'] });
   const ended = await run('Write the tests.');
@@ -127,7 +127,7 @@ test('a step is not marked as done while the tests are red; when all holds the r
   expect(model.requests).toHaveLength(3);
   expect(model.requests[2]?.input).toMatch(/TaskCompleted hook feedback:\nThe step is not marked as done\..*2 red/s);
   await expectCauses(at, ended.worker, ['complete']);
-  // Its PostToolUse came all the same, and changed nothing.
+  // PostToolUse was sent nevertheless, and changed nothing.
   expect(await payloadsOf(at, ended.worker, 'tool.used')).toHaveLength(3);
   expect(await payloadsOf(at, ended.worker, 'step.updated')).toEqual([
     { step: '1', title: 'Write the tests', status: 'pending' },
@@ -136,7 +136,7 @@ test('a step is not marked as done while the tests are red; when all holds the r
   expect(await viewOf(at, ended.worker)).toMatchObject({ state: 'stopped', plan: [{ status: 'completed' }] });
 });
 
-test('what a check finds missing after a batch of tools is in the next request, once; then the run ends', async () => {
+test('a check’s findings after a batch of tools are in the next request, once; then the run ends', async () => {
   const look = { tool: 'Bash', input: { command: 'ls', description: 'look' } };
   const turns = [look, look, { ...look, before: mend }, { text: 'never said' }];
   const { model, run } = await scene({ turns, init: ['--policy', 'burst'] });
@@ -154,7 +154,7 @@ describe('structured output', () => {
   const asked = ['--json-schema', JSON.stringify(schema)];
   const output = (answer: string) => ({ tool: 'StructuredOutput', input: { answer } });
 
-  test('is not taken while a check fails, and the model reads what is missing', async () => {
+  test('is refused while a check fails, and the model reads what is missing', async () => {
     const turns = [output('too early'), { ...output('in time'), before: mend }];
     const { model, run } = await scene({ turns, init: ['--policy', 'tests'] });
     const ended = await run('Answer.', asked);
@@ -164,7 +164,7 @@ describe('structured output', () => {
     });
     expect(model.requests).toHaveLength(2);
     expect(model.requests[1]?.input).toMatch(/PreToolUse:StructuredOutput.*Command tests failed.*2 red/s);
-    // The stop that follows is asked for, too.
+    // The following stop is judged too.
     await expectCauses(at, ended.worker, ['incomplete', 'complete', 'complete']);
     expect((await payloadsOf(at, ended.worker, 'stop.attempted'))[0]).toMatchObject({
       stopReason: 'structured_output',
@@ -172,7 +172,7 @@ describe('structured output', () => {
     });
   });
 
-  test('is taken after three refusals', async () => {
+  test('is accepted after three refusals', async () => {
     const { model, run } = await scene({ turns: Array.from('abcdef', output), init: ['--policy', 'tests'] });
     const ended = await run('Answer.', asked);
     expect(ended.stdout).toContain('"structured_output":{"answer":"d"}');
@@ -180,7 +180,7 @@ describe('structured output', () => {
   });
 });
 
-test('Claude Code itself goes along with eight blocks in a row, and no more', async () => {
+test('Claude Code itself accepts at most eight consecutive blocks', async () => {
   const turns = [plan, ...Array.from('abcdefghijkl', (text) => ({ text }))];
   const { model, run } = await scene({ turns, init: ['--policy', 'patient'] });
   const ended = await run('Write the tests.');
@@ -192,7 +192,7 @@ test('Claude Code itself goes along with eight blocks in a row, and no more', as
 test.each([
   ['HTTP', []],
   ['command', ['--form', 'command']],
-])('what a person says to its escalation reaches the model with the next prompt, by %s hooks', async (_form, form) => {
+])('a resolution reaches the model with the next prompt, with %s hooks', async (_form, form) => {
   const turns = [plan, { text: 'one' }, { text: 'two' }, done, { text: 'three' }];
   const { home, model, run } = await scene({ turns, init: ['--policy', 'person', ...form] });
   const { worker } = await run('Write the tests.');

@@ -1,4 +1,7 @@
-/** The real Claude Code, headless, with a scripted model, connected to a service by `stopgate init`; both kinds of hooks. */
+/**
+ * The real Claude Code, headless, with a scripted model, connected to a service by `stopgate init`; both kinds of
+ * hooks.
+ */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { serveShipped } from '../../support/service.ts';
@@ -26,7 +29,7 @@ const scene = (options: Omit<SceneOptions, 'program' | 'http'>, http = at.http) 
   claudeScene({ ...options, program: claude, http });
 
 describe.each(forms)('by %s', (form, init) => {
-  test('it is blocked until its plan is done, reads why, and is then let go', async () => {
+  test('it is blocked until its plan is done, and reads the reason', async () => {
     const { model, run } = await scene({ init, turns: [plan, { text: 'one' }, done, { text: 'two' }] });
     const ended = await run('Write the tests.');
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('"result":"two"') });
@@ -41,7 +44,7 @@ describe.each(forms)('by %s', (form, init) => {
     });
   });
 
-  test('one that never gets anywhere is let go after three blocks', async () => {
+  test('a session without progress may stop after three blocks', async () => {
     const turns = [plan, ...['one', 'two', 'three', 'four', 'five'].map((text) => ({ text }))];
     const { model, run } = await scene({ init, turns });
     const ended = await run('Write the tests.');
@@ -50,7 +53,7 @@ describe.each(forms)('by %s', (form, init) => {
     await expectCauses(at, ended.worker, ['incomplete', 'incomplete', 'incomplete', 'capped']);
   });
 
-  test('two sessions at once in one folder stay apart', async () => {
+  test('two parallel sessions in one folder are separate workers', async () => {
     const stays = [plan, { text: 'one' }, { text: 'two' }, { text: 'three' }, { text: 'four' }];
     const conversations = [
       { match: 'SESSION-ONE', turns: stays },
@@ -64,7 +67,7 @@ describe.each(forms)('by %s', (form, init) => {
     expect((await viewOf(at, one.worker)).cwd).toBe((await viewOf(at, two.worker)).cwd);
   });
 
-  test('a service that is killed between two stops lets it go', async () => {
+  test('it may stop if the service is killed between two stops', async () => {
     const own = await deploy({ config: planPolicy, start: serveShipped });
     onTestFinished(() => own.close());
     const turns = [plan, { text: 'one' }, { text: 'two', before: () => own.service.kill('SIGKILL') }];

@@ -11,7 +11,7 @@ import { codexScene, type SceneOptions } from './support/scene.ts';
 import { childrenOf, expectCauses, payloadsOf, viewOf, workersIn } from './support/workers.ts';
 
 const checks = [{ plan: {} }];
-/** JSON is YAML too. */
+/** JSON is valid YAML. */
 const config = JSON.stringify({
   policies: {
     default: { checks },
@@ -37,7 +37,7 @@ afterAll(() => at.close());
 const scene = (options: Omit<SceneOptions, 'program' | 'http'>, http = at.http) =>
   codexScene({ ...options, program: codex, http });
 
-test('it is blocked until its goal is reached, reads why, and is then let go', async () => {
+test('it is blocked until its goal is reached, and reads the reason', async () => {
   const { home, model, run } = await scene({ turns: [plan, { text: 'one' }, done, { text: 'two' }] });
   const ended = await run('Write the tests.');
   expect(ended.code).toBe(0);
@@ -51,11 +51,11 @@ test('it is blocked until its goal is reached, reads why, and is then let go', a
     cwd: home.project,
     plan: [{ step: 'goal', title: 'Write the tests', status: 'completed' }],
   });
-  // Nothing about our hooks, such as a time-out that it does not take.
+  // No warning about our hooks, for example about a timeout that is too long.
   expect(ended.stderr).not.toContain('hooks.json');
 });
 
-test('one that never gets anywhere is let go after three blocks', async () => {
+test('a session without progress may stop after three blocks', async () => {
   const turns = [plan, ...['one', 'two', 'three', 'four', 'five'].map((text) => ({ text }))];
   const { model, run } = await scene({ turns });
   const ended = await run('Write the tests.');
@@ -64,7 +64,7 @@ test('one that never gets anywhere is let go after three blocks', async () => {
   await expectCauses(at, ended.worker, ['incomplete', 'incomplete', 'incomplete', 'capped']);
 });
 
-test('Codex itself has no limit: it goes along with twelve blocks in a row', async () => {
+test('Codex has no limit of its own: it accepts twelve consecutive blocks', async () => {
   const turns = [plan, ...Array.from('abcdefghijklmn', (text) => ({ text }))];
   const { model, run } = await scene({ turns, init: ['--policy', 'patient'] });
   const ended = await run('Write the tests.');
@@ -73,7 +73,7 @@ test('Codex itself has no limit: it goes along with twelve blocks in a row', asy
   await expectCauses(at, ended.worker, [...Array(12).fill('incomplete'), 'capped']);
 });
 
-test('two sessions at once in one folder stay apart', async () => {
+test('two parallel sessions in one folder are separate workers', async () => {
   const conversations = [
     { match: 'SESSION-ONE', turns: [plan, ...['one', 'two', 'three', 'four'].map((text) => ({ text }))] },
     { match: 'SESSION-TWO', turns: [plan, done, { text: 'one' }] },
@@ -85,7 +85,7 @@ test('two sessions at once in one folder stay apart', async () => {
   await expectCauses(at, two.worker, ['complete']);
 });
 
-test('a service that is killed between two stops lets it go', async () => {
+test('it may stop if the service is killed between two stops', async () => {
   const own = await deploy({ config, start: serveShipped });
   onTestFinished(() => own.close());
   const turns = [plan, { text: 'one' }, { text: 'two', before: () => own.service.kill('SIGKILL') }];
@@ -94,11 +94,11 @@ test('a service that is killed between two stops lets it go', async () => {
   expect(ended.code).toBe(0);
   expect(model.requests).toHaveLength(3);
   expect(model.requests[2]?.input).toContain(remains);
-  // Its `exec` does not print what a hook has to say to its person.
+  // `codex exec` does not print a hook's message to the person.
   expect(ended.stderr).toMatch(/hook: Stop Blocked[\s\S]*hook: Stop Completed/);
 });
 
-test('its apps show that a stop was not judged', async () => {
+test('Codex apps show that a stop was not judged', async () => {
   const { home } = await scene({ turns: [{ text: 'one' }] }, 'http://127.0.0.1:9');
   const messages = await runCodexTurn(codex, home, 'Write the tests.');
   const stop = messages.find(({ method, params }) => method === 'hook/completed' && isOfStop(params));
@@ -106,7 +106,7 @@ test('its apps show that a stop was not judged', async () => {
     run: { entries: [{ kind: 'warning', text: expect.stringContaining('this stop was not judged') }] },
   });
 });
-test('permissions that it asks for are answered by an operator, and its own person is not asked as well', async () => {
+test('an operator answers permission requests, and the person at the session is not asked as well', async () => {
   const touch = (file: string) => ({ tool: 'exec_command', input: { cmd: `touch ${file}` } });
   const turns = [touch('one'), touch('two'), { text: 'done' }];
   const { home, model } = await scene({ turns, init: ['--policy', 'held'] });
@@ -131,9 +131,9 @@ test('permissions that it asks for are answered by an operator, and its own pers
 const isOfStop = (params: object | undefined) =>
   (params as { run?: { eventName?: string } } | undefined)?.run?.eventName === 'stop';
 
-test('a sub-agent is a worker of its own: its prompt and its stop are not its parent’s', async () => {
+test('a sub-agent is a separate worker with its own prompt and stop', async () => {
   const child = [{ tool: 'exec_command', input: { cmd: 'true' } }, { text: 'found' }];
-  // Long enough for the sub-agent to end by itself, and not with its parent.
+  // Long enough for the sub-agent to end before its parent.
   const wait = { tool: 'exec_command', input: { cmd: 'sleep 4' } };
   const turns = [plan, delegate, wait, { text: 'one' }, done, { text: 'two' }];
   const { model, run } = await scene({ turns, conversations: [{ match: childConversation, turns: child }] });
@@ -148,7 +148,7 @@ test('a sub-agent is a worker of its own: its prompt and its stop are not its pa
   expect(await payloadsOf(at, ended.worker, 'prompt.submitted')).toEqual([{ text: 'Write the tests.' }]);
 });
 
-test('an escalated session waits for a person, and goes on by the line that resumes it', async () => {
+test('an escalated session waits for a person and resumes with the printed command', async () => {
   const turns = [plan, { text: 'one' }, { text: 'two' }, done, { text: 'three' }];
   const { home, model, run } = await scene({ turns, init: ['--policy', 'person'] });
   const { worker } = await run('Write the tests.');
@@ -163,7 +163,7 @@ test('an escalated session waits for a person, and goes on by the line that resu
   await expectCauses(at, worker, ['incomplete', 'capped', 'complete']);
 });
 
-test('without the trust that init gives its hooks it runs none, and says nothing', async () => {
+test('without trust in its hooks, it silently runs none', async () => {
   const { home, model, run } = await scene({ turns: [plan, { text: 'one' }] });
   await writeCodexConfig(home, model.url);
   const ended = await run('Write the tests.');

@@ -1,4 +1,4 @@
-/** What the real Copilot CLI does, beside what all headless agents do (plan-turns.test.ts). Each model turn is counted. */
+/** The real Copilot CLI, beyond the tests for all headless agents (plan-turns.test.ts). Model turns are counted. */
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -33,11 +33,11 @@ const delegate = (mode: 'sync' | 'background'): Turn => ({
   input: { agent_type: 'general-purpose', name: 'counter', description: 'count', prompt: childTask, mode },
 });
 const writes: Turn = { tool: 'bash', input: { command: 'echo 3 > report.md', description: 'write the report' } };
-/** Its prompt stands after a line with the date. */
+/** Its prompt follows a line with the date. */
 const childMatch = `\\n\\n${childTask}`;
 const childConversation = (...turns: Turn[]): Conversation => ({ match: childMatch, turns });
 
-test('a sub-agent is judged by its own policy, and its stop is not its parent’s', async () => {
+test('a sub-agent is judged by its own policy, separately from its parent', async () => {
   const home = await makeHome();
   const model = await makeModel([open, delegate('sync'), done, closed, done], [childConversation(done, writes, done)]);
   expect(await run(program, home, model.url)).toMatchObject({ code: 0 });
@@ -54,7 +54,7 @@ test('a sub-agent is judged by its own policy, and its stop is not its parent’
   for (const { worker } of workers) expect(await causesOf(at, worker)).toEqual(['incomplete', 'complete']);
 });
 
-test('a step that a sub-agent closes is closed for its parent: they share one table', async () => {
+test('a step that a sub-agent completes is completed for its parent', async () => {
   const home = await makeHome();
   const model = await makeModel([open, delegate('sync'), done], [childConversation(closed, writes, done)]);
   expect(await run(program, home, model.url)).toMatchObject({ code: 0 });
@@ -63,7 +63,7 @@ test('a step that a sub-agent closes is closed for its parent: they share one ta
   expect(await causesOf(at, parent?.worker ?? '')).toEqual(['complete']);
 });
 
-test('a sub-agent in the background is waited for; its end is no prompt that would reset the retries', async () => {
+test('a background sub-agent is waited for, and its end does not reset the retries', async () => {
   const home = await makeHome();
   const parentWaits = async () => {
     const parent = async () => (await workersIn(at, home)).find((it) => it.parent === null);

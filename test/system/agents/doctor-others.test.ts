@@ -1,4 +1,4 @@
-/** The dry turns of `stopgate doctor`, with the real programs that CI does not download. */
+/** The dry turns of `stopgate doctor`, with the real programs that are not available in CI. */
 import { test } from 'vitest';
 import { copilotCli } from './support/copilot.ts';
 import { expectDryTurn } from './support/dry-turn.ts';

@@ -1,4 +1,4 @@
-/** The dry turns of `stopgate doctor`, with the real programs that CI has. */
+/** The dry turns of `stopgate doctor`, with the real programs that are available in CI. */
 import { test } from 'vitest';
 import { expectDryTurn } from './support/dry-turn.ts';
 import { claudeCode, codexCli } from './support/install.ts';

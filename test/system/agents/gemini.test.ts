@@ -1,4 +1,4 @@
-/** What the real Gemini CLI does, beside what all headless agents do (plan-turns.test.ts). Each model turn is counted. */
+/** The real Gemini CLI, beyond the tests for all headless agents (plan-turns.test.ts). Model turns are counted. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -26,7 +26,7 @@ const makeModel = (turns: readonly Turn[], conversations?: readonly Conversation
   scriptModel(gemini.api, turns, conversations);
 const { open, close, run } = gemini;
 
-test('its sub-agent asks for nothing; the stop that is judged is its parent’s', async () => {
+test('a sub-agent does not ask to stop; only its parent’s stop is judged', async () => {
   const home = await makeHome();
   const task = 'COUNT-THE-FILES';
   const delegate = { tool: 'invoke_agent', input: { agent_name: 'generalist', prompt: task } };
@@ -40,14 +40,14 @@ test('its sub-agent asks for nothing; the stop that is judged is its parent’s'
   expect(await causesOf(at, worker?.worker ?? '')).toEqual(['incomplete', 'complete']);
 });
 
-test('one that is escalated stops, says how it goes on, and goes on with a person’s prompt', async () => {
+test('an escalated session stops, says how to resume it, and resumes with a person’s prompt', async () => {
   const home = await makeHome('--policy', 'promising');
   const model = await makeModel([{ text: 'I need another key. <promise>BLOCKED</promise>' }, done]);
   const ended = await run(program, home, model.url);
   const [waiting] = await workersIn(at, home);
   const session = waiting?.worker ?? '';
   expect(ended.stderr).toContain(`stopgate resolve ${session} --resume --prompt`);
-  // The program has ended; whoever must look still must.
+  // The program has ended, but the escalation is still open.
   expect(waiting).toMatchObject({ state: 'escalated', lastDecision: { cause: 'escalated' } });
 
   const word = ['--resume', '--prompt', 'Use the other key', '--yes', '--nats', at.server.url];
@@ -58,9 +58,9 @@ test('one that is escalated stops, says how it goes on, and goes on with a perso
   expect(await causesOf(at, session)).toEqual(['escalated', 'complete']);
 });
 
-test('where the policy stops it when complete, it ends after the tool that completed the plan', async () => {
+test('with stopWhenComplete, it ends after the tool that completed the plan', async () => {
   const home = await makeHome('--policy', 'eager');
-  // It is asked for at most every 2 s.
+  // Checked at most every 2 s.
   const later = { ...close, before: () => new Promise((next) => setTimeout(next, 2_100)) };
   const model = await makeModel([open, later, { text: 'never said' }]);
   const ended = await run(program, home, model.url);
@@ -74,7 +74,7 @@ test('where the policy stops it when complete, it ends after the tool that compl
 const settingsFile = 'home/.gemini/settings.json';
 
 describe('a hook program that fails with a message on stderr', () => {
-  /** Fails twice, so that what it blocks for ever comes to an end here. */
+  /** Fails only twice, so that the test ends although it would block forever. */
   const crash = `import { appendFileSync, readFileSync } from 'node:fs';
     appendFileSync(process.env.HOME + '/calls', 'x');
     if (readFileSync(process.env.HOME + '/calls', 'utf8').length > 2) process.exit(0);
@@ -85,7 +85,7 @@ describe('a hook program that fails with a message on stderr', () => {
     await home.write('home/crash.mjs', crash);
     const file = `${home.path}/${settingsFile}`;
     const settings = JSON.parse(edit(await readFile(file, 'utf8'), home));
-    // Of all events only the one that can block.
+    // Only the event that can block.
     const { AfterAgent } = settings.hooks;
     await home.write(settingsFile, JSON.stringify({ ...settings, hooks: { AfterAgent } }));
     const model = await makeModel([done, done, done, done]);
@@ -95,13 +95,13 @@ describe('a hook program that fails with a message on stderr', () => {
   const hookProgram = /[^ "']+hook-command\/main\.js/g;
   const crashing = (text: string, home: AgentHome) => text.replaceAll(hookProgram, `${home.home}/crash.mjs`);
 
-  test('is no block by the line that `init` writes', async () => {
+  test('does not block with the command that `init` writes', async () => {
     expect(await broken(crashing)).toBe(1);
   });
-  test('nor is one that is missing', async () => {
+  test('does not block if it is missing', async () => {
     expect(await broken((text) => text.replaceAll(hookProgram, '/nowhere/hook.js'))).toBe(1);
   });
-  test('would block without the end of that line', async () => {
+  test('would block without the end of that command', async () => {
     expect(await broken((text, home) => crashing(text, home).replaceAll(' || exit 0', ''))).toBe(3);
   });
 });

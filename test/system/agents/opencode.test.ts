@@ -1,4 +1,4 @@
-/** The real OpenCode as a server, with a scripted model, behind a real stopgate: an idle session is prompted on. */
+/** The real OpenCode as a server, with a scripted model and a real stopgate, which prompts idle sessions. */
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -39,7 +39,7 @@ const todo = (status: string): Turn => ({
 });
 const settled = (worker: string, causes: string[]) => expect.poll(() => causesOf(at, worker)).toEqual(causes);
 
-test('a step that remains is prompted for under `opencode serve`; when all are done it is let go', async () => {
+test('under `opencode serve`, it is prompted while a step remains', async () => {
   const { model, server, home } = await serve([todo('pending'), done, todo('completed'), done]);
   const session = await server.begin('do the task');
   await settled(session, ['incomplete', 'complete']);
@@ -48,7 +48,7 @@ test('a step that remains is prompted for under `opencode serve`; when all are d
   expect(await workersIn(at, home)).toMatchObject([{ worker: session, agent: 'opencode', state: 'stopped' }]);
 });
 
-test('one that never gets anywhere is let go after three prompts', async () => {
+test('a session without progress may stop after three prompts', async () => {
   const { model, server } = await serve([todo('pending'), done, done, done, done]);
   const session = await server.begin('do the task');
   await settled(session, ['incomplete', 'incomplete', 'incomplete', 'capped']);
@@ -56,7 +56,7 @@ test('one that never gets anywhere is let go after three prompts', async () => {
 });
 
 const held = 'policies: { default: { ask: 5m } }\n';
-/** A session that runs its turn, and what an operator answers to what it asks. */
+/** Runs a turn while an operator answers its requests. */
 async function serveHeld(turns: readonly Turn[], permission: object) {
   const own = await deploy({ config: held });
   onTestFinished(() => own.close());
@@ -73,7 +73,7 @@ async function serveHeld(turns: readonly Turn[], permission: object) {
   return { own, model, home, session, turn, answer };
 }
 
-test('permissions that it asks for at once are answered by an operator, each for itself', async () => {
+test('an operator answers parallel permission requests one by one', async () => {
   const touch = (file: string) => ({ tool: 'bash', input: { command: `touch ${file}`, description: 'a file' } });
   const both = { calls: [touch('one'), touch('two')] };
   const { model, home, turn, answer, own, session } = await serveHeld([both, done], { bash: 'ask' });
@@ -85,7 +85,7 @@ test('permissions that it asks for at once are answered by an operator, each for
   expect(await viewOf(own, session)).toMatchObject({ inputs: [], lastAnswer: { by: 'ann', verdict: 'deny' } });
 });
 
-test('its questions are answered by an operator, and a denied one by the reason', async () => {
+test('an operator answers its questions; a denied one is answered with the reason', async () => {
   const option = (label: string) => ({ label, description: `the ${label} one` });
   const ask = (question: string) => ({
     tool: 'question',
@@ -101,29 +101,29 @@ test('its questions are answered by an operator, and a denied one by the reason'
   expect(await viewOf(own, session)).toMatchObject({ inputs: [], lastAnswer: { by: 'ann', verdict: 'deny' } });
 });
 
-test('a service that is killed in the middle leaves it idle, and its log says that nothing is judged', async () => {
+test('if the service is killed, the session stays idle and the log says that nothing is judged', async () => {
   const own = await deploy({ config: planPolicy, start: serveShipped });
   onTestFinished(() => own.close());
   const turns = [todo('pending'), done, { ...done, before: () => own.service.kill('SIGKILL') }];
   const { model, server } = await serve(turns, [], own.http);
   await server.begin('do the task');
-  await expect.poll(() => server.output()).toContain('stopgate gave no answer, so nothing is judged');
+  await expect.poll(() => server.output()).toContain('stopgate does not answer, so nothing is judged');
   expect(model.requests).toHaveLength(3);
 });
 
-test('the line that resumes its session is taken, and the session is the same worker', async () => {
+test('the printed command resumes the session as the same worker', async () => {
   const { model, server, home } = await serve([done, done]);
   const session = await server.begin('do the task');
   await settled(session, ['complete']);
   const [worker] = await workersIn(at, home);
   const ended = await resumeAgent(program, worker, 'Use the other key', { at: home, env: opencodeEnv(home) });
   expect(ended).toMatchObject({ code: 0 });
-  // It puts arguments of a command line into quotes of its own.
+  // OpenCode adds quotes around command line arguments.
   expect(model.requests.map(({ input }) => input)).toEqual(['do the task', '"Use the other key"']);
   expect((await workersIn(at, home)).map((it) => it.worker)).toEqual([session]);
 });
 
-test('two sessions at once are two workers, each judged by its own plan', async () => {
+test('two parallel sessions are two workers, each judged by its own plan', async () => {
   const second = { match: 'THE-SECOND-TASK', turns: [todo('completed'), done] };
   const { model, server } = await serve([todo('pending'), done, todo('completed'), done], [second]);
   const [open = '', closed = ''] = await Promise.all(['the first task', 'THE-SECOND-TASK'].map(server.begin));
@@ -132,7 +132,7 @@ test('two sessions at once are two workers, each judged by its own plan', async 
   expect([model.requests.length, model.conversation(second.match).length]).toEqual([4, 2]);
 });
 
-test('a sub-agent’s session asks for nothing; the stop that is judged is its parent’s', async () => {
+test('a sub-agent’s session does not ask to stop; only its parent’s stop is judged', async () => {
   const task = 'COUNT-THE-FILES';
   const delegate: Turn = {
     tool: 'task',
@@ -149,7 +149,7 @@ test('a sub-agent’s session asks for nothing; the stop that is judged is its p
   expect(found).toMatchObject({ parent: session, state: 'stopped', lastDecision: null });
 });
 
-test('after an error it is idle twice, and no stop is attempted until somebody prompts it', async () => {
+test('after an error it is idle twice, and attempts no stop until it is prompted', async () => {
   const { model, server } = await serve([todo('pending'), { status: 400 }, done, todo('completed'), done]);
   const session = await server.begin('do the task');
   const ends = () => server.eventsOf(session).filter((type) => type === 'session.error' || type === 'session.idle');
@@ -160,7 +160,7 @@ test('after an error it is idle twice, and no stop is attempted until somebody p
   expect(model.requests).toHaveLength(5);
 });
 
-test('one that is escalated waits, and goes on with the prompt of its resolution, once', async () => {
+test('an escalated session waits and is prompted once with its resolution', async () => {
   const own = await deploy({ config: 'policies: { default: { promises: true, checks: [{ plan: {} }] } }\n' });
   onTestFinished(() => own.close());
   const stuck: Turn = { text: 'I need another key. <promise>BLOCKED</promise>' };

@@ -1,6 +1,6 @@
 /**
- * Real agents that take one prompt and end, with a scripted model, behind a real stopgate: what each of them does at the
- * end of a turn. Each model turn is counted: a block costs one.
+ * Real headless agents, which take one prompt and exit, with a scripted model and a real stopgate. Model turns are
+ * counted: a block costs one.
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -27,8 +27,8 @@ describe.each(headlessAgents)('$agent', (row) => {
   const makeHome = (init?: readonly string[], http = at.http) => makeHeadlessHome(row, { program, http, init });
   const makeModel = (turns: readonly Turn[]) => scriptModel(row.api, turns);
 
-  describe.each(row.forms)('by hooks of the form $form', ({ form, init }) => {
-    test('a step that remains blocks its stop, and the model reads which; when all are done it is let go', async () => {
+  describe.each(row.forms)('with hooks of the form $form', ({ form, init }) => {
+    test('a remaining step blocks its stop, and the model reads which; it may stop when all are done', async () => {
       const home = await makeHome(init);
       const model = await makeModel([open, done, close, { text: 'Now I am.' }]);
       const ended = await row.run(program, home, model.url);
@@ -41,7 +41,7 @@ describe.each(headlessAgents)('$agent', (row) => {
       expect(await causesOf(at, worker?.worker ?? '')).toEqual(['incomplete', 'complete']);
     });
 
-    test(`a service that is killed in the middle lets it stop: it ${row.unjudged.shows}`, async () => {
+    test(`if the service is killed, it may stop and ${row.unjudged.shows}`, async () => {
       const own = await deploy({ config: planPolicy, start: serveShipped });
       onTestFinished(() => own.close());
       const home = await makeHome(init, own.http);
@@ -53,7 +53,7 @@ describe.each(headlessAgents)('$agent', (row) => {
     });
   });
 
-  test.each(row.stalled)('one that $how is let go after three blocks', async ({ turns }) => {
+  test.each(row.stalled)('a session that $how may stop after three blocks', async ({ turns }) => {
     const home = await makeHome();
     const model = await makeModel(turns);
     expect(await row.run(program, home, model.url)).toMatchObject({ code: 0 });
@@ -63,7 +63,7 @@ describe.each(headlessAgents)('$agent', (row) => {
     expect(await causesOf(at, worker?.worker ?? '')).toEqual([blocked, blocked, blocked, 'capped']);
   });
 
-  test('two sessions at once in one folder are two workers, each judged by its own plan', async () => {
+  test('two parallel sessions in one folder are two workers, each judged by its own plan', async () => {
     const home = await makeHome();
     const [first, second] = [await makeModel([open, done, close, done]), await makeModel(row.nothingOpen)];
     const ended = await Promise.all([first, second].map(({ url }) => row.run(program, home, url)));
@@ -74,7 +74,7 @@ describe.each(headlessAgents)('$agent', (row) => {
   });
 
   if (resumeEnv === null) return;
-  test('the line that resumes its session is taken, and the session is the same worker', async () => {
+  test('the printed command resumes the session as the same worker', async () => {
     const home = await makeHome();
     const model = await makeModel([done, done]);
     await row.run(program, home, model.url);

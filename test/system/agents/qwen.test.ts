@@ -1,4 +1,4 @@
-/** What the real Qwen Code does, beside what all headless agents do (plan-turns.test.ts). Each model turn is counted. */
+/** The real Qwen Code, beyond the tests for all headless agents (plan-turns.test.ts). Model turns are counted. */
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -43,7 +43,7 @@ const writes = shell('echo 3 > report.md');
 test.each([
   ['at the eighth block', [], 8],
   ['after two where that is set', ['--block-cap', '2'], 3],
-] as const)('by itself it gives up %s, with tools in between too', async (_when, init, blocks) => {
+] as const)('by default it gives up %s, even with tools in between', async (_when, init, blocks) => {
   const home = await makeHome('--policy', 'stubborn', ...init);
   const model = await makeModel(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? shell('true') : done)));
   expect(await runQwen(program, home, model.url)).toMatchObject({ code: 0 });
@@ -63,7 +63,7 @@ test('a step is not marked as done while a check fails', async () => {
   expect(await causesOf(at, worker?.worker ?? '')).toEqual(['complete']);
 });
 
-test('structured output is not taken while a check fails, and the model reads what is missing', async () => {
+test('structured output is refused while a check fails, and the model reads what is missing', async () => {
   const home = await makeHome('--policy', 'report');
   const output: Turn = { tool: 'structured_output', input: { count: 3 } };
   const model = await makeModel([output, writes, output]);
@@ -98,7 +98,7 @@ test('a sub-agent is judged by its own policy, and its parent’s stop waits for
   expect(await causesOf(at, parent)).toEqual(['waiting', 'complete']);
 });
 
-test('one that is escalated stops, says how it goes on, and with its next prompt reads that of the resolution', async () => {
+test('an escalated session stops, says how to resume it, and reads the resolution with its next prompt', async () => {
   const home = await makeHome('--policy', 'promising');
   const model = await makeModel([{ text: 'I need another key. <promise>BLOCKED</promise>' }, done]);
   const ended = await runQwen(program, home, model.url);
@@ -109,7 +109,7 @@ test('one that is escalated stops, says how it goes on, and with its next prompt
 
   const word = ['--resume', '--prompt', 'Use the other key', '--yes', '--nats', at.server.url];
   const { stdout } = await runShipped(['resolve', session, ...word], { cwd: at.folder.path });
-  // It opens a session that asks for permissions in its terminal; here it is the same one without a terminal.
+  // The printed command opens a session in a terminal; here the same session runs without one.
   expect(stdout).toContain(`qwen --resume ${session} --prompt-interactive 'Use the other key'`);
   const args = ['--resume', session, '--prompt', 'Go on, please'];
   expect(await runAgent(program, args, { at: home, env: qwenEnv(model.url) })).toMatchObject({ code: 0 });

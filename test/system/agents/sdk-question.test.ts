@@ -1,4 +1,4 @@
-/** The real Agent SDK asks a question of its program, and an operator answers it from elsewhere. */
+/** The real Agent SDK asks its program a question, and an operator answers it. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
@@ -17,7 +17,7 @@ const built = new URL('../../../dist/src/agents/claude/agent-sdk.js', import.met
 const option = (label: string) => ({ label, description: `the ${label} one` });
 const key = { question: 'Which key?', header: 'Key', multiSelect: false, options: [option('Old'), option('New')] };
 
-test('while `canUseTool` waits for a person, an operator’s answer is taken', async () => {
+test('an operator’s answer is used while `canUseTool` waits for a person', async () => {
   const folder = await installPackage(agentSdk);
   const { query } = (await import(pathToFileURL(join(folder, 'sdk.mjs')).href)) as { query: Query };
   const { stopHooks } = (await import(built)) as { stopHooks: StopHooks };

@@ -1,4 +1,4 @@
-/** The real agents with a scripted model report what they use by their own telemetry, and budgets hold. */
+/** The real agents with a scripted model report their usage through their own telemetry, and budgets hold. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -21,12 +21,12 @@ afterAll(() => at.close());
 const usageOf = async (worker: string): Promise<WorkerView['usage']['session']> =>
   ((await viewOf(at, worker)) as WorkerView).usage.session;
 
-test('Claude Code: each request to its model counts, and at its budget it is told to stop after the tool', async () => {
+test('Claude Code: each model request counts, and once the budget is used up it is told to stop after the tool', async () => {
   const plan = { tool: 'TaskCreate', input: { subject: 'Write the tests', description: 'of the parser' } };
   const { model, run } = await claudeScene({
     program: await installAgent(claudeCode),
     http: at.http,
-    // The export of what was used may come behind the stop: the tool leaves it time.
+    // Usage may be exported after the stop. The tool leaves time for it.
     turns: [
       plan,
       { tool: 'Bash', input: { command: 'sleep 2', description: 'wait' } },
@@ -38,14 +38,14 @@ test('Claude Code: each request to its model counts, and at its budget it is tol
   });
   const ended = await run('Write the tests.');
   expect(ended.code).toBe(0);
-  // Neither the third request nor a block: the plan is open.
+  // No third request and no block, although the plan is open.
   expect(model.requests).toHaveLength(2);
   await expectCauses(at, ended.worker, ['bypassed']);
   await expect.poll(async () => (await usageOf(ended.worker)).tokens).toBe(2 * model.requests.length);
   expect((await usageOf(ended.worker)).usd).toBeGreaterThan(0);
 });
 
-test('Codex: the end of each response counts', async () => {
+test('Codex: each response counts', async () => {
   const { model, run } = await codexScene({
     program: await installAgent(codexCli),
     http: at.http,
@@ -57,7 +57,9 @@ test('Codex: the end of each response counts', async () => {
   await expect.poll(async () => (await usageOf(ended.worker)).tokens).toBe(2 * model.requests.length);
 });
 
-/** A home that `init` has prepared, and a model that is never done; its tool leaves exporters time, which send every 5 s. */
+/**
+ * A home prepared by `init`, and a model that never finishes. Its tool leaves time for exporters, which send every 5 s.
+ */
 async function makeScene(agent: HeadlessAgent, tool: Turn) {
   const program = await installAgent(agent.program);
   const home = await makeHeadlessHome(agent, { program, http: at.http, init: ['--user', '--usage'] });
@@ -71,7 +73,7 @@ const sleep: Turn = {
   input: { command: 'sleep 7', description: 'wait', is_background: false },
 };
 
-// Gemini CLI is told at the end of the tool that its budget is used up, Qwen Code at its next stop.
+// Gemini CLI is told about its used-up budget at the end of the tool, Qwen Code at its next stop.
 test.each([
   ['gemini', gemini, 2],
   ['qwen', qwen, 3],
@@ -79,13 +81,13 @@ test.each([
   const { program, home, model } = await makeScene(agent, sleep);
   expect((await agent.run(program, home, model.url)).code).toBe(0);
   const worker = await workerIn(home);
-  // The plan is open, and still nobody blocks it.
+  // Not blocked, although the plan is open.
   expect(model.requests).toHaveLength(requests);
   await expectCauses(at, worker, ['bypassed']);
   await expect.poll(async () => (await usageOf(worker)).tokens).toBe(2 * requests);
 });
 
-test('Copilot CLI: each request to its model counts, with the variables that init prints', async () => {
+test('Copilot CLI: each model request counts, with the variables that init prints', async () => {
   const { program, home, model } = await makeScene(copilot, {
     tool: 'bash',
     input: { command: 'true', description: 'x' },
@@ -96,6 +98,6 @@ test('Copilot CLI: each request to its model counts, with the variables that ini
   };
   expect((await runCopilot(program, home, model.url, 'do the task', variables)).code).toBe(0);
   const worker = await workerIn(home);
-  // It sends them when its turn has ended.
+  // Copilot sends them at the end of its turn.
   await expect.poll(async () => (await usageOf(worker)).tokens).toBe(2 * model.requests.length);
 });

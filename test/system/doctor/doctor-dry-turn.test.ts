@@ -47,14 +47,12 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
     const { doctor, program, folder } = await makePlace();
     await program('claude', standIn(false));
     expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).bad).toEqual(
-      holding('the block had no effect, in 1 turn of'),
+      holding('the block had no effect (1 model turn)'),
     );
     await program('claude', "console.error('no login'); process.exit(1);");
     const { bad, warn } = await doctor(['claude', '--http', '127.0.0.1:59999']);
-    expect(bad).toEqual(
-      holding('no hook fired, in 0 turns of the model; the program ended with exit code 1: no login'),
-    );
-    expect(warn).toEqual(holding('does not print its version'));
+    expect(bad).toEqual(holding('no hook fired (0 model turns); the program ended with exit code 1: no login'));
+    expect(warn).toEqual(holding('prints no version'));
     await rm(join(folder.path, 'bin/claude'));
     expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).bad).toEqual(holding('claude is not on PATH'));
   });
@@ -84,9 +82,7 @@ require('node:http').createServer(async (request, response) => {
     expect(ok).toEqual(holding('dry turn: session.idle fired; the first stop was blocked'));
     await program('opencode', "console.error('no model'); process.exit(1);");
     const { bad } = await doctor(['opencode', '--http', '127.0.0.1:59999']);
-    expect(bad).toEqual(
-      holding('no hook fired, in 0 turns of the model; the program ended with exit code 1: no model'),
-    );
+    expect(bad).toEqual(holding('no hook fired (0 model turns); the program ended with exit code 1: no model'));
   });
 
   test('is left out by --quick', async () => {

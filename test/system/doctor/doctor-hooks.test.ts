@@ -23,21 +23,21 @@ describe('the hooks in settings and plugins', () => {
     expect(code).toBe(1);
     expect(bad).toEqual([
       expect.stringContaining('"disableAllHooks": true'),
-      expect.stringMatching(/project\/\.claude\/settings\.json: the hook of \w+ does not point to/),
+      expect.stringMatching(/project\/\.claude\/settings\.json: the \w+ hook does not call/),
     ]);
-    expect(warn).toEqual(holding('project and user settings: each call comes 2 times'));
+    expect(warn).toEqual(holding('project and user settings, so each event is reported 2 times'));
   });
 
   test.each(['claude', 'gemini', 'opencode'])('its fix is for the settings that it is about: %s', async (agent) => {
     const { run, doctor } = await makePlace();
     await run(['init', agent, '--yes', '--user', '--http', '127.0.0.1:4999']);
     const { findings } = await doctor([agent, '--quick', '--http', http()]);
-    const fix = findings.find(({ text }) => text.includes('not point to'))?.fix;
+    const fix = findings.find(({ text }) => text.includes('not call'))?.fix;
     // As it is typed where nothing is installed.
     expect(fix).toBe(`npx stopgate init ${agent} --user --http ${http()}`);
     await run([...(fix ?? '').split(' ').slice(2), '--yes']);
     const { bad, warn } = await doctor([agent, '--quick', '--http', http()]);
-    expect([...bad, ...warn].filter((text) => /not point to|comes (?:2 times|twice)/.test(text))).toEqual([]);
+    expect([...bad, ...warn].filter((text) => /not call|reported (?:2 times|twice)/.test(text))).toEqual([]);
   });
 
   test('a hook that was written by hand finds its service by itself', async () => {
@@ -64,11 +64,11 @@ describe('the hooks in settings and plugins', () => {
     expect(ok).toEqual(holding('stopgate/hooks/hooks.json has our hooks'));
     expect(bad).toEqual([]);
     await folder.write('project/.claude/settings.json', switched(false));
-    expect((await doctor(['claude', '--quick', '--http', http()])).bad).toEqual(holding('no hook of stopgate'));
+    expect((await doctor(['claude', '--quick', '--http', http()])).bad).toEqual(holding('no stopgate hooks'));
     await folder.write('project/.claude/settings.json', switched(true));
     await run(['init', 'claude', '--yes', '--http', http()]);
     expect((await doctor(['claude', '--quick', '--http', http()])).warn).toEqual(
-      holding('project and plugin settings: each call comes 2 times'),
+      holding('project and plugin settings, so each event is reported 2 times'),
     );
   });
 
@@ -77,13 +77,11 @@ describe('the hooks in settings and plugins', () => {
       'project/.opencode/plugin/stopgate.js': `const defaultUrl = ${JSON.stringify(at.http)};\n`,
     });
     expect((await doctor(['opencode', '--quick', '--http', http()])).ok).toEqual(
-      holding('plugin/stopgate.js is there, and points to'),
+      holding('plugin/stopgate.js is installed and calls'),
     );
-    expect((await doctor(['opencode', '--quick', '--http', '127.0.0.1:4999'])).bad).toEqual(
-      holding('does not point to'),
-    );
+    expect((await doctor(['opencode', '--quick', '--http', '127.0.0.1:4999'])).bad).toEqual(holding('does not call'));
     const { doctor: elsewhere } = await makePlace();
-    expect((await elsewhere(['opencode', '--http', http()])).bad).toEqual(holding('no plugin of stopgate'));
+    expect((await elsewhere(['opencode', '--http', http()])).bad).toEqual(holding('no stopgate plugin'));
   });
 
   test('settings that cannot be read, with file, line and column', async () => {
@@ -94,7 +92,7 @@ describe('the hooks in settings and plugins', () => {
       'project/.gemini': '',
       'project/.opencode': '',
     });
-    expect((await strange(['opencode', '--http', http()])).bad).toEqual(holding('does not point to'));
+    expect((await strange(['opencode', '--http', http()])).bad).toEqual(holding('does not call'));
     for (const agent of ['claude', 'gemini'])
       expect((await strange([agent, '--http', http()])).bad).toEqual(holding('settings.json cannot be read'));
   });
@@ -143,7 +141,7 @@ test('a token that the service wants and the hook does not send', async () => {
   const http = at.http.replace('http://', '');
   await run(['init', 'claude', '--yes', '--http', http]);
   const { bad } = await doctor(['claude', '--quick', '--http', http]);
-  expect(bad).toEqual([expect.stringContaining('wants a token'), expect.stringContaining('sends none')]);
+  expect(bad).toEqual([expect.stringContaining('requires a token'), expect.stringContaining('sends none')]);
   const env = { STOPGATE_TOKEN: 'hush' };
   await run(['init', 'claude', '--yes', '--http', http], env);
   const initGemini = (...more: string[]) => run(['init', 'gemini', '--yes', '--http', http, ...more]);

@@ -28,26 +28,26 @@ describe('a service of another folder', () => {
   test('whose roots do not hold this one: no stop here can be judged', async () => {
     const { init, doctor } = await connected(at);
     const says =
-      /^✗ the worker's folder .* is outside the runner's roots; .*: tests cannot be judged in any session here → name/m;
+      /^✗ the worker's folder .* is outside the runner's roots; .*: tests cannot be judged in any session here → add/m;
     expect(init).toMatchObject({ code: 1, stderr: expect.stringMatching(says) });
     const { code, bad, ok } = await doctor();
     expect({ code, bad }).toEqual({ code: 1, bad: holding("is outside the runner's roots") });
-    expect(ok).toEqual(holding(`the service that answers is that of ${at.folder.path}`));
+    expect(ok).toEqual(holding(`the service was started in ${at.folder.path}`));
     expect(ok).toEqual(holding('its sessions get the policy default, with 1 check'));
   });
 
   test('is named where this folder has rules of its own, which judge nothing', async () => {
     const place = await makePlace({ 'project/stopgate.yaml': checking });
     const { warn } = await place.doctor(['claude', '--quick', '--http', at.http.replace('http://', '')]);
-    expect(warn).not.toEqual(holding('judge nothing')); // no hooks yet
+    expect(warn).not.toEqual(holding('has no effect')); // no hooks yet
     await place.run(['init', 'claude', '--yes', '--http', at.http.replace('http://', '')]);
     const after = await place.doctor(['claude', '--quick', '--http', at.http.replace('http://', '')]);
-    expect(after.warn).toEqual(holding(`those of ${join(place.cwd, 'stopgate.yaml')} judge nothing`));
+    expect(after.warn).toEqual(holding(`${join(place.cwd, 'stopgate.yaml')} has no effect`));
   });
 
   test('that does not serve the fleet that was named: it says which it serves, and what to do', async () => {
     const { init } = await connected(at, ['--fleet', 'web']);
-    const says = /^✗ .* no fleet 'web' here; this service serves 'main' → name a fleet that it serves, with --fleet$/m;
+    const says = /^✗ .* no fleet 'web' here; this service serves 'main' → pass a fleet that it serves with --fleet$/m;
     expect(init).toMatchObject({ code: 1, stderr: expect.stringMatching(says) });
   });
 
@@ -56,7 +56,7 @@ describe('a service of another folder', () => {
     expect(init.code).toBe(1);
     await at.folder.write('stopgate.yaml', `${checking}roots: [., ${JSON.stringify(dirname(cwd))}]\n`);
     await expect.poll(async () => (await doctor()).bad).toEqual([]);
-    expect((await doctor()).ok).toEqual(holding('is within the roots of the service'));
+    expect((await doctor()).ok).toEqual(holding('is inside the roots of the service'));
   });
 });
 
@@ -64,7 +64,7 @@ test('a policy that checks nothing is named, though all else is well', async () 
   const at = await deploy({ config: 'policies: { default: {}, lax: {} }\n' });
   try {
     const { init, doctor } = await connected(at, ['--policy', 'lax']);
-    const says = 'its sessions get the policy lax, which checks nothing: every stop is allowed, as no-policy';
+    const says = 'its sessions get the policy lax, which checks nothing: every stop is allowed (cause no-policy)';
     expect(init).toMatchObject({ code: 0, stderr: expect.stringContaining(`! ${says}`) });
     expect((await doctor()).warn).toEqual(holding(says));
   } finally {

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => at.close());
 const http = () => at.http.replace('http://', '');
 
-/** A connected agent, and what the doctor says of what it uses. */
+/** A connected agent, and the doctor's finding about its usage. */
 async function connected(agent: string, config: string) {
   const place = await makePlace({ 'project/stopgate.yaml': config });
   const scope = agent === 'codex' ? [] : ['--user'];
@@ -24,7 +24,7 @@ async function connected(agent: string, config: string) {
     place,
     async usage(env: Record<string, string> = {}) {
       const { findings } = await place.doctor([agent, '--quick', '--http', http()], env);
-      return findings.find(({ text }) => /what it uses|no dollars/.test(text));
+      return findings.find(({ text }) => /its usage|not dollars/.test(text));
     },
   };
 }
@@ -32,13 +32,13 @@ async function connected(agent: string, config: string) {
 test.each(['claude', 'codex', 'gemini', 'qwen'])('%s: is told how to send it, and then does', async (agent) => {
   const { usage, init } = await connected(agent, withBudget({ tokens: 5, usd: 1 }));
   const before = await usage();
-  expect(before).toMatchObject({ state: 'warn', text: `it sends nothing of what it uses, so ${never}` });
+  expect(before).toMatchObject({ state: 'warn', text: `it does not report its usage, so ${never}` });
   expect(before?.fix).toBe(`npx stopgate init ${agent} --user --usage`);
   await init('--usage', ...(agent === 'codex' ? ['--user'] : []));
   const after = await usage();
   if (agent === 'claude') expect(after).toMatchObject({ state: 'ok', text: expect.stringContaining(at.http) });
   // The day has a limit in dollars alone.
-  else expect(after?.text).toBe('it reports tokens and no dollars, so the budget of the day never ends its sessions');
+  else expect(after?.text).toBe('it reports tokens but not dollars, so the budget of the day never ends its sessions');
 });
 
 test('Copilot CLI: its environment decides', async () => {
@@ -51,11 +51,13 @@ test('Copilot CLI: its environment decides', async () => {
   expect(await usage(env)).toMatchObject({ state: 'ok' });
 });
 
-test('one that sends it to somebody else, and ones that cannot', async () => {
+test('reports an agent that sends usage elsewhere, and agents that cannot report it', async () => {
   const { usage, place } = await connected('gemini', withBudget({ tokens: 5 }));
   const telemetry = { enabled: true, otlpEndpoint: 'http://collector:4318', otlpProtocol: 'http' };
   await place.folder.write('project/.gemini/settings.json', JSON.stringify({ telemetry }));
-  expect((await usage())?.text).toBe(`it sends what it uses to http://collector:4318, not to ${at.http}, so ${never}`);
+  expect((await usage())?.text).toBe(
+    `it reports its usage to http://collector:4318 instead of ${at.http}, so ${never}`,
+  );
   for (const agent of ['cursor', 'opencode'])
     expect(await (await connected(agent, withBudget({ tokens: 5 }))).usage()).toMatchObject({
       state: 'warn',

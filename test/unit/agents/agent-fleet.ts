@@ -1,7 +1,7 @@
 /**
- * A fleet in memory behind the real hook call handler: agents' calls go through their adapters into the real fold, and the
- * decision comes back in the agent's form. A check that looks at the work finds what `find` has said of it; how checks are
- * run is left to the integration tests.
+ * A fleet in memory behind the real hook call handler. Calls go through the agents' adapters into the real fold, and
+ * decisions come back in the agent's form. `find` sets the results of checks that inspect the work; running checks is
+ * covered by the integration tests.
  */
 import {
   type CheckResult,
@@ -26,25 +26,25 @@ import { judgingOf } from '../../../src/service/session-policy.ts';
 export type AgentFleet = {
   /** One hook call, posted to `/hooks/<agent>?event=<event>`. Resolves to the answer to the agent. */
   call(agent: string, body: object, event?: string, options?: CallOptions): Promise<object | null>;
-  /** Stores an entry past the adapters, as another replica does. */
+  /** Stores an entry without an adapter, like another replica. */
   publish(entry: NewEntry): Promise<unknown>;
   view(worker: string): WorkerView;
   workers(): string[];
   /** The stored entries, in order. */
   readonly entries: NewEntry[];
-  /** Causes of the worker's decisions, in order. */
+  /** The causes of the worker's decisions, in order. */
   causes(worker: string): string[];
-  /** From now on the check with this name gets this result; without one it passes. */
+  /** Sets the result of the check with this name. Checks pass by default. */
   find(check: string, result: Finding): void;
   /** Stores an entry that does not come from an agent's hook. */
   fold(subject: string, data: object): void;
-  /** As a person resolves an escalation. */
+  /** Resolves an escalation like a person. */
   resolve(worker: string, prompt: string): void;
   /** The number of probes. */
   probes(): number;
-  /** Time in which nothing comes from any agent. */
+  /** Lets time pass without any call. */
   pass(ms: number): void;
-  /** Moves the clock of the edge. */
+  /** Advances the hook call handler's clock. */
   wait(ms: number): void;
 };
 
@@ -88,7 +88,7 @@ export function createAgentFleet(policy: object, more: Record<string, unknown> =
 
 type Fold = (subject: string, data: object) => number;
 
-/** Folds entries as the host does, a second apart; gives their sequence. */
+/** Folds entries like the host, one second apart. Returns their sequence numbers. */
 function createFold(fleet: Fleet): { fold: Fold; decisions: Decision[]; pass(ms: number): void } {
   const decisions: Decision[] = [];
   let seq = 0;
@@ -96,7 +96,7 @@ function createFold(fleet: Fleet): { fold: Fold; decisions: Decision[]; pass(ms:
   const fold: Fold = (subject, data) => {
     const address = readSubject(subject);
     if (address === null || 'code' in address) throw new Error(`no subject: ${subject}`);
-    // As it would be stored: what JSON loses is lost here too.
+    // Serialise like the log, so that values JSON drops are dropped here too.
     const text = JSON.stringify(data);
     if (Buffer.byteLength(text) > payloadBytesMax) throw new AppError('entry.large', subject);
     const entry = readFields(address, JSON.parse(text));

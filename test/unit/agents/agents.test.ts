@@ -1,4 +1,4 @@
-/** What holds for all agents alike: their calls go through their adapter, the hook call handler and the real fold. */
+/** Behaviour that all agents share. Calls go through the agent's adapter, the hook call handler and the real fold. */
 import { describe, expect, test } from 'vitest';
 import { promptedAgents } from '../../../machines/worker/way-out.ts';
 import { agents } from '../../../src/agents/index.ts';
@@ -9,13 +9,13 @@ import { type Script, scripts, withChildStop, withPlan, withToolStart } from './
 const never = { checks: [{ rules: ['tests_pass'] }] };
 const session = '0b5ab8b1-7f3f-4c39-9a34-3d1b0a7f2c11';
 
-test.each([...agents])('%s: the hook command loads its part by the name of its folder', async (name, agent) => {
+test.each([...agents])('%s: the hook command finds its file by the agent’s name', async (name, agent) => {
   const { hookCommand } = await import(`../../../src/agents/${name}/hook-command.ts`);
   expect(agent.name).toBe(name);
   expect(agent.hookCommand).toBe(hookCommand);
 });
 
-test.each([...agents.values()])('$name: what is loaded on demand is there', async ({ settings, doctor }) => {
+test.each([...agents.values()])('$name: its settings and doctor load on demand', async ({ settings, doctor }) => {
   const loaded = await settings();
   expect(loaded.setup.forms.length).toBeGreaterThan(0);
   // A script has neither settings nor a doctor.
@@ -25,13 +25,13 @@ test.each([...agents.values()])('$name: what is loaded on demand is there', asyn
   expect(doctor === 'dry turn').toBe((loaded.doctor?.find(nowhere).dryTurn ?? null) !== null);
 });
 
-// Root cause: a name of an event was looked up in an object literal, which has those of every object.
-test('an event with the name of a member of every object is an unknown one', () => {
+// Root cause: event names were looked up in an object literal, which inherits members such as `constructor`.
+test('an event named like a member of Object.prototype counts as unknown', () => {
   const call = agents.get('copilot')?.readHook({ sessionId: 's1', hookEventName: 'constructor' }, undefined);
   expect(call?.event).toBe('constructor');
 });
 
-test('the agents whose blocks name /stopgate off are ours', () => {
+test('every agent whose blocks mention /stopgate off exists', () => {
   expect([...promptedAgents].filter((name) => !agents.has(name))).toEqual([]);
 });
 
@@ -41,7 +41,7 @@ test('every agent has its script', () => {
 
 describe('an agent that makes no progress may stop after three blocks', () => {
   test.each(scripts)(
-    '$form: although the text comes back as a prompt, with tools in between',
+    '$form: even if the block comes back as a prompt, with tools in between',
     async ({ agent, script }) => {
       const fleet = createAgentFleet(never);
       await fleet.call(agent, ...script.prompt(session, 'say hello'));
@@ -66,16 +66,19 @@ describe('an agent that makes no progress may stop after three blocks', () => {
   });
 });
 
-test.each(withToolStart)('$form: a tool that runs nine minutes does not make it stale', async ({ agent, script }) => {
-  const fleet = createAgentFleet(never);
-  const minute = 60_000;
-  await fleet.call(agent, ...script.toolStart(session));
-  fleet.pass(9 * minute);
-  expect(fleet.view(session)).toMatchObject({ state: 'working', presence: 'active' });
-  await fleet.call(agent, ...script.tool(session));
-  fleet.pass(3 * minute);
-  expect(fleet.view(session).presence).toBe('stale');
-});
+test.each(withToolStart)(
+  '$form: it does not become stale while a tool runs for nine minutes',
+  async ({ agent, script }) => {
+    const fleet = createAgentFleet(never);
+    const minute = 60_000;
+    await fleet.call(agent, ...script.toolStart(session));
+    fleet.pass(9 * minute);
+    expect(fleet.view(session)).toMatchObject({ state: 'working', presence: 'active' });
+    await fleet.call(agent, ...script.tool(session));
+    fleet.pass(3 * minute);
+    expect(fleet.view(session).presence).toBe('stale');
+  },
+);
 
 test.each(scripts)(
   '$form: a stop that was not judged is allowed, and its answer names the check',
@@ -98,7 +101,7 @@ test.each(scripts)(
   },
 );
 
-test.each(scripts)('$form: a stop that is allowed with a warning tells it', ({ agent, script }) => {
+test.each(scripts)('$form: an allowed stop shows the warnings of checks', ({ agent, script }) => {
   const [body, event] = script.stop(session);
   const warned = {
     decision: 'allow',
@@ -113,8 +116,8 @@ test.each(scripts)('$form: a stop that is allowed with a warning tells it', ({ a
   expect(systemMessage ?? note).toBe('stopgate: allowed, with a warning: lint: 2 warnings');
 });
 
-describe('a session is a worker', () => {
-  test.each(scripts)('$form: two in one folder stay apart', async ({ agent, script }) => {
+describe('each session is a worker', () => {
+  test.each(scripts)('$form: two sessions in one folder are separate workers', async ({ agent, script }) => {
     const fleet = createAgentFleet({ checks: [{ plan: {} }, { rules: ['tests_pass'] }] });
     await fleet.call(agent, ...script.stop('session-one'));
     await fleet.call(agent, ...script.stop('session-one'));
@@ -139,18 +142,21 @@ describe('a session is a worker', () => {
     expect(fleet.view(child ?? '')).toMatchObject({ parent: session, state: 'blocked', retry: { count: 1 } });
   });
 
-  test.each(withChildStop)('$form: nor is that of a sub-agent without an id', async ({ agent, script }) => {
-    const fleet = createAgentFleet(never);
-    await fleet.call(agent, ...script.stop(session));
-    const [body, event] = script.childStop(session);
-    const nameless = Object.fromEntries(
-      Object.entries(body).filter(([key]) => !['agent_id', 'agentId', 'subagent_id'].includes(key)),
-    );
-    expect(await fleet.call(agent, { ...nameless, transcript_path: null }, event)).toBeNull();
-    expect(fleet.view(session).retry.count).toBe(1);
-  });
+  test.each(withChildStop)(
+    '$form: the stop of a sub-agent without an id is not its parent’s either',
+    async ({ agent, script }) => {
+      const fleet = createAgentFleet(never);
+      await fleet.call(agent, ...script.stop(session));
+      const [body, event] = script.childStop(session);
+      const nameless = Object.fromEntries(
+        Object.entries(body).filter(([key]) => !['agent_id', 'agentId', 'subagent_id'].includes(key)),
+      );
+      expect(await fleet.call(agent, { ...nameless, transcript_path: null }, event)).toBeNull();
+      expect(fleet.view(session).retry.count).toBe(1);
+    },
+  );
 
-  test.each(withPlan)('$form: its plan decides', async ({ agent, script }) => {
+  test.each(withPlan)('$form: its plan decides about its stop', async ({ agent, script }) => {
     const fleet = createAgentFleet({ checks: [{ plan: {} }] });
     await fleet.call(agent, ...script.plan(session, 'Write the tests'));
     expect(script.text(await fleet.call(agent, ...script.stop(session)))).toContain(
@@ -169,14 +175,14 @@ describe('what the agent reads', () => {
     return first ?? '';
   };
 
-  test.each(withPlan)('$form: plain text of 2,000 characters at most', async ({ agent, script }) => {
+  test.each(withPlan)('$form: plain text of at most 2,000 characters', async ({ agent, script }) => {
     const text = await readBlock(agent, script, '\u001b[31mred\u001b[0m\u0007 \u009b2J title');
     expect(text).toContain('red');
     expect(text).not.toMatch(/[^\P{Cc}\n\t]/u);
     expect(text.length).toBeLessThanOrEqual(2_000);
   });
 
-  test.each(scripts)('$form: feedback is cut in its middle, and no secret is in it', ({ agent, script }) => {
+  test.each(scripts)('$form: long feedback is cut in the middle, and secrets are hidden', ({ agent, script }) => {
     const output = [
       'FIRST',
       'Authorization: Bearer abcdefghijklmnopqrstuvwxyz0123',

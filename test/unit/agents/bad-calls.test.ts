@@ -1,4 +1,6 @@
-/** Calls that are damaged, of another version, or huge: none breaks an adapter, or makes an entry that does not fit. */
+/**
+ * Damaged calls, huge calls and calls of other versions never break an adapter or lead to an entry that is too large.
+ */
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
 import { sample, takesAll } from '../../support/random.ts';
@@ -26,7 +28,7 @@ const recorded: { agent: string; name: string; body: Recording; event: string }[
 
 const long = '€"'.repeat(40_000);
 
-/** The same body with one field, at any depth, left out, renamed or of another type. */
+/** Variants of a body with one field, at any depth, missing, renamed or of another type. */
 function* damaged(body: unknown): Generator<unknown> {
   if (typeof body !== 'object' || body === null) return;
   for (const [key, value] of Object.entries(body)) {
@@ -40,7 +42,7 @@ function* damaged(body: unknown): Generator<unknown> {
 }
 
 describe('bad input', () => {
-  /** True: passes. False: refused as a bad call. Never another error, and never an entry that does not fit. */
+  /** Returns false for a call that is refused as bad. Fails on any other error and on an entry that is too large. */
   const survives = async (fleet: AgentFleet, agent: string, body: object, event?: string) => {
     try {
       await fleet.call(agent, body, event);
@@ -54,7 +56,7 @@ describe('bad input', () => {
   };
 
   test.each(recorded)(
-    '$agent $name with any field left out, renamed or of another type',
+    '$agent $name with any field missing, renamed or of another type',
     async ({ agent, name, body, event }) => {
       const fleet = createAgentFleet({ checks: [{ plan: {} }], stopWhenComplete: true, steps: 'gate' });
       const bodies = sample(damaged(body), 16, `${agent} ${name}`);
@@ -67,7 +69,7 @@ describe('bad input', () => {
     },
   );
 
-  // A script's events are our own contract, so an unknown one is an error.
+  // For scripts, whose events are our own contract, an unknown event is an error.
   const others = scripts.filter(({ agent }) => agent !== 'shell');
   test.each(others)('$form: an unknown event is a heartbeat', async ({ agent, script }) => {
     const fleet = createAgentFleet(never);
@@ -102,10 +104,13 @@ describe('bad input', () => {
     },
   );
 
-  test.each(scripts)('$form: no session, no event, no object', async ({ agent, script }) => {
-    const fleet = createAgentFleet(never);
-    for (const body of [{}, [] as object, { session_id: '', worker: '' }, script])
-      expect(await survives(fleet, agent, body)).toBe(false);
-    expect(fleet.entries).toEqual([]);
-  });
+  test.each(scripts)(
+    '$form: a call without a session or an event, or that is not an object, is refused',
+    async ({ agent, script }) => {
+      const fleet = createAgentFleet(never);
+      for (const body of [{}, [] as object, { session_id: '', worker: '' }, script])
+        expect(await survives(fleet, agent, body)).toBe(false);
+      expect(fleet.entries).toEqual([]);
+    },
+  );
 });

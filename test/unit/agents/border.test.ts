@@ -1,6 +1,6 @@
 /**
- * What real agents send where a list of ours ends. Each case is a short session, made of calls that were recorded or
- * reported, through its adapter and the fold.
+ * Edge cases of what real agents send. Each case is a short session of recorded or reported calls that goes through the
+ * agent's adapter and the fold.
  */
 import { describe, expect, test } from 'vitest';
 import type { NewEntry } from '../../../src/service/publish.ts';
@@ -19,7 +19,7 @@ const claude = (hook_event_name: string, more: object = {}) => ({
 const claudeStop = (fleet: AgentFleet, more: object = {}) => fleet.call('claude', claude('Stop', more));
 const causes = (fleet: AgentFleet) => fleet.causes(session);
 
-describe('a prompt that no person made leaves the count of retries as it is', () => {
+describe('a prompt that no person wrote does not reset the retries', () => {
   const machine = [
     ['nothing', ''],
     ['a teammate', '<teammate-message teammate_id="tester">\n{"type":"idle_notification"}\n</teammate-message>'],
@@ -35,7 +35,7 @@ describe('a prompt that no person made leaves the count of retries as it is', ()
     ['a channel', '<channel source="ci">build failed</channel>'],
     ['a task', '<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>'],
     ['its own program', '<system_notification>agent done</system_notification>'],
-    ['an element that no list has', '<new-kind-of-notice level="1">something</new-kind-of-notice>\n<other_notice/>'],
+    ['an unknown element', '<new-kind-of-notice level="1">something</new-kind-of-notice>\n<other_notice/>'],
     ['a loop', '<<autonomous-loop-dynamic>>'],
     ['a compaction', 'This session is being continued from a previous conversation that ran out of context.'],
   ] as const;
@@ -65,7 +65,7 @@ describe('a prompt that no person made leaves the count of retries as it is', ()
     'see [SYSTEM NOTIFICATION] in the log',
   ];
   test.each(scripts.flatMap((it) => persons.map((prompt) => ({ ...it, prompt }))))(
-    '$form: but a person’s is one: $prompt',
+    '$form: a person’s prompt does: $prompt',
     async ({ agent, script, prompt }) => {
       const fleet = createAgentFleet(never);
       await fleet.call(agent, ...script.stop(session));
@@ -79,15 +79,15 @@ describe('a prompt that no person made leaves the count of retries as it is', ()
     ['sdk', 'go', 0],
     ['system', 'go', 1],
     ['schedule_wakeup', 'go', 1],
-    ['a word that no list has', 'go', 1],
-  ])('Claude Code says who it was: %s', async (source, prompt, count) => {
+    ['unknown_source', 'go', 1],
+  ])('Claude Code names the author: %s', async (source, prompt, count) => {
     const fleet = createAgentFleet(never);
     await claudeStop(fleet);
     await fleet.call('claude', claude('UserPromptSubmit', { prompt, source }));
     expect(fleet.view(session).retry.count).toBe(count);
   });
 
-  test('a scheduled prompt is told by the list of the last stop', async () => {
+  test('a scheduled prompt is recognised from the list of the last stop', async () => {
     const fleet = createAgentFleet(never);
     const crons = [{ id: 'c1', schedule: '*/5 * * * *', recurring: true, prompt: 'Look at the build.' }];
     await claudeStop(fleet, { session_crons: crons, background_tasks: [] });
@@ -97,7 +97,7 @@ describe('a prompt that no person made leaves the count of retries as it is', ()
     expect(fleet.view(session).retry.count).toBe(0);
   });
 
-  test('a single wake-up is told by the log, also where nobody remembers the list', async () => {
+  test('a one-time wake-up is recognised from the log, even if the list was forgotten', async () => {
     const before = createAgentFleet(never);
     const prompt = `Look at the build. ${'x'.repeat(500)}`;
     const crons = [{ id: 'c1', schedule: '0 0 * * *', recurring: false, prompt }];
@@ -114,13 +114,13 @@ describe('a prompt that no person made leaves the count of retries as it is', ()
     ['claude', 'CronCreate'],
     ['claude', 'ScheduleWakeup'],
     ['qwen', 'cron_create'],
-  ])('%s: a prompt that the agent has scheduled by %s is none, and pauses nothing', async (agent, tool_name) => {
+  ])('%s: a prompt that the agent scheduled with %s is not a person’s and cannot pause', async (agent, tool_name) => {
     for (const by of [{}, { agent_id: 'a1' }]) {
       const fleet = createAgentFleet(never);
       await fleet.call(agent, claude('Stop'));
       const tool_input = { prompt: '/stopgate off' };
       await fleet.call(agent, { ...claude('PostToolUse', { tool_name, tool_input, tool_response: {} }), ...by });
-      // Not every list has what a tool has scheduled.
+      // Prompts scheduled with a tool may be missing from the list.
       await fleet.call(agent, claude('Stop', { session_crons: [], crons: [], background_tasks: [] }));
       await fleet.call(agent, claude('UserPromptSubmit', { prompt: '/stopgate off' }));
       expect(fleet.view(session)).toMatchObject({ paused: null, retry: { count: 2 } });
@@ -130,7 +130,7 @@ describe('a prompt that no person made leaves the count of retries as it is', ()
     }
   });
 
-  test('a sub-agent’s prompt is an agent’s, and escalations stay', async () => {
+  test('a sub-agent’s prompt is an agent’s and ends no escalation', async () => {
     const fleet = createAgentFleet({ ...never, retries: 1, onCap: 'escalate' });
     await fleet.call('claude', claude('UserPromptSubmit', { prompt: 'go' }));
     for (const _ of [1, 2]) await claudeStop(fleet);
@@ -143,7 +143,7 @@ describe('a prompt that no person made leaves the count of retries as it is', ()
 });
 
 describe('the folder', () => {
-  test('a call from another one moves the worker before anything else', async () => {
+  test('a call from another folder first moves the worker', async () => {
     const fleet = createAgentFleet(never);
     await fleet.call('claude', claude('UserPromptSubmit', { prompt: 'go' }));
     const before = fleet.entries.length;
@@ -164,7 +164,7 @@ describe('the folder', () => {
     ['.', ['cwd']],
     ['packages/a', ['cwd']],
     ['~/project', ['cwd']],
-  ])('a name that is not absolute moves nobody: %j', async (cwd, noted) => {
+  ])('a relative folder name does not move the worker: %j', async (cwd, noted) => {
     const fleet = createAgentFleet(never);
     const unread: string[] = [];
     const options = { noteUnread: (what: string) => unread.push(what) };
@@ -174,16 +174,19 @@ describe('the folder', () => {
     expect(unread).toEqual(noted);
   });
 
-  test.each(scripts.filter(({ agent }) => agent !== 'cursor'))('$form: each agent’s', async ({ agent, script }) => {
-    const fleet = createAgentFleet(never);
-    await fleet.call(agent, ...script.prompt(session, 'go'));
-    const [body, event] = script.tool(session);
-    const key = agent === 'opencode' ? 'directory' : 'cwd';
-    await fleet.call(agent, { ...body, [key]: '/elsewhere' }, event);
-    expect(fleet.view(session).cwd).toBe('/elsewhere');
-  });
+  test.each(scripts.filter(({ agent }) => agent !== 'cursor'))(
+    '$form: moves with the agent',
+    async ({ agent, script }) => {
+      const fleet = createAgentFleet(never);
+      await fleet.call(agent, ...script.prompt(session, 'go'));
+      const [body, event] = script.tool(session);
+      const key = agent === 'opencode' ? 'directory' : 'cwd';
+      await fleet.call(agent, { ...body, [key]: '/elsewhere' }, event);
+      expect(fleet.view(session).cwd).toBe('/elsewhere');
+    },
+  );
 
-  test('files are also named by the folder in which the session began, so that `cd src` escapes no check', async () => {
+  test('files are also named relative to the first folder, so that `cd src` does not evade a check', async () => {
     const fleet = createAgentFleet(whenSrc);
     const edit = (cwd: string, file_path: string) =>
       fleet.call('claude', { ...claude('PostToolUse', { tool_name: 'Edit', tool_input: { file_path } }), cwd });
@@ -202,7 +205,7 @@ describe('the folder', () => {
     expect(last()).toEqual(['d.ts']);
   });
 
-  test('Cursor’s second folder is no move', async () => {
+  test('switching to another folder of a Cursor workspace is not a move', async () => {
     const fleet = createAgentFleet(never);
     const tool = (...workspace_roots: string[]) =>
       fleet.call('cursor', {
@@ -219,7 +222,7 @@ describe('the folder', () => {
   });
 });
 
-describe('what a tool may have changed', () => {
+describe('the files that a tool may have changed', () => {
   const patch = '*** Begin Patch\n*** Update File: src/a.ts\n@@\n-a\n+b\n*** End Patch\n';
   type Used = readonly [agent: string, body: object, event?: string | undefined];
   const rows = (calls: readonly Used[]) => calls.map((used) => ({ agent: used[0], body: used[1], used }));
@@ -278,7 +281,7 @@ describe('what a tool may have changed', () => {
     expect(fleet.entries.at(-1)?.data).toMatchObject({ files: ['src/a.ts'] });
   });
 
-  test('a patch by a shell names its files, and may have changed others', async () => {
+  test('a patch applied by a shell names its files and may have changed others', async () => {
     const fleet = createAgentFleet(whenSrc);
     const command = `apply_patch <<'EOF'\n${patch}EOF`;
     await fleet.call(
@@ -309,7 +312,7 @@ describe('what a tool may have changed', () => {
       ['opencode', { input: { sessionID: session, tool: 'batch' }, output: {} }, 'tool.execute.after'],
       ['shell', { worker: session, event: 'tool', tool: 'make' }],
     ]),
-  )('$agent: any file, where nobody knows: $body', async ({ used }) => {
+  )('$agent: any file if it is unknown: $body', async ({ used }) => {
     expect(await changed(used)).toBe('unknown');
   });
 
@@ -325,12 +328,12 @@ describe('what a tool may have changed', () => {
       ['copilot', { sessionId: session, toolName: 'view', toolArgs: { path: 'a' } }, 'postToolUse'],
       ['opencode', { input: { sessionID: session, tool: 'read' }, output: {} }, 'tool.execute.after'],
     ]),
-  )('$agent: none, where it is known: $body', async ({ used }) => {
+  )('$agent: no file if that is known: $body', async ({ used }) => {
     expect(await changed(used)).toBe('none');
   });
 });
 
-describe('a command has run', () => {
+describe('whether a command has run', () => {
   const ran = { checks: [{ ran: 'npm test' }] };
   const bash = (tool_response: unknown, input: object = {}) =>
     claude('PostToolUse', { tool_name: 'Bash', tool_input: { command: 'npm test', ...input }, tool_response });
@@ -371,16 +374,16 @@ describe('a command has run', () => {
   };
 
   test.each<readonly [agent: string, what: string, body: object]>([
-    ['claude', 'says nothing of an end', bash({ stdout: 'ok', interrupted: false })],
-    ['codex', 'passes on the output alone', codex('ok\nExit code of the last one: 1\n')],
+    ['claude', 'does not say how it ended', bash({ stdout: 'ok', interrupted: false })],
+    ['codex', 'passes on only the output', codex('ok\nExit code of the last one: 1\n')],
     ['codex', 'ended with 0', codex('Chunk ID: 1\nWall time: 1 seconds\nProcess exited with code 0\nOutput:\nok')],
-    ['gemini', 'leaves 0 out', gemini('<untrusted_context>\nOutput: ok\n</untrusted_context>')],
+    ['gemini', 'omits exit code 0', gemini('<untrusted_context>\nOutput: ok\n</untrusted_context>')],
     ['qwen', 'ended with 0', qwen('Command: npm test\nOutput: Exit Code: 1\nExit Code: 0\nSignal: (none)')],
     ['copilot', 'ended with 0', copilot('ok\n<shellId: 0 completed with exit code 0>')],
-    ['copilot', 'says nothing of an end', copilot('ok')],
+    ['copilot', 'does not say how it ended', copilot('ok')],
     ['cursor', 'ended with 0', cursor('{"exitCode":0,"stdout":"ok"}')],
     ['opencode', 'ended with 0', opencode(0)],
-  ])('$0: it $1', async (agent, _what, body) => {
+  ])('$0: yes when it $1', async (agent, _what, body) => {
     expect(await runs(agent, body)).toEqual(['complete']);
   });
 
@@ -406,7 +409,7 @@ describe('a command has run', () => {
     ['cursor', 'failed', cursor('{"exitCode":1,"stdout":"x"}')],
     ['opencode', 'failed', opencode(1)],
     ['opencode', 'was killed', opencode(null)],
-  ])('$0: not if it $1', async (agent, _what, body) => {
+  ])('$0: not when it $1', async (agent, _what, body) => {
     expect(await runs(agent, body)).toEqual(['incomplete']);
   });
 });
@@ -421,25 +424,25 @@ describe('background work', () => {
 
   test.each([
     ['a shell', work({}), ['b1', 'shell', 'npm run build']],
-    ['a kind that no list has', work({ type: 'quantum', command: undefined }), ['b1', 'quantum', null]],
+    ['an unknown kind', work({ type: 'quantum', command: undefined }), ['b1', 'quantum', null]],
     ['no state', work({ status: undefined }), ['b1', 'shell', 'npm run build']],
     ['an id that is a number', work({ id: 7 }), ['7', 'shell', 'npm run build']],
     ['no id', work({ id: undefined }), ['shell 2', 'shell', 'npm run build']],
-  ])('%s is waited for, beside what is no item', async (_what, item, shown) => {
+  ])('%s is waited for, even next to a malformed item', async (_what, item, shown) => {
     expect(await stopWith(null, item)).toEqual(['waiting', [shown]]);
   });
 
   test.each([
     ['a teammate, which stays listed while it is idle', work({ type: 'in_process_teammate', command: undefined })],
-    ['work that is over', work({ status: 'completed' })],
+    ['finished work', work({ status: 'completed' })],
     ['work that was killed', work({ status: 'killed' })],
-    ['work in a state that no list has', work({ status: 'suspended' })],
-    ['work whose state is no word', work({ status: 7 })],
-  ])('%s is not', async (_what, item) => {
+    ['work in an unknown state', work({ status: 'suspended' })],
+    ['work whose status is not a string', work({ status: 7 })],
+  ])('%s is not waited for', async (_what, item) => {
     expect(await stopWith(item)).toEqual(['incomplete', []]);
   });
 
-  test('a single wake-up is waited for until it is due; one that comes again and again is not', async () => {
+  test('a one-time wake-up is waited for until it is due; a recurring one is not', async () => {
     const soon = new Date(Date.now() + 30 * 60_000);
     const at = (time: Date) => `${time.getMinutes()} ${time.getHours()} ${time.getDate()} ${time.getMonth() + 1} *`;
     const cron = (more: object) => ({ id: 'c1', schedule: at(soon), recurring: false, prompt: 'look', ...more });
@@ -458,7 +461,7 @@ describe('background work', () => {
     expect(await stopped([7, {}])).toBe('incomplete');
   });
 
-  test('a run without a person says so with its prompt, and its work is not waited for', async () => {
+  test('a run without a person is recognised at its prompt, and its background work is not waited for', async () => {
     const fleet = createAgentFleet(never);
     await fleet.call('claude', claude('SessionStart', { source: 'startup' }));
     expect(fleet.view(session).interactive).toBeNull();
@@ -469,8 +472,8 @@ describe('background work', () => {
   });
 });
 
-describe('a plan item that is odd loses only itself', () => {
-  test('without a status, without a title, and no item at all', async () => {
+describe('malformed plan items', () => {
+  test('an item without a status or title is kept', async () => {
     const fleet = createAgentFleet({ checks: [{ plan: {} }] });
     const todos = [
       { content: 'a', status: 'completed' },
@@ -505,7 +508,7 @@ describe('a plan item that is odd loses only itself', () => {
     ['a text', words],
     ['a list of texts', [{ type: 'text', text: words }]],
     ['a text within it', { content: [{ type: 'text', text: words }] }],
-  ])('a created step whose result is %s is completed by its id', async (_what, response) => {
+  ])('a step created with the result %s is completed by its id', async (_what, response) => {
     const fleet = createAgentFleet({ checks: [{ plan: {} }] });
     await fleet.call('claude', create(response));
     expect(fleet.view(session).plan).toEqual([{ step: '1', title: 'Fix it', status: 'pending' }]);
@@ -544,7 +547,7 @@ describe('a plan item that is odd loses only itself', () => {
       'copilot',
       { sessionId: session, toolName: 'sql', toolArgs: { query: 'DROP TABLE todos' }, hookEventName: 'postToolUse' },
     ],
-  ])('%s: a change that cannot be read leaves the plan, and is noted: %j', async (agent, body) => {
+  ])('%s: an unreadable change leaves the plan unchanged and is noted: %j', async (agent, body) => {
     const fleet = createAgentFleet({ checks: [{ plan: {} }] });
     await fleet.call('shell', { worker: session, event: 'plan', steps: [{ title: 'old' }] });
     const unread: string[] = [];
@@ -559,14 +562,14 @@ describe('a plan item that is odd loses only itself', () => {
     ['a text of JSON in JSON', JSON.stringify('[{"content":"a"}]')],
     ['an object with the list', { todos: [{ content: 'a' }] }],
     ['an object by ids', { x: { content: 'a' } }],
-  ])('a list that is %s is a plan', async (_what, todos) => {
+  ])('a list given as %s is a plan', async (_what, todos) => {
     const fleet = createAgentFleet({ checks: [{ plan: {} }] });
     await fleet.call('claude', claude('PostToolUse', { tool_name: 'TodoWrite', tool_input: { todos } }));
     expect(fleet.view(session).plan).toEqual([{ title: 'a', status: 'pending' }]);
   });
 
   test.each(withPlan.filter(({ agent }) => ['claude', 'qwen', 'gemini', 'opencode', 'shell'].includes(agent)))(
-    '$form: a title of another type does not cost the plan',
+    '$form: a title of another type does not lose the plan',
     async ({ agent, script }) => {
       const fleet = createAgentFleet({ checks: [{ plan: {} }] });
       const [body, event] = script.plan(session, 'odd');
@@ -577,8 +580,8 @@ describe('a plan item that is odd loses only itself', () => {
   );
 });
 
-describe('the mode', () => {
-  test('is a label that follows the session, and decides which policy holds', async () => {
+describe('the permission mode', () => {
+  test('is a label that follows the session and selects the policy', async () => {
     const planning = { checks: [] };
     const fleet = createAgentFleet(never, {
       policies: { default: never, planning },
@@ -592,7 +595,7 @@ describe('the mode', () => {
   });
 });
 
-describe('a list of steps that several share', () => {
+describe('a step list shared by several workers', () => {
   const created = (session_id: string, id: string) => ({
     ...claude('PostToolUse', { tool_name: 'TaskCreate', tool_input: { subject: `step ${id}` } }),
     session_id,
@@ -606,7 +609,7 @@ describe('a list of steps that several share', () => {
   const open = (fleet: AgentFleet, worker: string) =>
     fleet.view(worker).plan.filter(({ status }) => status !== 'completed').length;
 
-  test('a step that another session of the list completes is completed for all', async () => {
+  test('a step that one session completes is completed for all', async () => {
     const fleet = createAgentFleet({ checks: [{ plan: {} }] });
     const shared = { taskList: 'release' };
     await fleet.call('claude', created('lead', '1'), undefined, shared);
@@ -616,7 +619,7 @@ describe('a list of steps that several share', () => {
     expect([open(fleet, 'lead'), open(fleet, 'other'), open(fleet, 'mate')]).toEqual([0, 1, 1]);
   });
 
-  test('and so it is within a session, and in a team', async () => {
+  test('a session and its sub-agents share a list, and so does a team', async () => {
     const fleet = createAgentFleet({ checks: [{ plan: {} }] });
     await fleet.call('claude', { ...created('lead', '1'), agent_id: 'a1', team_name: 't' });
     await fleet.call('claude', done('lead', '1'));
@@ -626,7 +629,7 @@ describe('a list of steps that several share', () => {
     expect(open(fleet, 'lead')).toBe(0);
   });
 
-  test('a caller that may not write to the others changes nothing of theirs', async () => {
+  test('a caller without the right to write to other workers does not change their plans', async () => {
     const fleet = createAgentFleet({ checks: [{ plan: {} }] });
     await fleet.call('claude', created('lead', '1'), undefined, { taskList: 'l' });
     await fleet.call('claude', done('mate', '1'), undefined, {
@@ -637,7 +640,7 @@ describe('a list of steps that several share', () => {
   });
 });
 
-describe('what a person tells stopgate by a prompt', () => {
+describe('commands that a person types as a prompt', () => {
   const blocks = ['claude', 'codex', 'qwen', 'gemini', 'shell'];
 
   test.each(scripts)('$form: off, on and status', async ({ form, agent, script }) => {
@@ -647,7 +650,7 @@ describe('what a person tells stopgate by a prompt', () => {
       return String(answer?.reason ?? answer?.user_message ?? answer?.note);
     };
     await fleet.call(agent, ...script.stop(session));
-    expect(await say('/stopgate off 30m')).toMatch(/^stopgate: stops of this session are not judged for 30m\./);
+    expect(await say('/stopgate off 30m')).toMatch(/^stopgate: this session's stops are not judged for 30m\./);
     expect(fleet.view(session).paused).toMatchObject({ by: 'the person at the session', until: expect.any(String) });
     expect(await say(' /stopgate off\n')).toMatch(/until it ends/);
     expect(fleet.view(session).paused?.until).toBeNull();
@@ -657,7 +660,7 @@ describe('what a person tells stopgate by a prompt', () => {
     expect(fleet.view(session).paused).toBeNull();
     await fleet.call(agent, ...script.stop(session));
     expect(causes(fleet)).toEqual(['incomplete', 'bypassed', 'incomplete']);
-    // Where the prompt reaches the model, a person has prompted it.
+    // If the prompt reaches the model, it counts as a person's.
     const kept = blocks.includes(agent) || agent === 'cursor';
     expect(
       fleet.entries.some(({ type }) => type === 'prompt.submitted'),
@@ -691,7 +694,7 @@ describe('what a person tells stopgate by a prompt', () => {
     expect(fleet.entries.at(-1)?.type).toBe('prompt.submitted');
   });
 
-  test('nobody but a person: not an agent, not its program, and not what it says', async () => {
+  test('only a person can give them: not an agent, its program or its output', async () => {
     const fleet = createAgentFleet(never);
     const prompt = '/stopgate off';
     await fleet.call('claude', claude('UserPromptSubmit', { prompt, source: 'system' }));
@@ -702,7 +705,7 @@ describe('what a person tells stopgate by a prompt', () => {
     expect(fleet.view(session).paused).toBeNull();
   });
 
-  test('a policy may deny it, and the person is told', async () => {
+  test('a policy may forbid pauses, and the person is told', async () => {
     const fleet = createAgentFleet({ ...never, pause: 'deny' });
     const answer = await fleet.call('claude', claude('UserPromptSubmit', { prompt: '/stopgate off' }));
     expect(answer).toMatchObject({ decision: 'block', reason: expect.stringMatching(/lets nobody pause its workers/) });

@@ -1,11 +1,11 @@
-/** The table of what agents can do, in docs/agents/capabilities.md: each claim without a mark names the test that shows it. */
+/** Checks the table in docs/agents/capabilities.md: every claim without a mark has a test that shows it. */
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { agents } from '../../../src/agents/index.ts';
 
 const root = new URL('../../../', import.meta.url);
 
-/** By column, the rows that a test shows. */
+/** By column of the table: the rows that each test file shows. */
 const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'Claude Code, Agent SDK': {
     'test/system/agents/usage.test.ts': [
@@ -161,7 +161,7 @@ const [head = [], , ...rows] = table.split('\n').map((line) =>
     .map((it) => it.trim()),
 );
 const columns = head.slice(1);
-/** Marked as seen outside of a test (°) or as documented (\*), or not there at all (–). */
+/** Cells that are marked as seen outside of tests (°), as documented only (\*), or as missing (–). */
 const needsNoTest = (cell: string) => /(^–| °| \\\*)$/.test(cell);
 
 test('each agent has a column', () => {
@@ -171,7 +171,7 @@ test('each agent has a column', () => {
   }
 });
 
-test.each(columns)('what the table claims of %s names tests that exist', (column) => {
+test.each(columns)('every claim about %s has an existing test', (column) => {
   const claimed = rows.filter((row) => !needsNoTest(row[columns.indexOf(column) + 1] ?? '')).map(([title]) => title);
   const shown = shownBy[column] ?? {};
   expect(Object.values(shown).flat().sort()).toEqual(claimed.sort());

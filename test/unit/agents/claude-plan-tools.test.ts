@@ -1,4 +1,6 @@
-/** Which settings give Claude Code its plan tools: as the real program behaves (test/system/agents/claude-plan-tools.test.ts). */
+/**
+ * Which settings give Claude Code its plan tools, like the real program (test/system/agents/claude-plan-tools.test.ts).
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,8 +58,8 @@ test.each([
   expect(read({ project: { model } }).state).toBe(state);
 });
 
-describe('what counts', () => {
-  test('local settings go before those of the project, these before the user’s, and all before the environment', () => {
+describe('precedence', () => {
+  test('local settings override project settings, these override user settings, and all override the environment', () => {
     const on = { env: { [variable]: '1' } };
     const off = { env: { [variable]: '0' } };
     expect(read({}, { [variable]: '1' })).toMatchObject({ state: 'on', why: `${variable}=1 in the environment` });
@@ -69,7 +71,7 @@ describe('what counts', () => {
     });
   });
 
-  test('ANTHROPIC_MODEL goes before "model", wherever each stands', () => {
+  test('ANTHROPIC_MODEL overrides "model", wherever each is set', () => {
     expect(read({ local: { model: 'opus' } }, { ANTHROPIC_MODEL: 'claude-opus-4-5' }).state).toBe('on');
     expect(read({ user: { env: { ANTHROPIC_MODEL: 'opus' } }, local: { model: 'claude-opus-4-5' } }).state).toBe('off');
   });
@@ -81,7 +83,7 @@ describe('what counts', () => {
     });
   });
 
-  test('a file that cannot be read says nothing', () => {
+  test('an unreadable file is ignored', () => {
     expect(read({ user: '{ "model":', project: '[]', local: { env: 7, model: ['claude-opus-4-5'] } })).toEqual({
       state: 'off',
       why: 'the default model',

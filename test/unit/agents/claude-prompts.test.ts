@@ -1,4 +1,4 @@
-/** Claude Code's prompts: which of them a person typed, and what goes to the agent with them. */
+/** Claude Code's prompts: which of them a person typed, and what the agent gets with them. */
 import { describe, expect, test } from 'vitest';
 import type { PriorWorker } from '../../../src/agents/index.ts';
 import { draftsOf, heartbeat } from './entry-drafts.ts';
@@ -24,7 +24,7 @@ describe('a prompt that no person typed', () => {
     expect(prompted(prompt, blocked)).toEqual([heartbeat]);
   });
 
-  test('our own block, cut and without its colours', () => {
+  test('our own block, cut and without colours', () => {
     const long = `\u001b[31mFailed\u001b[0m ${'tests '.repeat(1_000)}`;
     const known = { lastDecision: { decision: 'block', action: 'continue', reason, nextPrompt: long } } as const;
     const sent = read(recorded('Stop')).answer(known.lastDecision) as { reason: string };
@@ -40,7 +40,7 @@ describe('a prompt that no person typed', () => {
       `It keeps saying "${reason}". ${'Please leave the lint alone. '.repeat(3)}`,
       blocked,
     ],
-  ])('but a person: %s', (_name, prompt, known) => {
+  ])('a person’s: %s', (_name, prompt, known) => {
     expect(prompted(prompt, known)).toEqual([['prompt.submitted', { text: prompt }]]);
   });
 
@@ -49,7 +49,7 @@ describe('a prompt that no person typed', () => {
     expect(prompted('hello', known)).toEqual([['prompt.submitted', { text: 'hello' }]]);
   });
 
-  test('several ends of background work, each once; tags within a result do not count', () => {
+  test('every finished background task is recorded once; tags inside a result do not count', () => {
     const end = (id: string) =>
       `<task-notification>\n<task-id>${id}</task-id>\n<result><task-id>no</task-id></result>\n</task-notification>`;
     const several = `\n${end('a')}\n${end('b')}\n${end('a')}`;
@@ -71,7 +71,7 @@ describe('a prompt that no person typed', () => {
 describe('the resolution of an escalation', () => {
   const told = (name: string, resolution: string | null) => translate(recorded(name), { resolution }).immediateAnswer;
 
-  test('goes to the agent with the next prompt or session start only', () => {
+  test('is delivered only with the next prompt or session start', () => {
     for (const [name, hookEventName] of [
       ['UserPromptSubmit', 'UserPromptSubmit'],
       ['SessionStart.resume', 'SessionStart'],
@@ -83,7 +83,7 @@ describe('the resolution of an escalation', () => {
     expect(told('UserPromptSubmit', null)).toBeNull();
   });
 
-  test('is never longer than an agent reads', () => {
+  test('is cut to what an agent reads', () => {
     expect(JSON.stringify(told('UserPromptSubmit', 'x'.repeat(10_000))).length).toBeLessThan(2_100);
   });
 });

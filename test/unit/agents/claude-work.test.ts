@@ -1,4 +1,4 @@
-/** Claude Code at work: its tools, its plan, its background work, and the output of a stop. */
+/** Claude Code's tools, plan, background work and the output of its stops. */
 import { describe, expect, test } from 'vitest';
 import { type PriorWorker, unknownWorker } from '../../../src/agents/index.ts';
 import { draftsOf } from './entry-drafts.ts';
@@ -33,11 +33,11 @@ describe('tools', () => {
     ['Read', { file_path: '/workspace/project/src/a.ts' }, undefined],
     ['Write', { file_path: '' }, undefined],
     ['Write', {}, undefined],
-  ])('%s of %j changes %j', (tool, input, files) => {
+  ])('%s with %j changes %j', (tool, input, files) => {
     expect(filesOf(used(tool, input))).toEqual(files);
   });
 
-  test('a path is relative to the folder in which the agent is now, where it is judged', () => {
+  test('a path is relative to the agent’s current folder', () => {
     const body = used('Write', { file_path: '/workspace/project/src/a.ts' }, { cwd: '/workspace/project/src' });
     expect(drafts(body)[0]).toEqual(['worker.moved', { cwd: '/workspace/project/src' }]);
     expect(filesOf(body)).toEqual(['a.ts']);
@@ -52,7 +52,7 @@ describe('tools', () => {
     expect(filesOf(write('D:\\a.ts'), known)).toEqual(['D:\\a.ts']);
   });
 
-  test('a failed write is assumed to have changed nothing', () => {
+  test('a failed write has changed nothing', () => {
     const body = { ...used('Write', { file_path: '/workspace/project/a.ts' }), hook_event_name: 'PostToolUseFailure' };
     expect(filesOf(body)).toBeUndefined();
   });
@@ -65,12 +65,12 @@ describe('tools', () => {
     ];
     expect(drafts(recorded('PostToolUse'), known)).toEqual([...first, bash]);
     expect(drafts(recorded('PostToolUseFailure'), known).slice(0, 2)).toEqual(first);
-    // A refused permission leaves no result: only the stop shows that the agent waits no more.
+    // A refused permission has no result, so only the stop shows that the agent no longer waits.
     expect(drafts(recorded('Stop'), known)).toEqual(first);
     expect(drafts(recorded('PreToolUse'), known)).toEqual([['tool.started', call]]);
   });
 
-  test('a tool has the same id when it starts and when it has ended', () => {
+  test('a tool call has the same id at its start and its end', () => {
     const [[, started] = []] = drafts(recorded('PreToolUse'));
     const [[, used] = []] = drafts(recorded('PostToolUse'));
     expect(started).toEqual(call);
@@ -102,7 +102,7 @@ describe('the plan', () => {
   const todo = (todos: unknown) => ({ ...recorded('PostToolUse'), tool_name: 'TodoWrite', tool_input: { todos } });
   const listed = (tasks: unknown) => ({ ...recorded('PostToolUse.TaskList'), tool_response: { tasks } });
 
-  test('TodoWrite gives the whole list', () => {
+  test('TodoWrite replaces the whole list', () => {
     const todos = [
       { content: 'a', status: 'completed', activeForm: 'doing a' },
       { content: 'b', status: 'pending', activeForm: 'doing b' },
@@ -115,7 +115,7 @@ describe('the plan', () => {
     expect(planOf(todo('none'))).toBeUndefined();
   });
 
-  test('TaskUpdate: a new title; a refused one; one that changes no step', () => {
+  test('TaskUpdate may change the title, be refused, or change no step', () => {
     const body = recorded('PostToolUse.TaskUpdate.completed');
     expect(planOf({ ...body, tool_input: { taskId: 7, subject: 'New' } })).toEqual([
       'step.updated',
@@ -126,7 +126,7 @@ describe('the plan', () => {
     expect(planOf({ ...body, tool_input: { taskId: '1', owner: 'me' } })).toBeUndefined();
   });
 
-  test('an invalid id becomes a valid one, always the same', () => {
+  test('an invalid id always becomes the same valid one', () => {
     const body = (id: string) => ({
       ...recorded('PostToolUse.TaskCreate'),
       tool_response: { task: { id, subject: 's' } },
@@ -138,7 +138,7 @@ describe('the plan', () => {
     expect(step('…')).toMatch(/^id-[0-9a-f]{16}$/);
   });
 
-  test('TaskList without its deleted tasks; an empty list is a plan too; other text changes nothing', () => {
+  test('TaskList omits deleted tasks; an empty list is a plan too; other text changes nothing', () => {
     const task = (id: string, status: string) => ({ id, subject: `s${id}`, status });
     expect(planOf(listed([task('1', 'deleted'), task('2', 'pending')]))).toEqual([
       'plan.updated',
@@ -148,7 +148,7 @@ describe('the plan', () => {
     expect(planOf({ ...recorded('PostToolUse.TaskList'), tool_response: 'No tasks found' })).toBeUndefined();
   });
 
-  test('a sub-agent: a step that it did not create is its session’s, and the session’s list is not its own', () => {
+  test('a step that a sub-agent did not create is its session’s, and so is the list', () => {
     const asChild = { agent_id: 'a1', agent_type: 'general-purpose' };
     const updated = { ...recorded('PostToolUse.TaskUpdate.completed'), ...asChild };
     const { worker, entries } = translate(updated);
@@ -160,7 +160,7 @@ describe('the plan', () => {
     expect(drafts({ ...recorded('PostToolUse.TaskList'), ...asChild }).map(([type]) => type)).toEqual(['tool.used']);
   });
 
-  test('of too many steps the completed ones are dropped, and long titles are cut until they fit', () => {
+  test('if there are too many steps, completed ones are dropped and long titles are cut', () => {
     const tasks = Array.from({ length: 600 }, (_, index) => ({
       id: String(index),
       subject: `${index} ${'長い題名'.repeat(100)}`,
@@ -174,7 +174,7 @@ describe('the plan', () => {
 });
 
 describe('stops', () => {
-  test('background work: started, ended, still running', () => {
+  test('background work starts, ends, or is still running', () => {
     const tasks = [
       { id: 'new', type: 'shell', status: 'running' },
       { id: 'old', type: 'shell', status: 'running' },
@@ -192,12 +192,12 @@ describe('stops', () => {
     expect(drafts(body, { background: ['a'] })).toEqual([]);
   });
 
-  test('a child is not its own background work, and its stop is its own', () => {
+  test('a sub-agent is not its own background work, and its stop is its own', () => {
     const { worker, entries } = translate(recorded('SubagentStop'), { background: [] });
     expect([worker, entries]).toEqual([child, []]);
   });
 
-  test('a child’s id is unique, however long its session’s', () => {
+  test('a sub-agent’s id is unique, no matter how long its session’s id is', () => {
     const long = 's'.repeat(128);
     const { worker, entries } = translate({ ...recorded('SubagentStop'), session_id: long }, unknownWorker);
     expect(worker).toMatch(/^s{100}-[0-9a-f]{16}$/);
@@ -207,7 +207,7 @@ describe('stops', () => {
   const outputOf = (text: string) =>
     translate({ ...recorded('Stop'), last_assistant_message: text }).stop?.output ?? '';
 
-  test('the output is cut to its last 32 KiB of whole characters, with a note', () => {
+  test('only the last 32 KiB of the output are kept, in whole characters and with a note', () => {
     const output = outputOf(`begin ${'€'.repeat(20_000)}<promise>COMPLETE</promise>`);
     expect(Buffer.byteLength(output)).toBeLessThanOrEqual(32_768);
     expect(Buffer.byteLength(output)).toBeGreaterThan(32_760);
@@ -216,12 +216,12 @@ describe('stops', () => {
     expect(outputOf(`${'😀'.repeat(10_000)}x`)).toMatch(/\n(😀)+x$/u);
   });
 
-  test('an output that grows by its escapes still fits an entry', () => {
+  test('an output that grows when escaped still fits an entry', () => {
     const output = outputOf('\u0001'.repeat(40_000));
     expect(Buffer.byteLength(JSON.stringify(output))).toBeLessThan(57_344);
   });
 
-  test('only a failure by a usage limit is stored', () => {
+  test('only a failure caused by a usage limit is stored', () => {
     const failed = (more: object) => drafts({ ...recorded('StopFailure'), error: undefined, ...more });
     expect(failed({ error: 'rate_limit' })).toEqual([['limit.reached', {}]]);
     expect(failed({ error: '429', error_type: 'rate_limit' })).toEqual([['limit.reached', {}]]);

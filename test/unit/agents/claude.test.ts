@@ -1,4 +1,4 @@
-/** Claude Code's adapter, by its recorded calls, and by what recordings cannot show. */
+/** Claude Code's adapter, tested with recorded calls and with cases that recordings do not cover. */
 import { describe, expect, test } from 'vitest';
 import { toPriorWorker, unknownWorker } from '../../../src/agents/index.ts';
 import type { AppError } from '../../../src/errors.ts';
@@ -15,10 +15,10 @@ const child = '5e29e641-46ab-471e-ac1c-2c2c7e38f1ee-a8e954343990513d2';
 
 const notification = recorded('UserPromptSubmit.task-notification').prompt;
 
-/** What each recording becomes for a registered worker. `stop`: the output of its attempt. */
+/** The expected translation of each recording for a registered worker. `stop` is the output of its attempt. */
 const expectations: Record<string, { says: unknown[]; worker?: string; stop?: string; stopReason?: string }> = {
   MessageDisplay: { says: [heartbeat], worker: session },
-  // The request itself goes into the log with its hold: see permission-requests.test.ts.
+  // The request itself is stored together with its hold: see permission-requests.test.ts.
   PermissionRequest: { says: [] },
   PostCompact: { says: [heartbeat] },
   PostToolBatch: { says: [heartbeat] },
@@ -113,7 +113,7 @@ describe('each recorded call', () => {
     for (const entry of translation.entries) expect(entry).toMatchObject({ entity: 'worker', id: translation.worker });
   });
 
-  test('none is left out', () => {
+  test('every recording is covered', () => {
     const calls = recordingNames.filter((name) => !name.startsWith('stop-'));
     expect(Object.keys(expectations).sort()).toEqual([...calls].sort());
   });
@@ -143,7 +143,7 @@ describe('the first call of a session', () => {
     ]);
   });
 
-  test('is not registered by its end', () => {
+  test('does not register it if it is the session’s end', () => {
     expect(drafts(recorded('SessionEnd'), unknownWorker)).toEqual([]);
   });
 
@@ -154,7 +154,7 @@ describe('the first call of a session', () => {
     expect([worker, stop?.output]).toEqual([child, 'child stop 1']);
   });
 
-  test('a worker without an agent is still to be registered', () => {
+  test('a worker without an agent still gets registered', () => {
     const empty = { cwd: null, lastDecision: null, background: [], inputs: [], labels: {} };
     const view = { ...empty, presence: 'limited' } as const;
     expect(toPriorWorker({ ...view, agent: null } as never)).toMatchObject({ registered: false, limited: true });
@@ -169,7 +169,7 @@ describe('calls of other versions', () => {
     }
   });
 
-  test('a field of another type does not cost the call', () => {
+  test('a field of another type does not fail the call', () => {
     const body = { ...recorded('Stop'), cwd: 5, background_tasks: {}, last_assistant_message: null, agent_id: null };
     expect(translate(body)).toEqual({
       worker: session,
@@ -183,11 +183,11 @@ describe('calls of other versions', () => {
       schedules: null,
       unread: [],
     });
-    // `agent_id: null` is as good as none.
+    // `agent_id: null` means no sub-agent.
     expect(read(body).unread).toEqual(['cwd', 'background_tasks']);
   });
 
-  test('a growing message is no heartbeat', () => {
+  test('a growing message is not a heartbeat', () => {
     expect(drafts({ ...recorded('MessageDisplay'), final: false })).toEqual([]);
   });
 
@@ -213,14 +213,14 @@ describe('answers', () => {
     expect(Object.keys(answer('SubagentStop') ?? {})).toEqual(['decision', 'reason']);
   });
 
-  test('a callback of the Agent SDK returns the same', () => {
+  test('a callback of the Agent SDK returns the same answer', () => {
     const { recorded: returned } = recordingsOf('agent-sdk');
     const proven = returned('stop-block').returned as { reason: string };
     expect(answer('Stop', { reason: proven.reason })).toEqual(proven);
     expect(answer('Stop', { decision: 'allow' }) ?? {}).toEqual(returned('stop-allow').returned);
   });
 
-  test('the next prompt precedes the reason', () => {
+  test('the next prompt takes precedence over the reason', () => {
     expect(answer('Stop', { nextPrompt: 'do it' })).toEqual({ decision: 'block', reason: 'do it' });
     expect(answer('Stop', { nextPrompt: ' \u001b[0m ' })).toEqual({ decision: 'block', reason: 'the reason' });
   });
@@ -243,7 +243,7 @@ describe('answers', () => {
     expect(answer('PreToolUse')).toBeNull();
   });
 
-  test('the text is never empty, coloured or long', () => {
+  test('the text is never empty, coloured or too long', () => {
     const reasonOf = (more: object) => (answer('Stop', more) as { reason: string }).reason;
     expect(reasonOf({ reason: '\u0000' })).toBe('The work is not complete yet.');
     expect(reasonOf({ reason: '\u001b[31mred\u001b[0m\r\n\u0007\tend\u009b2J' })).toBe('red\n\tend');
@@ -272,7 +272,7 @@ test('the end of an escalated session is not stored', () => {
   expect(drafts(recorded('SessionEnd'), { escalated: true })).toEqual([]);
 });
 
-describe('a question of its own', () => {
+describe('a question to the person', () => {
   const questions = [{ question: 'Which key?', options: [{ label: 'A' }] }];
   const asked = (more: object[] = []) => ({
     ...recorded('PermissionRequest'),
@@ -285,7 +285,7 @@ describe('a question of its own', () => {
     (read(body).answerInput({ ...given, message }) as { hookSpecificOutput: { decision: object } }).hookSpecificOutput
       .decision;
 
-  test('is held as one, and answered by the choice', () => {
+  test('is held, and answered by naming a choice', () => {
     expect(translate(asked()).ask).toMatchObject({ kind: 'question', tool: 'AskUserQuestion', message: 'Which key?' });
     expect(answered(asked(), 'A')).toEqual({
       behavior: 'allow',
@@ -293,7 +293,7 @@ describe('a question of its own', () => {
     });
   });
 
-  test('several are answered by their texts; what does not answer them leaves the question to its own terminal', () => {
+  test('several questions are answered by their texts; any other answer leaves them to the terminal', () => {
     const two = asked([{ question: 'Where?' }]);
     const answers = { 'Which key?': 'A', 'Where?': 'here' };
     expect(answered(two, JSON.stringify(answers))).toMatchObject({ updatedInput: { answers } });
@@ -305,7 +305,7 @@ describe('a question of its own', () => {
     expect(answered(recorded('PermissionRequest'), 'A')).toEqual({ behavior: 'allow' });
   });
 
-  test('a question with a secret is answered by its text as it is shown', () => {
+  test('a question with a secret is answered by the text that is shown', () => {
     const two = asked([{ question: `Keep ${secret}?` }]);
     expect(answered(two, '{"Which key?":"A","Keep [hidden]?":"no"}')).toMatchObject({
       updatedInput: { answers: { 'Which key?': 'A', [`Keep ${secret}?`]: 'no' } },

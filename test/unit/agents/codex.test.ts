@@ -1,4 +1,4 @@
-/** Codex's adapter, by what 0.169.0 really sent. */
+/** Codex's adapter, tested with calls recorded from 0.169.0. */
 import { describe, expect, test } from 'vitest';
 import { allowed, blocked, draftsOf, heartbeat } from './entry-drafts.ts';
 import { recordingsOf } from './recordings/recordings.ts';
@@ -62,12 +62,12 @@ describe('each recorded call', () => {
     expect(translation.worker).toBe(worker ?? recorded(name).session_id);
   });
 
-  test('none is left out', () => {
+  test('every recording is covered', () => {
     expect(Object.keys(expectations).sort()).toEqual([...names].sort());
   });
 });
 
-test('a block has exactly two keys: Codex drops one with any other', () => {
+test('a block has exactly two keys, because Codex drops one with any other key', () => {
   const proven = recorded('stop-block') as { stdout: { reason: string } };
   expect(read(recorded('Stop')).answer(blocked(proven.stdout.reason))).toEqual(proven.stdout);
   expect(read(recorded('SubagentStop')).answer(blocked('x'))).toEqual({ decision: 'block', reason: 'x' });
@@ -89,7 +89,7 @@ test('a prompt in a sub-agent’s transcript is the sub-agent’s, although it n
   expect(translate({ ...body, transcript_path: '/elsewhere/log.jsonl' }).worker).toBe(parent);
 });
 
-test('our block comes back in a tag of Codex’s, and is no person’s prompt', () => {
+test('our block comes back in a tag of Codex and is not a person’s prompt', () => {
   const lastDecision = blocked('1 of 1 plan steps remain: goal');
   const prompt = `<hook_prompt hook_run_id="stop:0:/a/very/long/path/of/hooks.json">${lastDecision.reason}</hook_prompt>`;
   expect(drafts({ ...recorded('UserPromptSubmit'), prompt }, { lastDecision })).toEqual([heartbeat]);
@@ -111,7 +111,7 @@ describe('the plan', () => {
     expect(goal(status)).toEqual(['step.updated', { step: 'goal', title: 'x', status: step }]);
   });
 
-  test('a response as a string is read too; one without a goal changes nothing', () => {
+  test('a response may be a string; one without a goal changes nothing', () => {
     const response = JSON.stringify({ goal: { objective: 'x', status: 'complete' } });
     expect(goal('', { tool_response: response })).toEqual([
       'step.updated',
@@ -121,7 +121,7 @@ describe('the plan', () => {
     expect(goal('', { tool_response: { goal: null } })).toBeUndefined();
   });
 
-  test('update_plan of other versions writes the whole list', () => {
+  test('update_plan of other versions replaces the whole list', () => {
     const plan = [
       { step: 'a', status: 'completed' },
       { step: 'b', status: 'in_progress' },

@@ -1,4 +1,4 @@
-/** Copilot CLI's adapter, by what 1.0.102 really sent, in both forms of its keys. */
+/** Copilot CLI's adapter, tested with calls recorded from 1.0.102, in both forms of its keys. */
 import { describe, expect, test } from 'vitest';
 import type { Plan } from '../../../machines/index.ts';
 import { createAgentFleet } from './agent-fleet.ts';
@@ -7,7 +7,7 @@ import { recordingsOf } from './recordings/recordings.ts';
 
 const { names, recorded } = recordingsOf('copilot');
 const { read, translate, drafts } = draftsOf('copilot');
-/** As the settings name the hook: most payloads do not. */
+/** The event name, which most payloads omit and settings provide. */
 const eventOf = (name: string) => name.split('.')[0] ?? '';
 
 const parent = '9558cb66-281e-4872-87b4-2dc3ef89d244';
@@ -63,7 +63,7 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: { 
 };
 
 describe('each recorded call', () => {
-  test.each(Object.entries(expectations))('%s, after the block that was recorded', (name, { says, worker, stop }) => {
+  test.each(Object.entries(expectations))('%s, after the recorded block', (name, { says, worker, stop }) => {
     const body = recorded(name);
     const translation = translate(body, { lastDecision: blocked(proven.stdout.reason) }, eventOf(name));
     expect(translation.entries.map(({ type, data }) => [type, data])).toEqual(says);
@@ -73,12 +73,12 @@ describe('each recorded call', () => {
       expect(id).toBe(worker === child && /^(?:background|step)\./.test(type) ? parent : translation.worker);
   });
 
-  test('none is left out', () => {
+  test('every recording is covered', () => {
     expect(Object.keys(expectations).sort()).toEqual([...names].sort());
   });
 });
 
-test('both forms of a stop are read alike', () => {
+test('both forms of a stop are read the same way', () => {
   const camel = { ...recorded('agentStop'), sessionId: recorded('Stop.pascal-case').session_id };
   expect(translate(recorded('Stop.pascal-case'))).toEqual(translate(camel, {}, 'agentStop'));
   expect(
@@ -89,13 +89,13 @@ test('both forms of a stop are read alike', () => {
   ]);
 });
 
-test('a call that names no event needs it in the URL', () => {
+test('a call without an event name needs it in the URL', () => {
   expect(() => read(recorded('agentStop'))).toThrow(
     expect.objectContaining({ code: 'input.bad', message: expect.stringContaining('?event=') }),
   );
 });
 
-test('a block has the recorded form; a sub-agent’s own stop gets no answer, since Copilot ignores it', () => {
+test('a block has the recorded form; a sub-agent’s agentStop gets no answer, because Copilot ignores it', () => {
   const answer = (name: string) => read(recorded(name), eventOf(name)).answer(blocked(proven.stdout.reason));
   expect(answer('agentStop')).toEqual(proven.stdout);
   expect(answer('Stop.pascal-case')).toEqual(proven.stdout);
@@ -110,7 +110,7 @@ test('a sub-agent without a unique id is identified by its parent too', () => {
   expect(translate(body, {}, 'subagentStop').worker).toBe(`${parent}-explore`);
 });
 
-test('a parent waits for its background sub-agent, which no stop of the parent’s lists', async () => {
+test('a parent waits for its background sub-agent, although its stops do not list it', async () => {
   const fleet = createAgentFleet({ checks: [{ rules: ['tests_pass'] }] });
   const stop = () => fleet.call('copilot', { ...recorded('agentStop'), sessionId: parent }, 'agentStop');
   await fleet.call('copilot', { ...recorded('sessionStart'), sessionId: parent }, 'sessionStart');
@@ -122,7 +122,7 @@ test('a parent waits for its background sub-agent, which no stop of the parent�
   expect([fleet.causes(parent), fleet.causes(child)]).toEqual([['waiting', 'incomplete'], ['incomplete']]);
 });
 
-test('the end of a sub-agent wakes the session, which had not ended, and does not reset the retries', async () => {
+test('the end of a sub-agent wakes the session, which has not ended, and does not reset the retries', async () => {
   const fleet = createAgentFleet({ checks: [{ rules: ['tests_pass'] }] });
   const tell = (name: string) => fleet.call('copilot', { ...recorded(name), sessionId: parent }, eventOf(name));
   await tell('sessionStart');
@@ -136,7 +136,7 @@ test('the end of a sub-agent wakes the session, which had not ended, and does no
   for (const _ of ['second', 'third']) expect(await tell('agentStop')).toMatchObject({ decision: 'block' });
   expect(await tell('agentStop')).toBeNull();
   expect(fleet.causes(parent)).toEqual(['incomplete', 'waiting', 'incomplete', 'incomplete', 'capped']);
-  // Over now; should it be woken all the same, then its next stop is judged.
+  // Ended now. If it is woken nevertheless, its next stop is judged.
   await tell('sessionEnd');
   await tell('userPromptSubmitted.notification');
   expect(await tell('agentStop')).toMatchObject({ decision: 'block' });
@@ -151,7 +151,7 @@ test('a first prompt before the session’s start registers it once', () => {
   ]);
 });
 
-test('arguments as a JSON string, as older versions send them', () => {
+test('arguments may be a JSON string, as in older versions', () => {
   const body = { ...recorded('postToolUse'), toolName: 'create', toolArgs: '{"path":"/workspace/project/a.md"}' };
   expect(drafts(body, {}, 'postToolUse')).toEqual([['tool.used', { tool: 'create', ok: true, files: ['a.md'] }]]);
   expect(drafts({ ...body, toolArgs: '{' }, {}, 'postToolUse')).toEqual([
@@ -159,7 +159,7 @@ test('arguments as a JSON string, as older versions send them', () => {
   ]);
 });
 
-describe('statements on todos', () => {
+describe('SQL statements on todos', () => {
   const plan: Plan = [
     { step: 't1', title: 'One', status: 'pending' },
     { step: 't2', title: 'Two', status: 'in_progress' },
@@ -240,7 +240,7 @@ describe('statements on todos', () => {
     'DROP TABLE todos',
     "DELETE FROM todos WHERE status != 'done'",
     `UPDATE todos SET status = 'done' WHERE id = 't1' /* ${'x'.repeat(100_000)} */`,
-  ])('not read, and noted: %.60s', (query) => {
+  ])('unreadable, and noted: %.60s', (query) => {
     expect(run(query)).toEqual({ unknown: true, changes: [] });
   });
 
@@ -249,7 +249,7 @@ describe('statements on todos', () => {
     ["UPDATE todos SET status = 'done'", true],
     ["UPDATE todos SET status = 'done' WHERE status = 'pending'", true],
     ["INSERT OR IGNORE INTO todos (id, title) VALUES ('t1', 'One')", true],
-  ])('of a sub-agent change its parent’s steps, which they have to name: %s', (query, unknown) => {
+  ])('a sub-agent’s statement must name the steps of its parent: %s', (query, unknown) => {
     const body = { ...recorded('postToolUse.sql.child'), toolArgs: { query } };
     const [use, ...changes] = translate(body, { ...registered, plan }, 'postToolUse').entries;
     expect([use?.id, 'note' in (use?.data ?? {})]).toEqual([child, unknown]);
@@ -263,8 +263,8 @@ describe('statements on todos', () => {
     expect(drafts(body, {}, 'postToolUse')).toEqual([['tool.used', { tool: 'sql', ok: false }]]);
   });
 
-  // Quadratic time would take minutes.
-  test('a statement that is made to take long does not', () => {
+  // With quadratic time this would take minutes.
+  test('a hostile statement is parsed quickly', () => {
     for (const part of ["'", '/* ', '(', "''", '--\n', '/*', 'a,', '"'])
       run(`UPDATE todos SET ${part.repeat(33_000).slice(0, 99_000)}`);
   });

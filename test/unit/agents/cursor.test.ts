@@ -1,4 +1,4 @@
-/** Cursor's adapter, by its documentation: these calls were written from it, and not recorded. */
+/** Cursor's adapter. The calls were written from its documentation, not recorded. */
 import { describe, expect, test } from 'vitest';
 import { allowed, blocked, draftsOf, heartbeat } from './entry-drafts.ts';
 
@@ -45,7 +45,7 @@ describe('each documented call', () => {
     expect(translate(body).worker).toBe(conversation);
   });
 
-  test('the first one registers the conversation in its folder', () => {
+  test('the first call registers the conversation in its folder', () => {
     expect(drafts(call('sessionStart'), { registered: false })).toEqual([
       ['worker.registered', { agent: 'cursor', cwd: '/workspace/project' }],
     ]);
@@ -58,19 +58,19 @@ test('a block is the next prompt', () => {
   expect(read(call('postToolUse')).answer(blocked('x'))).toBeNull();
 });
 
-test('a follow-up that comes back as a prompt is no person’s', () => {
+test('a follow-up that comes back as a prompt is not a person’s', () => {
   const lastDecision = blocked('the reason', 'go on with the tests');
   expect(drafts(call('beforeSubmitPrompt', { prompt: 'go on with the tests' }), { lastDecision })).toEqual([heartbeat]);
 });
 
-test('a turn that a person ended is an interrupt; one that an error ended is no stop', () => {
+test('a turn that a person ended is an interrupt; one that ended with an error is not a stop', () => {
   expect(translate(stop({ status: 'completed' })).stop).toEqual({ stopReason: 'end_turn' });
   expect(translate(stop({ status: 'aborted' })).stop).toEqual({ stopReason: 'user_interrupt' });
   expect(translate(stop({ status: 'error' })).stop).toBeNull();
   expect(read(stop({ status: 'error' })).answer(blocked('x'))).toBeNull();
 });
 
-test('a sub-agent with an id stops for itself; the stop of one without is nobody’s', () => {
+test('a sub-agent with an id stops for itself; a stop without an id is ignored', () => {
   const known = call('subagentStop', {
     status: 'completed',
     subagent_id: 's1',

@@ -1,4 +1,4 @@
-/** The entries that an adapter drafts for a call. Each is checked: the machines accept it, and it fits its size limit. */
+/** Drafts the entries for a call, and asserts that the machines accept each and that it fits its size limit. */
 import { expect } from 'vitest';
 import { readFields } from '../../../machines/index.ts';
 import { agents, type HookCall, type PriorWorker, type Translation, unknownWorker } from '../../../src/agents/index.ts';
@@ -8,7 +8,7 @@ export const registered: PriorWorker = { ...unknownWorker, registered: true, cwd
 export type AgentDrafts = {
   read(body: object, event?: string): HookCall;
   translate(body: object, prior?: Partial<PriorWorker>, event?: string): Translation;
-  /** Types and data of the entries. */
+  /** The types and data of the entries. */
   drafts(body: object, prior?: Partial<PriorWorker>, event?: string): [type: string, data: object][];
 };
 
@@ -16,7 +16,7 @@ export function draftsOf(agent: string): AgentDrafts {
   const reader = agents.get(agent)?.readHook;
   if (reader === undefined) throw new Error(`no adapter ${agent}`);
   const translate: AgentDrafts['translate'] = (body, prior = {}, event) => {
-    // The mode that the call names is known already.
+    // The fleet already knows the call's mode.
     const { permission_mode: mode = null } = body as { permission_mode?: string };
     const translation = reader(body, event).translate({ ...registered, mode, ...prior });
     for (const { entity, id, type, data } of translation.entries) {

@@ -1,4 +1,4 @@
-/** Gemini CLI's adapter, by what 0.61.0 really sent. */
+/** Gemini CLI's adapter, tested with calls recorded from 0.61.0. */
 import { describe, expect, test } from 'vitest';
 import { allowed, blocked, draftsOf, heartbeat } from './entry-drafts.ts';
 import { recordingsOf } from './recordings/recordings.ts';
@@ -33,13 +33,13 @@ const expectations: Record<string, { says: unknown[]; stop?: string }> = {
 const proven = recorded('stop-block') as { stdout: { reason: string } };
 
 describe('each recorded call', () => {
-  test.each(Object.entries(expectations))('%s, after the block that was recorded', (name, { says, stop }) => {
+  test.each(Object.entries(expectations))('%s, after the recorded block', (name, { says, stop }) => {
     const translation = translate(recorded(name), { lastDecision: blocked(proven.stdout.reason) });
     expect(translation.entries.map(({ type, data }) => [type, data])).toEqual(says);
     expect(translation.stop).toEqual(stop === undefined ? null : { stopReason: 'end_turn', output: stop });
   });
 
-  test('none is left out', () => {
+  test('every recording is covered', () => {
     expect(Object.keys(expectations).sort()).toEqual([...names].sort());
   });
 });
@@ -50,18 +50,18 @@ test('a block has the recorded form', () => {
   expect(read(recorded('BeforeAgent')).answer(blocked('x'))).toBeNull();
 });
 
-test('stop_hook_active does not matter: it is reset after any tool', () => {
+test('stop_hook_active is ignored, because it is reset after any tool', () => {
   const [one, two] = [false, true].map((stop_hook_active) =>
     translate({ ...recorded('AfterAgent'), stop_hook_active }),
   );
   expect(one).toEqual(two);
 });
 
-test('the same text is a person’s if nothing was blocked', () => {
+test('the text of a block is a person’s prompt if nothing was blocked', () => {
   expect(drafts(recorded('BeforeAgent.after-block'))).toEqual([['prompt.submitted', { text: proven.stdout.reason }]]);
 });
 
-test('files, failed tools, and a list of another type', () => {
+test('reports files, failed tools and an unreadable plan', () => {
   const tool = (tool_name: string, tool_input: object, tool_response: object = {}) =>
     drafts({ ...recorded('AfterTool'), tool_name, tool_input, tool_response });
   const file_path = '/workspace/project/src/a.ts';

@@ -1,4 +1,4 @@
-/** Every shape that a JSON list can have: what `init` adds to it, `init --remove` takes out again to the byte. */
+/** Whatever shape a JSON list has, `init --remove` restores it byte for byte after `init`. */
 import type { Node } from 'jsonc-parser';
 import { expect, test } from 'vitest';
 import { append, childOf, parseJson, propertyOf, remove } from '../../../src/agents/setup/json-edit.ts';
@@ -15,7 +15,7 @@ const shapes = [
   { shape: 'a trailing comma, closed on the same line', list: '["a",]' },
   { shape: 'a trailing comma, a blank and the bracket', list: '["a", ]' },
   { shape: 'a comma at the beginning of the line of the bracket', list: '[\n    "a"\n  ,]' },
-  { shape: 'a comma on a line of its own', list: '[\n    "a"\n    ,\n  ]' },
+  { shape: 'a comma on a separate line', list: '[\n    "a"\n    ,\n  ]' },
   { shape: 'objects, closed on the line of the trailing comma', list: '[\n    {\n      "x": 1\n    },]' },
 ].flatMap(({ shape, list }) => [
   { shape, list },
@@ -38,7 +38,7 @@ test.each(shapes)('$shape: $list', ({ list }) => {
     }
 });
 
-test('a bracket never ends up behind a comment of a line', () => {
+test('a bracket never ends up behind a line comment', () => {
   const text = '{ "list": ["a", // one\n    { "ours": 1 },] }';
   expect(listIn(removeLast(text)).children).toHaveLength(1);
 });

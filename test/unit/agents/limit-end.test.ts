@@ -1,4 +1,4 @@
-/** When a usage limit ends, in the words of agents and of the APIs behind them. */
+/** Reads the end of a usage limit from messages of agents and their APIs. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { limitEndOf } from '../../../src/acp/messages.ts';
 import { claude } from '../../../src/agents/claude/adapter.ts';
@@ -15,7 +15,7 @@ test.each([
   { words: 'Session limit reached ∙ resets 12am (UTC)', until: '2026-03-03T00:00:00.000Z' },
   { words: 'Session limit reached ∙ resets 12:30pm (UTC)', until: '2026-03-02T12:30:00.000Z' },
   { words: 'Limit reached ∙ resets 3pm (Europe/Berlin)', until: '2026-03-02T14:00:00.000Z' },
-  // The clocks there go forward on 29 March.
+  // The clocks in that zone go forward on 29 March.
   { words: 'Weekly limit reached ∙ resets Mar 30, 9am (Europe/Berlin)', until: '2026-03-30T07:00:00.000Z' },
   { words: 'Weekly limit reached ∙ resets Mar 9 at 5pm (UTC)', until: '2026-03-09T17:00:00.000Z' },
   { words: "You've hit your usage limit. Try again in 3 days 4 hours 5 minutes.", until: '2026-03-05T16:05:00.000Z' },
@@ -30,7 +30,7 @@ test.each([
   { words: 'try again at Mar 3rd, 2026 9:41 AM (UTC)', until: '2026-03-03T09:41:00.000Z' },
   { words: 'Session limit reached, resets 15:30 (UTC)', until: '2026-03-02T15:30:00.000Z' },
   { words: 'resets at 09:15 UTC', until: '2026-03-03T09:15:00.000Z' },
-  // That day is a Monday.
+  // The current day is a Monday.
   { words: 'Weekly limit reached, resets Monday at 9am (UTC)', until: '2026-03-09T09:00:00.000Z' },
   { words: 'resets Thursday, 9am (Europe/Berlin)', until: '2026-03-05T08:00:00.000Z' },
   { words: 'try again tomorrow at 09:30 UTC', until: '2026-03-03T09:30:00.000Z' },
@@ -49,22 +49,22 @@ test.each([
 test.each([
   { what: 'no time', words: 'API Error: Request rejected (429) · usage limit reached' },
   { what: 'a time of day without its zone', words: '5-hour limit reached ∙ resets 3am' },
-  { what: 'a zone that is none', words: 'limit reached ∙ resets 3am (Mars/Olympus)' },
-  { what: 'no time of day', words: 'limit reached ∙ resets 31pm (UTC)' },
-  { what: 'a day of a month that comes in a year', words: 'Resets Dec 2, 10:59am (UTC)' },
-  { what: 'an hour without a half of the day', words: 'resets at 3 (UTC)' },
+  { what: 'an unknown zone', words: 'limit reached ∙ resets 3am (Mars/Olympus)' },
+  { what: 'an invalid time of day', words: 'limit reached ∙ resets 31pm (UTC)' },
+  { what: 'a day almost a year ahead', words: 'Resets Dec 2, 10:59am (UTC)' },
+  { what: 'an hour without am or pm', words: 'resets at 3 (UTC)' },
   { what: 'a field with a time of day', words: 'Retry-After: 12:30' },
   { what: 'the seconds of a test', words: 'rate limit: 5 tests in 3s' },
   { what: 'a past time', words: 'usage limit reached|1572463600' },
   { what: 'a time beyond a month', words: 'usage limit reached, try again in 90 days' },
-  { what: 'a unit that is none', words: 'usage limit reached, try again in 5 moons' },
-  { what: 'a word that only begins as a unit', words: 'try again in 5 different ways' },
-  { what: 'a time far behind the start', words: `${'x'.repeat(5_000)} try again in 5s` },
-])('$what is not known', ({ words }) => {
+  { what: 'an unknown unit', words: 'usage limit reached, try again in 5 moons' },
+  { what: 'a word that only starts like a unit', words: 'try again in 5 different ways' },
+  { what: 'a time far from the beginning', words: `${'x'.repeat(5_000)} try again in 5s` },
+])('$what has no known end', ({ words }) => {
   expect(limitEndIn(words, nowMs)).toBeNull();
 });
 
-test('long words are read in no time', () => {
+test('long messages are read quickly', () => {
   const words = `try again in ${'1 day, '.repeat(100_000)}`;
   expect(limitEndIn(words, nowMs)).toBe('2026-03-07T12:00:00.000Z');
 });
@@ -81,7 +81,7 @@ describe('agents', () => {
   test.each([
     { agent: 'Claude Code', read: claude.readHook },
     { agent: 'Qwen Code', read: qwen.readHook },
-  ])('$agent says it with the failure that ends its turn', ({ read }) => {
+  ])('$agent reports it with the failure that ends its turn', ({ read }) => {
     const call = { session_id: 's1', hook_event_name: 'StopFailure', error: 'rate_limit' };
     const limitOf = (more: object) =>
       read({ ...call, ...more }, undefined)
@@ -105,7 +105,7 @@ test.each([
   { error: { code: -32603, message: 'Please retry in 35s', data: { status: 429 } }, until: '2026-03-02T12:00:35.000Z' },
   { error: { code: 429, message: 'busy', data: { retryAfter: -1 } }, until: null },
   { error: 'busy', until: null },
-])('an agent of ACP says it in its error: $error', ({ error, until }) => {
+])('an ACP agent reports it in its error: $error', ({ error, until }) => {
   expect(limitEndOf(error, nowMs)).toBe(until);
 });
 
@@ -124,11 +124,11 @@ test.each([
   ['rate limit of 40,000 input tokens per minute', true],
   ['Max plan: weekly limit reached', true],
   ['out of memory', false],
-])('%j tells of a limit: %s', (words, tells) => {
+])('%j reports a limit: %s', (words, tells) => {
   expect(tellsOfLimit(words)).toBe(tells);
 });
 
-test('an unknown failure whose words tell of a limit is one without an end; a known other kind is none', () => {
+test('an unknown failure that mentions a limit is a limit without an end; other known kinds are not', () => {
   const of = (more: object) =>
     claude
       .readHook({ session_id: 's1', hook_event_name: 'StopFailure', ...more }, undefined)
@@ -140,7 +140,7 @@ test('an unknown failure whose words tell of a limit is one without an end; a kn
   expect(of({ error: 'unknown', error_details: 'socket hang up' })).toEqual([]);
 });
 
-describe('a turn of the loop was stopped by a limit', () => {
+describe('a turn of stopgate loop that was stopped by a limit', () => {
   const until = '2026-03-02T15:00:00.000Z';
   test.each([
     'Working.\nClaude AI usage limit reached|1772463600\n',
@@ -159,7 +159,7 @@ describe('a turn of the loop was stopped by a limit', () => {
     ['in source code', "  const words = 'usage limit reached, try again in 3h';"],
     ['as a quotation', '> usage limit reached, try again in 3h'],
     ['of something else', 'Build failed, try again in 3h'],
-  ])('not by words %s', (_where, words) => {
+  ])('is not recognised from words %s', (_where, words) => {
     expect(limitOfTurn(words, nowMs)).toBeNull();
   });
 });

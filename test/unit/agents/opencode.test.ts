@@ -1,11 +1,11 @@
-/** OpenCode's adapter, by what 1.18.33 really sent its plugins. */
+/** OpenCode's adapter, tested with what 1.18.33 sent to plugins. */
 import { describe, expect, test } from 'vitest';
 import { allowed, blocked, draftsOf, heartbeat } from './entry-drafts.ts';
 import { recordingsOf } from './recordings/recordings.ts';
 
 const { names, recorded } = recordingsOf('opencode');
 const { read, translate, drafts } = draftsOf('opencode');
-/** Events name themselves, calls of hooks do not. */
+/** The event name, which events contain and calls of hooks do not. */
 const eventOf = (name: string) => name.replace(/\.child$/, '');
 const session = 'ses_e03580e05ffex7kqJSOjm6k7LO';
 const parent = 'ses_e0357f723ffeWChUughKe9ghZY';
@@ -40,7 +40,7 @@ describe('each recorded call', () => {
     expect(translation.stop).toEqual(stops ? { stopReason: 'end_turn' } : null);
   });
 
-  test('none is left out', () => {
+  test('every recording is covered', () => {
     expect(Object.keys(expectations).sort()).toEqual([...names].sort());
   });
 });
@@ -53,7 +53,7 @@ test('a session is registered in its folder by its first call', () => {
   expect(drafts(recorded('session.created.child'), unknown)).toHaveLength(1);
 });
 
-test('a sub-agent’s session does not ask to stop: idle is its end', () => {
+test('a sub-agent’s session does not ask to stop; idle ends it', () => {
   expect(translate(recorded('session.idle.child'), { parent })).toMatchObject({
     entries: [{ type: 'session.ended' }],
     stop: null,
@@ -61,13 +61,13 @@ test('a sub-agent’s session does not ask to stop: idle is its end', () => {
   expect(drafts(recorded('chat.message'), { parent }, 'chat.message')).toEqual([['prompt.submitted', { by: 'agent' }]]);
 });
 
-test('a stop has the last message that the plugin has read; a block is for the plugin to prompt', () => {
+test('a stop has the last message; a block tells the plugin to prompt', () => {
   const body = { ...recorded('session.idle'), lastMessage: 'I am done' };
   expect(translate(body).stop).toEqual({ stopReason: 'end_turn', output: 'I am done' });
   expect(read(body).answer(blocked('go on'))).toEqual({ decision: 'block', reason: 'go on' });
   expect(read(body).answer(allowed)).toBeNull();
   expect(read(recorded('todo.updated')).answer(blocked('x'))).toBeNull();
-  // Its plugin then waits for what a person says.
+  // The plugin then waits for a person's resolution.
   expect(read(body).answer({ ...allowed, action: 'escalate' })).toEqual({
     decision: 'allow',
     waits: true,
@@ -75,12 +75,12 @@ test('a stop has the last message that the plugin has read; a block is for the p
   });
 });
 
-test('our prompt comes back as a message, and is no person’s', () => {
+test('our prompt comes back as a message and is not a person’s', () => {
   const lastDecision = blocked('say hello');
   expect(drafts(recorded('chat.message'), { lastDecision }, 'chat.message')).toEqual([heartbeat]);
 });
 
-test('files, failed commands, limits, permissions', () => {
+test('reports files, failed commands, limits and permissions', () => {
   const tool = (name: string, args: object, exit?: number) =>
     drafts(
       { input: { sessionID: session, tool: name, args }, output: { metadata: { exit } } },
@@ -107,7 +107,7 @@ test.each([
   { retryAfter: '-1', until: undefined },
   { retryAfter: '9999999', until: undefined },
   { retryAfter: 'Sat, 21 Nov 2020 08:00:00 GMT', until: undefined },
-])('a limit ends when its provider takes requests again: retry-after $retryAfter', ({ retryAfter, until }) => {
+])('a limit ends when the provider accepts requests again: retry-after $retryAfter', ({ retryAfter, until }) => {
   const responseHeaders = { date: 'Sat, 21 Nov 2026 05:50:40 GMT', 'retry-after': retryAfter };
   const error = { name: 'APIError', data: { statusCode: 429, responseHeaders } };
   expect(drafts({ type: 'session.error', properties: { sessionID: session, error } })).toEqual([
@@ -115,13 +115,13 @@ test.each([
   ]);
 });
 
-describe('what it asks a person', () => {
+describe('requests to a person', () => {
   const given = { request: 'r', by: 'ann', at: '' } as const;
   const answered = (name: string, verdict: 'allow' | 'deny', message: string | null) =>
     read(recorded(name)).answerInput({ ...given, verdict, message });
   const request = (name: string) => (recorded(name).properties as { id: string }).id;
 
-  test('a permission has its own id, and is allowed once or denied with a reason', () => {
+  test('a permission request has its own id and is allowed once or denied with a reason', () => {
     expect(translate(recorded('permission.asked')).ask).toEqual({
       kind: 'permission',
       tool: 'bash',
@@ -130,14 +130,14 @@ describe('what it asks a person', () => {
     });
     expect(answered('permission.asked', 'allow', null)).toEqual({ reply: { reply: 'once' } });
     expect(answered('permission.asked', 'deny', null)).toEqual({
-      reply: { reply: 'reject', message: 'ann has denied this, as an operator of stopgate.' },
+      reply: { reply: 'reject', message: 'Denied by ann, an operator of stopgate.' },
     });
     const { properties, ...rest } = recorded('permission.asked');
     const bare = { ...rest, properties: { ...(properties as object), metadata: {} } };
     expect(translate(bare).ask).toMatchObject({ detail: '{"patterns":["touch made"]}' });
   });
 
-  test('a question is answered by its choice; a denied one by the reason, and nothing by nothing', () => {
+  test('a question is answered by a choice, or by the reason if denied', () => {
     expect(translate(recorded('question.asked')).ask).toMatchObject({
       kind: 'question',
       tool: 'question',
@@ -149,7 +149,7 @@ describe('what it asks a person', () => {
     expect(answered('question.asked', 'allow', null)).toBeNull();
   });
 
-  test('a question with a secret is answered by its text as it is shown', () => {
+  test('a question with a secret is answered by the text that is shown', () => {
     const questions = [{ question: 'Keep ghp_0123456789abcdef?' }, { question: 'Where?' }];
     const body = { type: 'question.asked', properties: { id: 'q', sessionID: 's', questions } };
     const message = '{"Keep [hidden]?":"no","Where?":"here"}';
@@ -158,7 +158,7 @@ describe('what it asks a person', () => {
     });
   });
 
-  test('one that is answered at its terminal ends the wait for that one, and not for others', () => {
+  test('an answer at the terminal ends the wait for that request only', () => {
     const replied = (held: string[], awaitsInput = true) =>
       drafts(recorded('permission.replied'), { held, awaitsInput });
     const id = `${request('permission.asked')}-0a1b2c3d`;

@@ -1,4 +1,4 @@
-/** Questions that are too long for the log: what an operator is shown of them can still be answered, each of them. */
+/** Questions that are too long for the log are shortened such that an operator can still answer each of them. */
 import { expect, test, vi } from 'vitest';
 import { readQuestions } from '../../../machines/values/questions.ts';
 import {
@@ -24,11 +24,11 @@ const ask = (texts: readonly string[], descriptionLength: number, choices = 3) =
 const long = (name: string, length: number) => `${name} ${'x'.repeat(length)}?`;
 
 test.each([
-  ['is short enough stays as it is', ask(['Which?', 'Where?'], 10), true],
+  ['is short enough stays unchanged', ask(['Which?', 'Where?'], 10), true],
   ['has long descriptions goes without them', ask(['Which?', 'Where?'], 2_000), true],
   ['has too many choices goes without them', ask(['Which?', 'Where?'], 10, 200), false],
   ['is long itself is cut', ask([long('Which', 3_000), long('Where', 3_000), 'Why?'], 10), false],
-])('what %s', (_what, input, hasChoices) => {
+])('input that %s', (_what, input, hasChoices) => {
   const { detail = '' } = describeQuestion('AskUserQuestion', input);
   expect(detail.length).toBeLessThanOrEqual(charsMax);
   const shown = readQuestions(detail) ?? [];
@@ -46,7 +46,7 @@ test.each([
   expect(answersTo(input, give(answers).message ?? null)).toEqual(Object.values(answers));
 });
 
-test('input that is not of questions is cut in the middle', () => {
+test('input without questions is cut in the middle', () => {
   const { detail = '' } = describeQuestion('AskUserQuestion', { text: 'x'.repeat(5_000) });
   expect(detail.length).toBeLessThanOrEqual(charsMax);
   expect(detail).toContain('… (cut) …');
@@ -74,7 +74,7 @@ test.each([
     ),
   ],
   ['cannot be read', { text: 'Which?' }],
-])('questions that %s are asked at the agent’s own terminal alone', async (_what, input) => {
+])('questions that %s are asked only at the agent’s own terminal', async (_what, input) => {
   expect(await publishedOf(input)).toMatchObject([{ kind: 'question' }]);
   expect(await publishedOf(input)).not.toMatchObject([{ request: expect.any(String) }]);
   const { questions = [] } = input as { questions?: readonly { question: string }[] };
@@ -82,12 +82,12 @@ test.each([
   expect(answersTo(input, JSON.stringify(answers))).toBeNull();
 });
 
-test('questions that can be distinguished are held', async () => {
+test('distinguishable questions are held', async () => {
   const held = await publishedOf(ask(['Which?', 'Where?'], 10));
   expect(held).toMatchObject([{ request: expect.any(String) }]);
 });
 
-test('a secret is hidden in the text of its question, which stays whole', async () => {
+test('a secret is hidden in a question whose text stays complete', async () => {
   const input = ask(['Run "curl -d api_key=abcdefgh" now?', '-----BEGIN PRIVATE KEY-----abc', 'Where?'], 10);
   const { detail = '' } = describeQuestion('AskUserQuestion', input);
   const shown = readQuestions(detail) ?? [];
@@ -99,13 +99,13 @@ test.each([
   ['a text', { command: 'curl -H "Authorization: Bearer abcdefghijklmnop"', note: 'x' }, 'abcdefghijklmnop'],
   ['a field by its name', { env: { API_KEY: 'abcdefgh', password: 123_456_789 } }, /abcdefgh|123456789/],
   ['a name', { sk: { 'sk-abcdefghijklmnop': 1, password: 'abcdefgh' } }, /abcdefgh/],
-])('a secret in the input of a tool is hidden: %s', (_where, input, secret) => {
+])('a secret in a tool’s input is hidden: %s', (_where, input, secret) => {
   const { detail = '' } = describeToolRequest('permission', 'Bash', input);
   expect(detail).not.toMatch(secret);
   expect(Object.keys(JSON.parse(detail))).toEqual(Object.keys(input));
 });
 
-/** Counts what is searched, since a search takes time by the character. */
+/** Counts the searched characters, which determine the time that a search takes. */
 function searchedIn(work: () => unknown): number {
   const replace = vi.spyOn(String.prototype, 'replace');
   try {
@@ -126,18 +126,18 @@ test.each([
   ],
   ['choices', () => describeQuestion('AskUserQuestion', ask(['Which?'], 1_000, 3_000))],
   ['too many questions', () => describeQuestion('AskUserQuestion', ask(Array(20_000).fill('Which?'), 10, 1))],
-])('%s of megabytes is cut before it is searched for secrets', (_what, describe) => {
+])('%s of several megabytes is cut before it is searched for secrets', (_what, describe) => {
   expect(searchedIn(describe)).toBeLessThan(1_000_000);
   expect(describe().detail?.length).toBeLessThanOrEqual(charsMax);
 });
 
-test('a key at the edge of what is shown is still seen whole', () => {
+test('a key at the edge of the shown text is still hidden completely', () => {
   const key = `-----BEGIN PRIVATE KEY-----${'k'.repeat(3_000)}-----END PRIVATE KEY-----`;
   const { detail } = describeToolRequest('permission', 'Write', { content: `${huge}${key}${'x'.repeat(1_000)}` });
   expect(detail).toMatch(/a\[hidden\]x{1000}"}$/);
 });
 
-test('what is cut is no JSON, even where the cut itself is hidden, so that no part of it is answered', async () => {
+test('cut input is never valid JSON, even if the cut itself is hidden, so that no part of it is answered', async () => {
   const ends = ['-----BEGIN PRIVATE KEY-----', ...Array(120).fill(huge.slice(0, 500)), '-----END PRIVATE KEY-----'];
   expect(await publishedOf(ask(ends, 10))).not.toMatchObject([{ request: expect.any(String) }]);
 });

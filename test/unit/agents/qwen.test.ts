@@ -1,4 +1,4 @@
-/** Qwen Code's adapter, by what 0.24.4 really sent. */
+/** Qwen Code's adapter, tested with calls recorded from 0.24.4. */
 import { describe, expect, test } from 'vitest';
 import { allowed, blocked, draftsOf, heartbeat } from './entry-drafts.ts';
 import { recordingsOf } from './recordings/recordings.ts';
@@ -52,7 +52,7 @@ const expectations: Record<string, { says: unknown[]; stop?: object; by?: string
     ],
     by: child,
   },
-  // It lists itself among the background work, and does not wait for itself.
+  // A sub-agent lists itself as background work but does not wait for itself.
   SubagentStop: { says: [], stop: { stopReason: 'end_turn', output: 'done' }, by: child },
   'SubagentStop.second': { says: [], stop: { stopReason: 'end_turn', output: '(script exhausted)' }, by: child },
   TodoCompleted: { says: [] },
@@ -63,14 +63,14 @@ const expectations: Record<string, { says: unknown[]; stop?: object; by?: string
 };
 
 describe('each recorded call', () => {
-  test.each(Object.entries(expectations))('%s, after the block that was recorded', (name, { says, stop, by }) => {
+  test.each(Object.entries(expectations))('%s, after the recorded block', (name, { says, stop, by }) => {
     const translation = translate(recorded(name), { lastDecision: blocked(proven.stdout.reason) });
     expect(translation.entries.map(({ type, data }) => [type, data])).toEqual(says);
     expect(translation.stop).toEqual(stop ?? null);
     expect(translation.worker).toBe(by ?? session);
   });
 
-  test('none is left out', () => {
+  test('every recording is covered', () => {
     expect(Object.keys(expectations).sort()).toEqual([...names].sort());
   });
 });
@@ -96,7 +96,7 @@ test('a step is checked before the list is written, not after it', () => {
   });
 });
 
-test('a permission may be held for an operator; a question is not, since it would be allowed without an answer', () => {
+test('a permission may be held for an operator; a question is not, because it would be allowed without an answer', () => {
   expect(translate(recorded('PermissionRequest')).ask).toMatchObject({ kind: 'permission', tool: 'run_shell_command' });
   const by = { by: 'ann', message: null, request: 'r', at: '2026-11-22T18:00:00.000Z' };
   expect(read(recorded('PermissionRequest')).answerInput({ ...by, verdict: 'allow' })).toEqual({
@@ -108,7 +108,7 @@ test('a permission may be held for an operator; a question is not, since it woul
   expect(drafts(question)).toMatchObject([['input.requested', { kind: 'question' }]]);
 });
 
-test('a tool’s result, and the end of a turn, end the wait for a person', () => {
+test('a tool’s result and the end of a turn end the wait for a person', () => {
   for (const name of ['PostToolUse', 'Stop'])
     expect(drafts(recorded(name), { awaitsInput: true })[0]).toEqual(['input.received', {}]);
 });
@@ -117,13 +117,13 @@ test('background work that is no longer listed has ended', () => {
   expect(drafts(recorded('Stop'), { background: ['b'] })).toEqual([['background.finished', { id: 'b' }]]);
 });
 
-test('a usage limit is one; other failures of the model are not', () => {
+test('a usage limit is recognised; other model failures are not', () => {
   const failure = (error: string) => drafts({ ...recorded('Stop'), hook_event_name: 'StopFailure', error });
   expect(failure('rate_limit')).toEqual([['limit.reached', {}]]);
   expect(failure('server_error')).toEqual([]);
 });
 
-test('with its next prompt it learns how its escalation was resolved; its session’s start does not clear that', () => {
+test('the resolution of an escalation is delivered with the next prompt; a session start does not clear it', () => {
   const resolved = { resolution: 'Use the other key' };
   expect(translate(recorded('SessionStart'), resolved)).toMatchObject({
     entries: [{ type: 'heartbeat.sent' }],

@@ -1,4 +1,4 @@
-/** How a person starts a session again. Each line but Cursor's is one that the agent's real command line took. */
+/** The commands that resume a session. All except Cursor's were tested with the agent's real command line. */
 import { expect, test } from 'vitest';
 import { resumeCommand } from '../../../src/agents/index.ts';
 
@@ -18,13 +18,13 @@ test.each([
   expect(resumeCommand({ ...session, agent }, 'Go on')).toBe(command);
 });
 
-test('in the folder where it began, and safe for a shell', () => {
+test('changes to the session’s folder and quotes for the shell', () => {
   const at = { ...session, agent: 'claude', cwd: "/home/o'neil/a b" };
   expect(resumeCommand(at, '$(rm -rf /) `x` \u001b[31m"it\'s"')).toBe(
     `cd '/home/o'\\''neil/a b' && claude --resume s-1 '$(rm -rf /) \`x\` "it'\\''s"'`,
   );
 });
 
-test('a sub-agent has no command of its own', () => {
+test('a sub-agent has no such command', () => {
   expect(resumeCommand({ ...session, agent: 'claude', parent: 's-0' }, 'Go on')).toBeNull();
 });

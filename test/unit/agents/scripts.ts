@@ -1,19 +1,19 @@
-/** How each agent makes the same few calls, so that a test can be run with all of them. */
+/** The same few calls in the form of each agent, so that a test can run with all of them. */
 import { recordingsOf } from './recordings/recordings.ts';
 
 type Call = readonly [body: object, event?: string];
-/** The calls of one agent, each as posted to its endpoint. */
+/** One agent's calls, in the form that is posted to its endpoint. */
 export type Script = {
-  /** The text that makes it continue, in the answer to its stop. */
+  /** Extracts the text that makes the agent continue from the answer to its stop. */
   readonly text: (answer: object | null) => string | undefined;
   readonly prompt: (session: string, text: string) => Call;
   readonly tool: (session: string) => Call;
   /** The start of that tool, if the agent reports it. */
   readonly toolStart?: (session: string) => Call;
   readonly stop: (session: string) => Call;
-  /** The stop of a sub-agent, as a call within the session of its parent. */
+  /** A sub-agent's stop, as a call in its parent's session. */
   readonly childStop?: (session: string) => Call;
-  /** Plans a step that is not done. */
+  /** Plans one open step. */
   readonly plan?: (session: string, title: string) => Call;
 };
 
@@ -160,15 +160,15 @@ const nameOf = (form: string) => form.split(' ')[0] as string;
 
 /** Every agent, some in more than one form. */
 export const scripts = Object.entries(forms).map(([form, script]) => ({ form, agent: nameOf(form), script }));
-/** Those that have a plan. */
+/** The agents that have a plan. */
 export const withPlan = scripts.flatMap(({ script: { plan, ...script }, ...rest }) =>
   plan ? [{ ...rest, script: { ...script, plan } }] : [],
 );
-/** Those that report when a tool starts. */
+/** The agents that report when a tool starts. */
 export const withToolStart = scripts.flatMap(({ script: { toolStart, ...script }, ...rest }) =>
   toolStart ? [{ ...rest, script: { ...script, toolStart } }] : [],
 );
-/** Those whose sub-agents ask to stop. */
+/** The agents whose sub-agents ask to stop. */
 export const withChildStop = scripts.flatMap(({ script: { childStop, ...script }, ...rest }) =>
   childStop ? [{ ...rest, script: { ...script, childStop } }] : [],
 );

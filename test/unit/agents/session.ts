@@ -1,12 +1,12 @@
 /**
  * One Claude Code session from its prompt to its end, in order: two steps are planned, one is done, the stop is
- * blocked, the other is done, the stop is allowed. Made of the recordings, with one session id.
+ * blocked, the other is done, the stop is allowed. Made from the recordings, with a single session id.
  */
 import { type Recording, recorded } from './recordings/claude.ts';
 
 export const claudeSessionId = '728320da-d8ad-44aa-8e9c-2d308f5dbd24';
 
-/** `answer`: what a policy of `checks: [{ plan: {} }]` answers; null is an empty 204. */
+/** `answer` is the answer of a policy with `checks: [{ plan: {} }]`; null is an empty 204. */
 export type SessionCall = { readonly body: Recording; readonly answer: 'block' | null };
 
 export const claudeSession: readonly SessionCall[] = [

@@ -1,4 +1,4 @@
-/** Which shell commands surely leave every file as it is. */
+/** Which shell commands surely change no file. */
 import { expect, test } from 'vitest';
 import { commandIn, isReadOnly, shownCommand } from '../../../src/agents/shared/shell-command.ts';
 
@@ -77,7 +77,7 @@ test.each([
   expect(isReadOnly(command)).toBe(false);
 });
 
-test('a command is a text, a list of words, or the script of a shell', () => {
+test('a command is a string, a list of words, or a shell’s script', () => {
   expect(commandIn(['bash', '-lc', 'npm test'])).toBe('npm test');
   expect(commandIn(['git', 'commit', '-m', "it's done"])).toBe("git commit -m 'it'\\''s done'");
   for (const none of ['', ' ', [], [1], 7, null, undefined]) expect(commandIn(none)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** The generic adapter: our own vocabulary, for any tool that can run a command. */
+/** The generic adapter for any tool that can run a command. */
 import { describe, expect, test } from 'vitest';
 import { allowed, blocked, draftsOf } from './entry-drafts.ts';
 
@@ -9,7 +9,7 @@ const call = (event: string | undefined, more: object = {}) => ({
   ...more,
 });
 
-test('a body with only a worker is its stop', () => {
+test('a call with only a worker is its stop', () => {
   expect(translate(call(undefined))).toEqual({
     worker: 'w1',
     entries: [],
@@ -62,22 +62,22 @@ test.each([
   expect(drafts(call(event, more))).toEqual(says);
 });
 
-test('a block is a decision and its reason; anything else is an empty answer', () => {
+test('a block has a decision and a reason; any other answer is empty', () => {
   expect(read(call('stop')).answer(blocked('the reason'))).toEqual({ decision: 'block', reason: 'the reason' });
   expect(read(call('stop')).answer(allowed)).toBeNull();
   expect(read(call('tool')).answer(blocked('x'))).toBeNull();
 });
 
-describe('what is wrong is an error', () => {
+describe('an invalid call is an error', () => {
   test.each([
     ['no worker', {}, 'worker'],
     [
-      'an event of another name',
+      'an unknown event',
       { worker: 'w1', event: 'plann' },
-      'these are: start, prompt, tool-start, tool, plan, stop, end',
+      'known events: start, prompt, tool-start, tool, plan, stop, end',
     ],
     ['a worker that is not an id', { worker: 'a.b' }, 'worker'],
-    ['an output that is no text', { worker: 'w1', output: 5 }, 'output'],
+    ['an output that is not a string', { worker: 'w1', output: 5 }, 'output'],
     ['rules in another shape', { worker: 'w1', validation: { tests: true } }, 'validation'],
   ])('%s', (_name, body, path) => {
     expect(() => read(body)).toThrow(

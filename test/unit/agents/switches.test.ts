@@ -1,10 +1,12 @@
-/** What turns an agent's hooks off, by the agent's own precedence; and what is not recognised is never green. */
+/**
+ * Settings that turn an agent's hooks off, with the agent's precedence. Unknown settings are never reported as fine.
+ */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Answer } from '../../../src/agents/doctor/doctor.ts';
-import type { Hooked } from '../../../src/agents/doctor/hooked.ts';
+import type { HookedFile } from '../../../src/agents/doctor/find-hooks.ts';
 import {
   judgeClaude,
   judgeCodex,
@@ -17,7 +19,7 @@ import {
   readOpencodeSwitches,
 } from '../../../src/agents/doctor/switches.ts';
 
-const hookedBy = (value: Record<string, unknown>, more: Partial<Hooked> = {}): Hooked => ({
+const hookedBy = (value: Record<string, unknown>, more: Partial<HookedFile> = {}): HookedFile => ({
   scope: 'project',
   file: '/p/settings.json',
   text: '',
@@ -27,18 +29,18 @@ const hookedBy = (value: Record<string, unknown>, more: Partial<Hooked> = {}): H
 const http = hookedBy({ type: 'http', url: 'http://127.0.0.1:4280/hooks/claude', allowedEnvVars: ['STOPGATE_TOKEN'] });
 const command = hookedBy({ type: 'command', command: 'npx stopgate hook claude' });
 
-/** Files by their content, the strongest first. */
+/** Files by content, highest precedence first. */
 const layers = (...values: Record<string, unknown>[]) => values.map((value, at) => ({ file: `/layer-${at}`, value }));
-const seen = (answers: readonly Answer[]) => answers.filter(({ state }) => state !== 'skip');
-const states = (answers: readonly Answer[]) => seen(answers).map(({ state }) => state);
+const reported = (answers: readonly Answer[]) => answers.filter(({ state }) => state !== 'skip');
+const states = (answers: readonly Answer[]) => reported(answers).map(({ state }) => state);
 
 describe('Claude Code', () => {
   type Case = {
     readonly what: string;
     readonly managed?: Record<string, unknown>;
-    /** Local, project, user. */
+    /** The local, project and user settings. */
     readonly own?: Record<string, unknown>[];
-    readonly hooked?: Hooked;
+    readonly hooked?: HookedFile;
     readonly env?: Record<string, string>;
     readonly found: string[];
   };
@@ -46,13 +48,13 @@ describe('Claude Code', () => {
   const on = { disableAllHooks: false };
   test.each<Case>([
     { what: 'nothing is set', found: [] },
-    { what: 'managed settings turn all off', managed: off, own: [on], found: ['bad'] },
-    { what: 'the user turns all off', own: [{}, {}, off], found: ['bad'] },
-    { what: 'the project is stronger than the user', own: [{}, on, off], found: [] },
-    { what: 'local is stronger than the project', own: [off, on], found: ['bad'] },
-    { what: 'managed is stronger than all', managed: on, own: [off], found: [] },
+    { what: 'managed settings turn all hooks off', managed: off, own: [on], found: ['bad'] },
+    { what: 'user settings turn all hooks off', own: [{}, {}, off], found: ['bad'] },
+    { what: 'project settings override user settings', own: [{}, on, off], found: [] },
+    { what: 'local settings override project settings', own: [off, on], found: ['bad'] },
+    { what: 'managed settings override all', managed: on, own: [off], found: [] },
     { what: 'only managed hooks', managed: { allowManagedHooksOnly: true }, found: ['bad'] },
-    { what: 'only managed hooks, said by a project', own: [{ allowManagedHooksOnly: true }], found: [] },
+    { what: 'only managed hooks, set by a project', own: [{ allowManagedHooksOnly: true }], found: [] },
     {
       what: 'only managed hooks, and ours are',
       managed: { allowManagedHooksOnly: true },
@@ -80,9 +82,9 @@ describe('Claude Code', () => {
     { what: 'a variable', env: { CLAUDE_CODE_SIMPLE: '1' }, found: ['bad'] },
     { what: 'a variable in settings', own: [{ env: { CLAUDE_CODE_SIMPLE: '1' } }], found: ['bad'] },
     { what: 'a variable that is off', env: { CLAUDE_CODE_SIMPLE: '0' }, found: [] },
-    // Not recognised: never green.
-    { what: 'a flag that is a text', own: [{ disableAllHooks: 'true' }], found: ['warn'] },
-    { what: 'a list that is a text', own: [{ allowedHttpHookUrls: '*' }], found: ['warn'] },
+    // Unknown values are never reported as fine.
+    { what: 'a flag given as a string', own: [{ disableAllHooks: 'true' }], found: ['warn'] },
+    { what: 'a list given as a string', own: [{ allowedHttpHookUrls: '*' }], found: ['warn'] },
     { what: 'another setting about hooks', managed: { hookPolicy: 'strict' }, found: ['warn'] },
     {
       what: 'another form of the strict setting',
@@ -93,7 +95,7 @@ describe('Claude Code', () => {
     const above = managed === undefined ? [] : [{ file: '/managed-0', value: managed }];
     const answers = judgeClaude(above, layers(...own), { hooked: [hooked], env });
     expect(states(answers)).toEqual(found);
-    // Settings that a server, MDM or the command line gives are never seen.
+    // Settings from a server, MDM or the command line cannot be checked.
     expect(answers.at(-1)).toMatchObject({ state: 'skip', text: expect.stringContaining('--settings') });
   });
 });
@@ -127,25 +129,25 @@ test.each([
   { what: 'off by the user', requirements: {}, own: [{ features: { hooks: false } }], found: ['bad'] },
   { what: 'off by its older name', requirements: {}, own: [{ features: { codex_hooks: false } }], found: ['bad'] },
   {
-    what: 'the newer name is stronger',
+    what: 'the newer name has precedence',
     requirements: {},
     own: [{ features: { codex_hooks: false, hooks: true } }],
     found: [],
   },
   {
-    what: 'the project is stronger',
+    what: 'the project has precedence',
     requirements: {},
     own: [{ features: { hooks: true } }, { features: { hooks: false } }],
     found: [],
   },
   {
-    what: 'the profile is stronger',
+    what: 'the profile has precedence',
     requirements: {},
     own: [{ profile: 'p', profiles: { p: { features: { hooks: false } } }, features: { hooks: true } }],
     found: ['bad'],
   },
   {
-    what: 'requirements are strongest',
+    what: 'requirements have precedence over all',
     requirements: { features: { hooks: false } },
     own: [{ features: { hooks: true } }],
     found: ['bad'],
@@ -157,7 +159,7 @@ test.each([
     own: [{ hooks: { state: { '/p/settings.json:stop:0:0': { enabled: false } } } }],
     found: ['bad'],
   },
-  { what: 'a text', requirements: {}, own: [{ features: { hooks: 'no' } }], found: ['warn'] },
+  { what: 'a flag given as a string', requirements: {}, own: [{ features: { hooks: 'no' } }], found: ['warn'] },
 ])('Codex: $what', ({ requirements, own, found }) => {
   expect(states(judgeCodex(layers(requirements), layers(...own), [command]))).toEqual(found);
 });
@@ -187,7 +189,7 @@ describe('files', () => {
       found: [],
     },
     {
-      what: 'a nearer rule says no',
+      what: 'a nearer rule denies it',
       files: {
         'home/.gemini/settings.json': trusts,
         'home/.gemini/trustedFolders.json': '{ "ROOT": "TRUST_FOLDER", "ROOT/project": "DO_NOT_TRUST" }',
@@ -195,7 +197,7 @@ describe('files', () => {
       found: ['bad'],
     },
     {
-      what: 'its parent',
+      what: 'trusted through its parent',
       files: {
         'home/.gemini/settings.json': trusts,
         'home/.gemini/trustedFolders.json': '{ "ROOT/project": "TRUST_PARENT" }',
@@ -203,20 +205,20 @@ describe('files', () => {
       found: [],
     },
     {
-      what: 'a project does not trust itself',
+      what: 'a project cannot trust itself',
       files: { 'home/.gemini/settings.json': trusts, 'project/.gemini/settings.json': trusts.replace('true', 'false') },
       found: ['bad'],
     },
-  ])('the trust of Gemini CLI: $what', ({ files, found }) => {
+  ])('Gemini CLI’s trusted folders: $what', ({ files, found }) => {
     const { places, at } = makePlace(files);
     places.env = { GEMINI_CLI_SYSTEM_SETTINGS_PATH: at('none'), GEMINI_CLI_SYSTEM_DEFAULTS_PATH: at('none') };
     const read = readGeminiSwitches(() => at('home/.gemini'));
     expect(states(read({ places, platform: 'linux', hooked: [command] }))).toEqual(found);
-    // Hooks of the user run everywhere.
+    // User hooks run in every folder.
     expect(states(read({ places, platform: 'linux', hooked: [{ ...command, scope: 'user' }] }))).toEqual([]);
   });
 
-  test('the machine’s settings are stronger than the project’s, and one that cannot be read is said', () => {
+  test('machine settings override project settings, and an unreadable file is reported', () => {
     const { places, at } = makePlace({
       'machine.json': '{ "hooksConfig": { "enabled": false } }',
       'project/.gemini/settings.json': '{ "hooksConfig": { "enabled": true } }',
@@ -225,18 +227,18 @@ describe('files', () => {
     const read = readGeminiSwitches(() => at('home/.gemini'));
     const ask = (file: string) => {
       places.env = { GEMINI_CLI_SYSTEM_SETTINGS_PATH: at(file), GEMINI_CLI_SYSTEM_DEFAULTS_PATH: at('none') };
-      return seen(read({ places, platform: 'linux', hooked: [command] }));
+      return reported(read({ places, platform: 'linux', hooked: [command] }));
     };
     expect(ask('machine.json')).toEqual([expect.objectContaining({ state: 'bad' })]);
     expect(ask('broken.json')).toEqual([
       expect.objectContaining({
         state: 'warn',
-        text: expect.stringContaining('whether it turns hooks off is not known'),
+        text: expect.stringContaining('unknown whether it turns hooks off'),
       }),
     ]);
   });
 
-  test('Codex reads a project only if it trusts it', () => {
+  test('Codex reads project settings only if it trusts the project', () => {
     for (const level of ['trusted', 'untrusted']) {
       const { places, at } = makePlace({
         'home/.codex/config.toml': `[projects."ROOT/project"]\ntrust_level = "${level}"\n`,
@@ -248,7 +250,7 @@ describe('files', () => {
     }
   });
 
-  test('Copilot CLI: its own files, its settings, and the folders that it trusts', () => {
+  test('Copilot CLI: hook files, settings and trusted folders', () => {
     const ask = (files: Record<string, string>) => {
       const { places, at } = makePlace(files);
       const hooked = { ...command, file: at('project/.github/hooks/stopgate.json') };
@@ -263,7 +265,7 @@ describe('files', () => {
     expect(ask({ ...trusted, 'project/.github/hooks/stopgate.json': '{ "disableAllHooks": true }' })).toEqual(['bad']);
   });
 
-  test('OpenCode: no plugins at all, or not ours; Cursor says what is not seen', () => {
+  test('OpenCode: plugins disabled, or ours excluded; Cursor: what was not checked', () => {
     const { places } = makePlace({ 'project/opencode.json': '{ "plugins": ["a", "-b", "-stop*"] }' });
     expect(states(readOpencodeSwitches({ places }, ['stopgate.js']))).toEqual(['bad']);
     expect(states(readOpencodeSwitches({ places: { ...places, env: { OPENCODE_PURE: '1' } } }, ['p']))).toEqual([

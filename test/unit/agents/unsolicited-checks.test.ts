@@ -1,7 +1,7 @@
-/** Answers to agents that did not ask to stop: only if the policy wants them, and only what a probe has found. */
+/** Answers to agents that did not ask to stop: only if the policy enables them, and only what a probe found. */
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
-import { agents, isNews, isWanted } from '../../../src/agents/index.ts';
+import { agents, isReportable, shouldRunCheck } from '../../../src/agents/index.ts';
 import { createAgentFleet } from './agent-fleet.ts';
 import { recorded } from './recordings/claude.ts';
 import { recordingsOf } from './recordings/recordings.ts';
@@ -13,13 +13,13 @@ const step = (status: string) =>
 const plan = { checks: [{ plan: {} }] };
 const rules = { checks: [{ plan: {} }, { rules: ['tests_pass'] }] };
 
-describe('a budget that is used up', () => {
+describe('a used-up budget', () => {
   const afterTools = [
     { agent: 'claude', tools: call('PostToolBatch') },
     { agent: 'gemini', tools: { hook_event_name: 'AfterTool', session_id: session, cwd: '/', tool_name: 'x' } },
   ];
 
-  test.each(afterTools)('$agent is told to stop at the end of its tools, and once', async ({ agent, tools }) => {
+  test.each(afterTools)('$agent is told once to stop, at the end of its tools', async ({ agent, tools }) => {
     const fleet = createAgentFleet({ ...plan, budget: { time: '10m' } });
     expect(await fleet.call(agent, tools)).toBeNull();
     fleet.pass(600_000);
@@ -33,7 +33,7 @@ describe('a budget that is used up', () => {
     expect(fleet.view(session)).toMatchObject({ state: 'stopped', budgets: [{ per: 'session', kind: 'time' }] });
   });
 
-  test('or it waits for a person, and works on when it is resumed', async () => {
+  test('the agent waits for a person, and continues when it is resumed', async () => {
     const fleet = createAgentFleet({ ...plan, budget: { time: '10m' }, onBudget: 'escalate' });
     await fleet.call('claude', call('PostToolBatch'));
     fleet.pass(600_000);
@@ -47,7 +47,7 @@ describe('a budget that is used up', () => {
     expect(fleet.causes(session)).toEqual(['budget']);
   });
 
-  test('nothing is probed below it', async () => {
+  test('nothing is probed while budget remains', async () => {
     const fleet = createAgentFleet({ ...plan, budget: { time: '10m' } });
     await fleet.call('claude', call('PostToolBatch'));
     expect(fleet.probes()).toBe(0);
@@ -57,7 +57,7 @@ describe('a budget that is used up', () => {
 describe('stopWhenComplete', () => {
   const batch = call('PostToolBatch');
 
-  test('an agent whose work is complete gets a request to stop at the end of its batch, and its task is completed', async () => {
+  test('an agent whose work is complete is told to stop at the end of its batch, and its task is completed', async () => {
     const fleet = createAgentFleet({ ...plan, stopWhenComplete: true });
     await fleet.call('claude', step('in_progress'));
     expect(await fleet.call('claude', batch)).toBeNull();
@@ -71,7 +71,7 @@ describe('stopWhenComplete', () => {
     expect(fleet.causes(session)).toEqual(['complete']);
   });
 
-  test('nothing is probed if the policy does not want it, nor after a single tool', async () => {
+  test('nothing is probed unless the policy enables it, nor after a single tool', async () => {
     const fleet = createAgentFleet(plan);
     await fleet.call('claude', step('completed'));
     expect(await fleet.call('claude', batch)).toBeNull();
@@ -82,7 +82,7 @@ describe('stopWhenComplete', () => {
     expect([fleet, asked, unchecked].map((it) => it.probes())).toEqual([0, 0, 0]);
   });
 
-  test('a cap is no completion', async () => {
+  test('reaching a retry limit does not count as complete', async () => {
     const fleet = createAgentFleet({ ...plan, stopWhenComplete: true, retries: 1 });
     await fleet.call('claude', step('in_progress'));
     await fleet.call('claude', call('Stop'));
@@ -90,7 +90,7 @@ describe('stopWhenComplete', () => {
     expect(fleet.causes(session)).toEqual(['incomplete']);
   });
 
-  test('a policy that is assigned to the agent is in force from its first call', async () => {
+  test('a policy assigned to the agent applies from its first call', async () => {
     const assign = [{ agent: 'claude', policy: 'strict' }];
     const policies = { default: {}, strict: { ...plan, stopWhenComplete: true } };
     const fleet = createAgentFleet({}, { policies, assign });
@@ -114,7 +114,7 @@ describe('stopWhenComplete', () => {
   });
 });
 
-describe('what a check finds missing after a batch', () => {
+describe('a check’s findings after a batch', () => {
   const batch = call('PostToolBatch');
   const validated = { checks: [{ command: 'validate' }], stopWhenComplete: true, retries: 2 };
   const fails = (feedback: unknown) => ({ outcome: 'fail', reason: 'Command validate failed (exit 1)', feedback });
@@ -123,7 +123,7 @@ describe('what a check finds missing after a batch', () => {
   });
   const stop = { continue: false, stopReason: expect.stringContaining('complete') };
 
-  test('is told with it, once until it changes, and is no retry', async () => {
+  test('are reported once until they change, and count no retry', async () => {
     const fleet = createAgentFleet(validated);
     fleet.find('validate', fails({ missing: ['claim', 'evidence'] }));
     expect(await fleet.call('claude', batch)).toEqual({
@@ -143,7 +143,7 @@ describe('what a check finds missing after a batch', () => {
     expect(await fleet.call('claude', batch)).toEqual(stop);
   });
 
-  test('is told again when it comes back after a pass, but not because a run took longer or could not be judged', async () => {
+  test('are reported again after a pass, but not because a run took longer or could not be judged', async () => {
     const fleet = createAgentFleet({ ...validated, checks: [{ command: 'validate' }, { plan: {} }] });
     await fleet.call('claude', step('in_progress'));
     fleet.find('validate', fails('2 of 9 tests fail. Duration 1.24 s, at 12:00:01'));
@@ -160,7 +160,7 @@ describe('what a check finds missing after a batch', () => {
     expect(await fleet.call('claude', batch)).toEqual(difference('2 of 9'));
   });
 
-  test('is not repeated after a block that said it; each post of one call gets it', async () => {
+  test('are not repeated after a block that reported them; every post of one call gets them', async () => {
     const fleet = createAgentFleet(validated);
     fleet.find('validate', fails('line 1'));
     expect(await fleet.call('claude', call('Stop'))).toMatchObject({ decision: 'block' });
@@ -171,7 +171,7 @@ describe('what a check finds missing after a batch', () => {
     expect(await fleet.call('claude', batch, undefined, { key: 'c2' })).toBeNull();
   });
 
-  test('stays with the worker: a sub-agent is told for itself', async () => {
+  test('are reported per worker, so also to a sub-agent', async () => {
     const fleet = createAgentFleet(validated);
     fleet.find('validate', fails('line 1'));
     const child = { agent_id: 'a1', agent_type: 'Explore' };
@@ -188,7 +188,7 @@ describe('what a check finds missing after a batch', () => {
     ['one that could not be judged and blocks', { checks: [{ command: 'lost', onError: 'block' }] }],
     ['a warning', { checks: [{ command: 'validate', onFail: 'warn' }, { plan: {} }] }],
     ['what the policy lets go', { checks: [{ command: 'validate' }], retries: 0 }],
-  ])('nothing is told of %s', async (_what, policy) => {
+  ])('%s is not reported', async (_what, policy) => {
     const fleet = createAgentFleet({ stopWhenComplete: true, ...policy });
     fleet.find('validate', fails('line 1'));
     fleet.find('lost', { outcome: 'error', reason: 'exit 127' });
@@ -197,7 +197,7 @@ describe('what a check finds missing after a batch', () => {
     expect(fleet.probes()).toBe(1);
   });
 
-  test('nor of a task hook that waits for a promise; a member of a group counts', async () => {
+  test('a task hook that waits for a promise is not reported; a member of a group is', async () => {
     const hooked = createAgentFleet({ ...validated, checks: [{ command: 'validate' }] });
     hooked.fold('task.T-1.hook.registered', { hook: 'validate', type: 'promise' });
     hooked.fold(`worker.${session}.task.claimed`, { task: 'T-1' });
@@ -207,7 +207,7 @@ describe('what a check finds missing after a batch', () => {
     expect(await grouped.call('claude', batch)).toEqual(difference('line 1'));
   });
 
-  test('goes to Gemini with the result of a tool', async () => {
+  test('reach Gemini with the result of a tool', async () => {
     const fleet = createAgentFleet(validated);
     fleet.find('validate', fails('line 1'));
     const tool = recordingsOf('gemini').recorded('AfterTool');
@@ -222,7 +222,7 @@ describe('what a check finds missing after a batch', () => {
 describe('steps: gate', () => {
   const completed = call('TaskCompleted');
 
-  test('a step is not marked as done while a check other than plan fails', async () => {
+  test('a step cannot be marked as done while a check other than plan fails', async () => {
     const fleet = createAgentFleet({ ...rules, steps: 'gate' });
     await fleet.call('claude', step('in_progress'));
     expect(await fleet.call('claude', completed)).toEqual({
@@ -232,7 +232,7 @@ describe('steps: gate', () => {
     expect(fleet.view(session)).toMatchObject({ retry: { count: 0 }, plan: [{ status: 'in_progress' }] });
   });
 
-  test('open steps do not count, nor does a cap, background work or a task hook', async () => {
+  test('open steps, retry limits, background work and task hooks do not matter', async () => {
     const open = createAgentFleet({ ...plan, steps: 'gate' });
     await open.call('claude', step('in_progress'));
     expect(await open.call('claude', completed)).toBeNull();
@@ -242,7 +242,7 @@ describe('steps: gate', () => {
     expect(await capped.call('claude', completed)).toMatchObject({ decision: 'block' });
   });
 
-  test('without it steps are free, and nothing is probed', async () => {
+  test('without it, steps are not checked and nothing is probed', async () => {
     const fleet = createAgentFleet(rules);
     expect(await fleet.call('claude', completed)).toBeNull();
     expect(fleet.probes()).toBe(0);
@@ -253,7 +253,7 @@ describe('structured output', () => {
   const before = call('PreToolUse', { tool_name: 'StructuredOutput', tool_input: { answer: 1 } });
   const output = call('PostToolUse', { tool_name: 'StructuredOutput', tool_input: { answer: 1 } });
 
-  test('gets what is still missing, if the policy has checks', async () => {
+  test('is answered with what is still missing, if the policy has checks', async () => {
     const fleet = createAgentFleet(plan);
     await fleet.call('claude', step('in_progress'));
     expect(await fleet.call('claude', output)).toEqual({
@@ -270,7 +270,7 @@ describe('structured output', () => {
     expect(unchecked.probes()).toBe(0);
   });
 
-  test('gets what a hook of a held task still lacks, also under a policy without checks', async () => {
+  test('is answered with what a hook of a held task lacks, even under a policy without checks', async () => {
     const fleet = createAgentFleet({});
     fleet.fold('task.T-1.hook.registered', { hook: 'h1', type: 'promise' });
     fleet.fold(`worker.${session}.task.claimed`, { task: 'T-1' });
@@ -287,7 +287,7 @@ describe('structured output', () => {
     expect(fleet.probes(), 'no hook is enabled').toBe(probes);
   });
 
-  test('is a stop attempt before it is accepted: refused while something remains, three times', async () => {
+  test('is a stop attempt before it is accepted, and refused up to three times', async () => {
     const fleet = createAgentFleet(plan);
     await fleet.call('claude', step('in_progress'));
     const refused = {
@@ -314,7 +314,7 @@ test.each([
   ['complete', { stopWhenComplete: true, checks: 0 }, false],
 ] as const)('the check %s is wanted by %j: %s', (check, more, wanted) => {
   const rules = { stopWhenComplete: false, steps: 'free', checks: 1, askMs: null, ...more } as const;
-  expect(isWanted(check, { rules }, () => ({ hasHooks: false }))).toBe(wanted);
+  expect(shouldRunCheck(check, { rules }, () => ({ hasHooks: false }))).toBe(wanted);
 });
 
 test.each([
@@ -327,7 +327,7 @@ test.each([
   ['step', { decision: 'block', cause: 'incomplete' }, true],
   ['output', { decision: 'block', cause: 'pending-tasks' }, false],
 ] as const)('for the check %s %j is news: %s', (check, decision, news) => {
-  expect(isNews(check, decision as Pick<Decision, 'decision' | 'cause'>)).toBe(news);
+  expect(isReportable(check, decision as Pick<Decision, 'decision' | 'cause'>)).toBe(news);
 });
 
 test('a sub-agent’s own call is checked for the sub-agent', () => {
@@ -335,7 +335,7 @@ test('a sub-agent’s own call is checked for the sub-agent', () => {
   expect(read?.({ ...recorded('PostToolBatch'), agent_id: 'a1', agent_type: 'Explore' }).worker).toMatch(/-a1$/);
 });
 
-test('the resolution of an escalation goes along with the next prompt, once', async () => {
+test('the resolution of an escalation is delivered once, with the next prompt', async () => {
   const fleet = createAgentFleet({ ...rules, retries: 0, onCap: 'escalate' });
   const prompt = call('UserPromptSubmit', { prompt: 'go on' });
   await fleet.call('claude', call('Stop'));
@@ -346,7 +346,7 @@ test('the resolution of an escalation goes along with the next prompt, once', as
   expect(await fleet.call('claude', prompt)).toBeNull();
 });
 
-test('an escalated session stays escalated when its agent ends, as a headless one does at once', async () => {
+test('an escalated session stays escalated when its agent ends, as a headless one does immediately', async () => {
   const fleet = createAgentFleet({ ...rules, retries: 0, onCap: 'escalate' });
   await fleet.call('claude', call('Stop'));
   await fleet.call('claude', call('SessionEnd'));

@@ -34,7 +34,7 @@ describe('--block-cap', () => {
     await put(file, text);
     const { code, stderr } = await init('claude', '--yes', '--block-cap', '20');
     expect({ code, text: await read(file) }).toEqual({ code: 2, text });
-    expect(stderr).toContain(`settings.json:2:12: ${cap} is set already`);
+    expect(stderr).toContain(`settings.json:2:12: ${cap} is already set`);
     await init('claude', '--yes', '--block-cap', '12');
     expect(await read(file)).toContain('/hooks/claude');
     await init('claude', '--remove', '--yes');

@@ -28,7 +28,7 @@ test("Claude Code: an exporter of the user's own stays, and nothing is written",
   await put(claudeFile, text);
   const { code, stderr } = await init('claude', '--yes', '--user', '--usage');
   expect({ code, text: await read(claudeFile) }).toEqual({ code: 2, text });
-  expect(stderr).toContain('OTEL_EXPORTER_OTLP_LOGS_ENDPOINT is set already');
+  expect(stderr).toContain('OTEL_EXPORTER_OTLP_LOGS_ENDPOINT is already set');
 });
 
 const telemetryFiles = [
@@ -85,7 +85,7 @@ test.each([
   const text = `${JSON.stringify({ telemetry })}\n`;
   await put('.qwen/settings.json', text);
   const { code, stderr } = await init('qwen', '--yes', '--usage');
-  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('"telemetry" is set already') });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('"telemetry" is already set') });
   await init('qwen', '--yes');
   await init('qwen', '--yes', '--remove');
   expect(await read('.qwen/settings.json')).toBe(text);

@@ -1,4 +1,4 @@
-/** Real agents behind `stopgate acp`, with an editor of the official SDK, scripted models and a real service. */
+/** Real agents behind `stopgate acp`, with an editor built on the official SDK, scripted models and a real service. */
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { methods } from '@agentclientprotocol/sdk';
@@ -19,7 +19,7 @@ policies:
   brief: { checks: [{ files: [report.md] }], budget: { time: 2s } }
 roots: [${tmpdir()}]
 `;
-/** Some ask the model beside what it does what the person may want next. */
+/** Some agents also ask the model what the person may want next. */
 const aside = { match: 'SUGGESTION MODE', turns: [] };
 
 let at: Deployment;
@@ -34,7 +34,7 @@ describe.each(acpAgents)('$agent', (row) => {
     program = await installAgent(row.program);
   });
 
-  /** A home with its settings, and the environment that it gets. */
+  /** A home with the agent's settings, and its environment. */
   async function prepare(modelUrl: string) {
     const home = await makeAgentHome();
     await row.prepare(home, modelUrl);
@@ -59,7 +59,7 @@ describe.each(acpAgents)('$agent', (row) => {
     return { model, home, editor, session: await editor.newSession() };
   }
 
-  test('a blocked stop is prompted on in the same turn; what it asks is in the inbox; then it is let go', async () => {
+  test('a blocked stop continues in the same turn, and the agent’s requests are in the inbox', async () => {
     const asked: string[] = [];
     const { model, home, editor, session } = await open(
       [done, row.shell('echo 3 > report.md'), { text: 'Now I am.' }],
@@ -98,7 +98,7 @@ describe.each(acpAgents)('$agent', (row) => {
     const { model, editor, session } = await open(turns);
     cancel = async () => {
       await editor.agent.notify(methods.agent.session.cancel, { sessionId: session });
-      // The answer of the model comes after it.
+      // The model answers after the cancellation.
       await new Promise((resolve) => setTimeout(resolve, 1_000));
     };
     expect(await editor.prompt(session)).toMatchObject({ stopReason: 'cancelled' });
@@ -107,14 +107,14 @@ describe.each(acpAgents)('$agent', (row) => {
     await expect.poll(stops).toEqual(['end_turn', 'cancelled']);
   });
 
-  test('a budget that is used up ends it at its next tool', async () => {
+  test('a used-up budget ends it at its next tool', async () => {
     const { model, home, editor, session } = await open(
       [row.shell('sleep 4'), row.shell('echo 3 > report.md'), { text: 'never said' }],
       { policy: 'brief' },
     );
     expect(await editor.prompt(session)).toMatchObject({ stopReason: 'cancelled' });
     expect(editor.saidIn(session).join('')).toContain('stopgate: the budget is used up (time ');
-    // It may have asked its model before it heard of it, but has done no more.
+    // It may have called its model before it was told, but did nothing more.
     expect(model.requests.length).toBeLessThanOrEqual(2);
     expect(existsSync(`${home.project}/report.md`)).toBe(false);
     await expectCauses(at, session, ['bypassed']);

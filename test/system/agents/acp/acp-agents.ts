@@ -1,4 +1,4 @@
-/** The agents that speak ACP, each with a model on loopback: a row each, for what all of them are tested for. */
+/** The agents that speak ACP, each with a model on loopback. One row per agent, for the tests that all share. */
 import { anthropicMessages } from '../support/anthropic.ts';
 import { chatCompletions } from '../support/chat-completions.ts';
 import { copilotCli, copilotEnv } from '../support/copilot.ts';
@@ -12,22 +12,22 @@ import { planTools } from '../support/scene.ts';
 import type { Api, Turn } from '../support/scripted-model.ts';
 
 export type AcpAgent = {
-  /** As its workers are called. */
+  /** The agent name of its workers. */
   readonly agent: string;
   readonly program: AgentPackage;
   readonly args: readonly string[];
-  /** Of its model. */
+  /** The API of its model. */
   readonly api: Api;
-  /** Its settings, so that it asks before it runs a command. */
+  /** Settings that make it ask before it runs a command. */
   readonly prepare: (at: AgentHome, modelUrl: string) => Promise<unknown>;
   readonly env: (at: AgentHome, modelUrl: string) => Record<string, string>;
-  /** A turn that runs a command of the shell. */
+  /** A turn that runs a shell command. */
   readonly shell: (command: string) => Turn;
-  /** Does it ask before it runs such a command? */
+  /** True if it asks before it runs such a command. */
   readonly asks: boolean;
-  /** Does it tell what a turn has used, also one that was cancelled? */
+  /** True if it reports the usage of a turn, even of a cancelled one. */
   readonly reportsUsage: boolean;
-  /** Turns that give its plan the one step "Write the tests", and mark it as done. Null: it shows no plan in ACP. */
+  /** Turns that create a plan with the step "Write the tests" and mark it as done. Null if it shows no plan in ACP. */
   readonly plan: { readonly open: Turn; readonly close: Turn } | null;
 };
 
@@ -76,7 +76,7 @@ const copilot: AcpAgent = {
   plan: null,
 };
 
-/** By itself it lets the model say which commands are safe. */
+/** By default, it lets the model decide which commands are safe. */
 const qwenAsks = { ...qwenSettings, tools: { ...qwenSettings.tools, approvalMode: 'default' } };
 const qwen: AcpAgent = {
   agent: 'qwen',
@@ -94,7 +94,7 @@ const qwen: AcpAgent = {
   })),
 };
 
-/** It brings a Claude Code of its own. */
+/** Includes its own Claude Code. */
 const claude: AcpAgent = {
   agent: 'claude',
   program: { name: '@agentclientprotocol/claude-agent-acp', version: '0.101.0', bin: 'claude-agent-acp' },
@@ -111,7 +111,7 @@ const claude: AcpAgent = {
   },
 };
 
-/** It brings a Codex of its own. */
+/** Includes its own Codex. */
 const codex: AcpAgent = {
   agent: 'codex',
   program: { name: '@agentclientprotocol/codex-acp', version: '2.6.0', bin: 'codex-acp' },
@@ -120,7 +120,7 @@ const codex: AcpAgent = {
   prepare: writeCodexConfig,
   env: (at) => codexEnv(at),
   shell: (cmd) => ({ tool: 'exec_command', input: { cmd } }),
-  // Not within its sandbox.
+  // Without its sandbox.
   asks: false,
   reportsUsage: true,
   plan: null,

@@ -1,4 +1,4 @@
-/** A turn over `codex app-server`, which is the protocol of its editors and apps: JSON-RPC, a message a line. */
+/** Runs a turn over `codex app-server`, the protocol of Codex's editors and apps: one JSON-RPC message per line. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -9,7 +9,7 @@ type Thread = { readonly result?: { readonly thread?: { readonly id: string } } 
 
 const turnTimeoutMs = 60_000;
 
-/** All that the server said until the turn was over. @throws Error where it ends before */
+/** Resolves to everything that the server sent until the turn was over. @throws Error if it ends earlier */
 export async function runCodexTurn(
   program: string,
   at: AgentHome,

@@ -1,4 +1,4 @@
-/** Connects an agent to a service as its user would: by `stopgate init`. */
+/** Connects an agent to a service with `stopgate init`, like a user. */
 import { dirname } from 'node:path';
 import type { WorkerView } from '../../../../machines/index.ts';
 import { resumeCommand } from '../../../../src/agents/index.ts';
@@ -6,11 +6,11 @@ import { runShipped } from '../../../support/shipped.ts';
 import { type AgentHome, type AgentRun, cleanEnv, runAgent } from './run.ts';
 
 type Connection = {
-  /** The agent's, which is on PATH: Codex is asked for the hashes that it is to trust. */
+  /** The folder of the agent's program, put on PATH: `init` asks Codex for the hashes to trust. */
   readonly program: string;
-  /** Of the service. */
+  /** The address of the service. */
   readonly http: string;
-  /** More for `stopgate init`. */
+  /** More options of `stopgate init`. */
   readonly init?: readonly string[];
 };
 
@@ -25,7 +25,7 @@ export async function connectAgent(
   if (code !== 0) throw new Error(`stopgate init ${agent} ended with ${code}: ${stderr}`);
 }
 
-/** Starts a session again by the line that `stopgate resolve` prints for a person. */
+/** Resumes a session with the command that `stopgate resolve` prints. */
 export function resumeAgent(
   program: string,
   session: WorkerView | undefined,

@@ -1,4 +1,4 @@
-/** Copilot CLI on a scripted model: no login, and nothing leaves the machine. */
+/** Copilot CLI with a scripted model, without a login. Nothing leaves the machine. */
 import type { AgentPackage } from './install.ts';
 import { type AgentHome, type AgentRun, runAgent } from './run.ts';
 

@@ -1,11 +1,11 @@
-/** `stopgate doctor AGENT` with the real program, which takes a dry turn on loopback, in a home of its own. */
+/** Runs `stopgate doctor AGENT` with the real program in its own home, for a dry turn on loopback. */
 import { dirname } from 'node:path';
 import { expect } from 'vitest';
 import { runShipped } from '../../../support/shipped.ts';
 import { type AgentPackage, installAgent } from './install.ts';
 import { cleanEnv, makeAgentHome } from './run.ts';
 
-/** The hook fires, and a block holds. */
+/** Asserts that the hook fires and that a block holds. */
 export async function expectDryTurn(agent: string, program: AgentPackage): Promise<void> {
   const binary = await installAgent(program);
   const home = await makeAgentHome();

@@ -1,4 +1,4 @@
-/** Gemini CLI with a scripted model: Google's generateContent on loopback, and the settings that lead there. */
+/** Gemini CLI with a scripted model: Google's generateContent API on loopback, and the settings to use it. */
 import type { ServerResponse } from 'node:http';
 import type { AgentPackage } from './install.ts';
 import { type AgentHome, type AgentRun, runAgent } from './run.ts';
@@ -25,7 +25,7 @@ type Body = {
 export const generateContent: Api = { isTurn: (path) => /:(?:stream)?generateContent/i.test(path), read, send };
 
 function read({ tools = [], contents = [], generationConfig = {} }: Body): ModelRequest {
-  // Its side questions (which model to take, is it looping) want JSON of a shape, whatever tools they offer.
+  // Auxiliary requests (model routing, loop detection) require JSON of a given schema, whatever tools they offer.
   const isAside = Boolean(generationConfig.responseJsonSchema ?? generationConfig.responseSchema);
   return {
     tools: isAside ? [] : tools.flatMap((it) => (it.functionDeclarations ?? []).map(({ name }) => name)),
@@ -50,12 +50,12 @@ function send(response: ServerResponse, turn: Reply, { path }: About): void {
   else sendJson(response, 200, answer);
 }
 
-/** What a user has in his settings already. */
+/** The user's existing settings. */
 export const geminiSettings = {
   security: { auth: { selectedType: 'gemini-api-key' } },
   privacy: { usageStatisticsEnabled: false },
   general: { enableAutoUpdate: false },
-  // Otherwise it first asks a model which model to take.
+  // Pins a model, so that Gemini skips model routing.
   model: { name: 'gemini-2.5-flash' },
 };
 

@@ -1,4 +1,4 @@
-/** The agents whose programs take one prompt and end: a row each, for what all of them are tested for. */
+/** The agents whose programs take one prompt and exit. One row per agent, for the tests that all share. */
 import { expect } from 'vitest';
 import { chatCompletions } from './chat-completions.ts';
 import { connectAgent } from './connect.ts';
@@ -13,25 +13,25 @@ import { done } from './workers.ts';
 export type HeadlessAgent = {
   readonly agent: string;
   readonly program: AgentPackage;
-  /** Of its model. */
+  /** The API of its model. */
   readonly api: Api;
-  /** What a user has in his settings already. */
+  /** The user's existing settings. */
   readonly settings?: { readonly file: string; readonly content: object };
-  /** Options of `stopgate init`, for each form of hooks that is tested. */
+  /** Options of `stopgate init` for each tested form of hooks. */
   readonly forms: readonly { readonly form: string; readonly init: readonly string[] }[];
   readonly run: (program: string, at: AgentHome, modelUrl: string) => Promise<AgentRun>;
-  /** Turns that add the step "Write the tests" to its plan, and mark it as done. */
+  /** Turns that add the step "Write the tests" to its plan and mark it as done. */
   readonly open: Turn;
   readonly close: Turn;
   /** The status of a step that is done. */
   readonly doneStatus: string;
-  /** Turns of a model that never gets anywhere: three blocks, then it is let go at the last turn. */
+  /** Turns of a model that makes no progress. It is blocked three times and may stop after the last turn. */
   readonly stalled: readonly { readonly how: string; readonly turns: readonly Turn[] }[];
   /** The turns of a session without an open step. */
   readonly nothingOpen: readonly Turn[];
-  /** What it shows of a stop that nobody judged, because the service was killed. */
+  /** What it shows for a stop that was not judged because the service was killed. */
   readonly unjudged: { readonly shows: string; readonly expect: (ended: AgentRun, form: string) => void };
-  /** Its environment for the command that resumes a session; null: that opens a session in its terminal. */
+  /** Its environment for the command that resumes a session. Null if that command needs a terminal. */
   readonly resumeEnv: ((modelUrl: string) => Record<string, string>) | null;
 };
 
@@ -52,7 +52,7 @@ export const gemini: HeadlessAgent = {
   doneStatus: 'completed',
   stalled: [
     { how: 'says only that it is done', turns: [geminiOpen, done, done, done, done] },
-    // After a tool its `stop_hook_active` is false again: only our own count ends this.
+    // After a tool, `stop_hook_active` is false again, so only our own count ends this.
     { how: 'uses a tool each time', turns: Array(4).fill([geminiOpen, done]).flat() },
   ],
   nothingOpen: [geminiTodo('completed'), done],
@@ -77,7 +77,7 @@ export const copilot: HeadlessAgent = {
   stalled: [{ how: 'says only that it is done', turns: [copilotOpen, done, done, done, done] }],
   nothingOpen: [done],
   unjudged: {
-    // Its hooks have no field for a message, and what they print on stderr is dropped.
+    // Its hooks have no field for a message, and it drops their stderr.
     shows: 'shows nothing of what its hook prints',
     expect: ({ stdout, stderr }) => expect(`${stdout}${stderr}`).not.toContain('stopgate'),
   },
@@ -120,7 +120,9 @@ export const headlessAgents: readonly HeadlessAgent[] = [gemini, copilot, qwen];
 
 type HomeOptions = { readonly program: string; readonly http: string; readonly init?: readonly string[] | undefined };
 
-/** A home with the user's settings, connected to a service by `stopgate init`; by default as in the row's first form. */
+/**
+ * A home with the user's settings, connected to a service by `stopgate init`. Default: the row's first form of hooks.
+ */
 export async function makeHeadlessHome(
   { agent, settings, forms }: HeadlessAgent,
   { program, http, init = forms[0]?.init ?? [] }: HomeOptions,

@@ -1,4 +1,4 @@
-/** Real agents, each at one version, installed by npm once and kept under node_modules/.cache. */
+/** Installs real agents at fixed versions with npm, once, under node_modules/.cache. */
 import { execFile } from 'node:child_process';
 import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 export type Package = {
   readonly name: string;
   readonly version: string;
-  /** What npm would run after the installation: a script of the package; npm itself runs none here. */
+  /** The package's install script. npm is told not to run scripts, so we run this one. */
   readonly install?: string;
 };
 export type AgentPackage = Package & {
@@ -22,26 +22,27 @@ export const claudeCode: AgentPackage = {
   install: 'install.cjs',
 };
 export const codexCli: AgentPackage = { name: '@openai/codex', version: '0.169.0', bin: 'codex' };
-/** It brings a Claude Code of its own. */
+/** Includes its own Claude Code. */
 export const agentSdk: Package = { name: '@anthropic-ai/claude-agent-sdk', version: '0.3.330' };
 
 const run = promisify(execFile);
 const cache = new URL('../../../../node_modules/.cache/stopgate-agents/', import.meta.url).pathname;
 
-/** The path of the program. The first call downloads it, so it takes a while. @throws Error with npm's words */
+/** The path of the program. The first call downloads it, which takes a while. @throws Error with npm's message */
 export async function installAgent(agent: AgentPackage): Promise<string> {
   await installPackage(agent);
   return join(folderOf(agent), 'node_modules/.bin', agent.bin);
 }
 
-/** The folder of the package. @throws Error with npm's words */
+/** The folder of the package. @throws Error with npm's message */
 export async function installPackage(wanted: Package): Promise<string> {
   const { name, version, install } = wanted;
   const folder = folderOf(wanted);
   const installed = join(folder, 'node_modules', name);
   if (await isThere(installed)) return installed;
   await mkdir(cache, { recursive: true });
-  // Moved into place when it is whole: a broken download is no installation, and of two at once one is kept.
+  // Moved into place when complete, so that a failed download leaves nothing, and one of two parallel downloads is
+  // kept.
   const fresh = await mkdtemp(join(cache, '.fresh-'));
   try {
     await writeFile(join(fresh, 'package.json'), '{"private":true}');

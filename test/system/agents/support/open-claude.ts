@@ -1,4 +1,7 @@
-/** Claude Code kept open for more input, as the Agent SDK and editors run it: messages as JSON, one a line, both ways. */
+/**
+ * Claude Code kept open for more input, like by the Agent SDK and editors: one JSON message per line in both
+ * directions.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -8,14 +11,14 @@ import { type AgentHome, claudeEnv, cleanEnv } from './run.ts';
 export type Line = { readonly type?: string; readonly session_id?: string; readonly [key: string]: unknown };
 export type OpenClaude = {
   readonly session: string;
-  /** What it has printed so far. */
+  /** Its output so far. */
   readonly lines: readonly Line[];
   say(line: object): void;
-  /** Closes its input, and waits until it has ended. */
+  /** Closes its input and waits until it has ended. */
   end(): Promise<void>;
 };
 
-/** With a first prompt. It is killed when the test ends. */
+/** Starts it with a first prompt. Killed when the test ends. */
 export async function openClaude(
   program: string,
   { home, modelUrl }: { readonly home: AgentHome; readonly modelUrl: string },
@@ -36,7 +39,7 @@ export async function openClaude(
     try {
       process.kill(-(child.pid as number), 'SIGKILL');
     } catch {
-      // It has ended.
+      // already ended
     }
   });
   const say = (line: object): void => {

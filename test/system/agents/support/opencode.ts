@@ -1,4 +1,4 @@
-/** `opencode serve` on a scripted model: sessions and prompts come over its HTTP, and nothing leaves the machine. */
+/** `opencode serve` with a scripted model, driven over HTTP. Nothing leaves the machine. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { AgentPackage } from './install.ts';
@@ -12,20 +12,20 @@ export const opencode: AgentPackage = {
 };
 
 export type OpencodeServer = {
-  /** Gives the new session's id, once its first turn has ended. */
+  /** Resolves to the new session's id when its first turn has ended. */
   begin(prompt: string): Promise<string>;
-  /** A session without a prompt. */
+  /** Creates a session without a prompt. */
   create(): Promise<string>;
-  /** Resolves when the turn has ended; a plugin may prompt it on. */
+  /** Resolves when the turn has ended. A plugin may prompt again. */
   prompt(session: string, text: string): Promise<void>;
-  /** Types of what it has told of a session so far, in order; a plugin is told the same. */
+  /** The types of a session's events so far, in order. Plugins get the same events. */
   eventsOf(session: string): readonly string[];
-  /** What it has written, its plugins' log lines included. */
+  /** Its output, including log lines of plugins. */
   output(): string;
   close(): Promise<void>;
 };
 
-/** No registry, no list of models, no proxy: what it looks for at its start it fails to find at once. */
+/** Makes fetching the registry or the list of models fail at once. */
 const nowhere = 'http://127.0.0.1:9';
 export const opencodeEnv = (at: AgentHome): Record<string, string> => ({
   ...cleanEnv(at),
@@ -113,7 +113,7 @@ export async function serveOpencode(
 
 type Event = { readonly type: string; readonly properties?: { readonly sessionID?: string } };
 
-/** Server-sent events, as they come; it ends with the server. */
+/** Yields server-sent events until the server ends. */
 async function follow(url: string): Promise<readonly Event[]> {
   const { body } = await fetch(url);
   const events: Event[] = [];

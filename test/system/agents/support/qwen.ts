@@ -1,15 +1,15 @@
-/** Qwen Code on a scripted model: no login, and nothing leaves the machine. */
+/** Qwen Code with a scripted model, without a login. Nothing leaves the machine. */
 import type { AgentPackage } from './install.ts';
 import { type AgentHome, type AgentRun, runAgent } from './run.ts';
 
 export const qwenCode: AgentPackage = { name: '@qwen-code/qwen-code', version: '0.24.4', bin: 'qwen' };
 
-/** What a user has in his settings already. */
+/** The user's existing settings. */
 export const qwenSettings = {
   security: { auth: { selectedType: 'openai' } },
   privacy: { usageStatisticsEnabled: false },
   general: { enableAutoUpdate: false },
-  // Otherwise it asks the model what to remember of each turn.
+  // Otherwise it asks the model what to remember after each turn.
   memory: { enableManagedAutoMemory: false },
   // Off by default.
   tools: { todoWrite: { enabled: true } },

@@ -1,4 +1,4 @@
-/** Runs an agent once, without a terminal, in a home and a project of its own, and with nothing of our environment. */
+/** Runs an agent once without a terminal, with its own home and project, and without our environment. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
@@ -8,7 +8,7 @@ import { type Folder, makeFolder } from '../../../support/deployment.ts';
 export type AgentHome = Folder & { readonly home: string; readonly project: string };
 export type AgentRun = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
-/** Until the test ends. */
+/** Kept until the test ends. */
 export async function makeAgentHome(): Promise<AgentHome> {
   const folder = await makeFolder({ 'home/.keep': '', 'project/.keep': '' });
   onTestFinished(() => folder.remove());
@@ -17,13 +17,13 @@ export async function makeAgentHome(): Promise<AgentHome> {
 
 type Options = { readonly at: AgentHome; readonly env: Record<string, string>; readonly timeoutMs?: number };
 
-/** One that takes too long is killed with all that it started, and gives the exit code null. */
+/** A run that takes too long is killed with its process group and has the exit code null. */
 export async function runAgent(
   program: string,
   args: readonly string[],
   { at, env, timeoutMs = 90_000 }: Options,
 ): Promise<AgentRun> {
-  // A process group of its own, since agents start themselves again.
+  // A separate process group, because some agents restart themselves in a child process.
   const child = spawn(program, args, { cwd: at.project, env: { ...cleanEnv(at), ...env }, detached: true });
   child.stdin.end();
   const late = setTimeout(() => process.kill(-(child.pid as number), 'SIGKILL'), timeoutMs);
@@ -43,20 +43,20 @@ export const cleanEnv = (at: AgentHome): Record<string, string> => ({
   NO_COLOR: '1',
 });
 
-/** Claude Code with a model on loopback; nothing leaves the machine. */
+/** Claude Code with a model on loopback. Nothing leaves the machine. */
 export const claudeEnv = (at: AgentHome, modelUrl: string): Record<string, string> => ({
   ANTHROPIC_BASE_URL: modelUrl,
   ANTHROPIC_API_KEY: 'none',
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
   CLAUDE_CONFIG_DIR: `${at.home}/.claude`,
   DISABLE_AUTOUPDATER: '1',
-  // Tools of MCP servers are offered at once, instead of being looked for by name.
+  // Offer the tools of MCP servers directly, instead of through a search.
   ENABLE_TOOL_SEARCH: 'false',
-  // As root it would refuse to run without asking for permission.
+  // As root, it refuses to skip permissions without this.
   IS_SANDBOX: '1',
 });
 
-/** Codex, likewise; `writeCodexConfig` names the model. */
+/** Codex without our environment. `writeCodexConfig` sets the model. */
 export const codexEnv = (at: AgentHome): Record<string, string> => ({
   CODEX_HOME: `${at.home}/.codex`,
   FAKE_MODEL_KEY: 'none',

@@ -1,4 +1,4 @@
-/** Claude Code and Codex, connected by `stopgate init` to a service, each with a scripted model: fixtures of their tests. */
+/** Fixtures: Claude Code and Codex, connected to a service by `stopgate init`, each with a scripted model. */
 import { anthropicMessages } from './anthropic.ts';
 import { connectAgent } from './connect.ts';
 import { openaiResponses } from './responses.ts';
@@ -16,21 +16,21 @@ import { type Conversation, type ScriptedModel, scriptModel, type Turn } from '.
 export type Scene = {
   readonly home: AgentHome;
   readonly model: ScriptedModel;
-  /** One headless run, by default with a session of its own; `worker`: what it is known as. */
+  /** One headless run, by default in a new session. `worker` is the session's worker id. */
   run(prompt: string, more?: readonly string[]): Promise<AgentRun & { readonly worker: string }>;
 };
 export type SceneOptions = {
   readonly program: string;
-  /** Of the service. */
+  /** The address of the service. */
   readonly http: string;
   readonly turns: readonly Turn[];
   readonly conversations?: readonly Conversation[];
-  /** For `stopgate init`; null: it is not run. */
+  /** Options of `stopgate init`. Null to skip it. */
   readonly init?: readonly string[] | null;
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** Without it only older models have them. `stopgate init` sets it where a policy looks at the plan. */
+/** Enables plan tools, which only older models have by default. `stopgate init` sets it if a policy checks the plan. */
 export const planTools = { CLAUDE_CODE_ENABLE_TODO_TOOLS: '1' };
 
 export async function claudeScene(options: SceneOptions): Promise<Scene> {

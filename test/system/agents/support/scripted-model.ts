@@ -1,4 +1,4 @@
-/** A model on loopback with a scripted turn for each request. Each API has a module of its own. */
+/** A model on loopback with a scripted turn for each request. Each API has its own module. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
@@ -7,43 +7,45 @@ import { openLoopbackServer } from '../../../support/loopback-server.ts';
 export type ToolCall = {
   readonly tool: string;
   readonly input: object;
-  /** Codex has some of its tools in one. */
+  /** Codex groups some of its tools in a namespace. */
   readonly namespace?: string;
 };
-/** What the model replies: a final text, or tools that it calls. `before`: what happens first, while the agent waits. */
+/** A reply of the model: a final text or tool calls. `before` runs first, while the agent waits. */
 export type Reply = ({ readonly text: string } | ToolCall | { readonly calls: readonly ToolCall[] }) & {
   readonly before?: () => unknown;
 };
 /** Or an error of its API. */
 export type Turn = Reply | { readonly status: number; readonly error?: object; readonly before?: () => unknown };
-/** A conversation beside the main one, such as a sub-agent's: requests that hold `match`. */
+/** A conversation besides the main one, such as a sub-agent's. Its requests contain `match`. */
 export type Conversation = { readonly match: string; readonly turns: readonly Turn[] };
 
 export type ModelRequest = {
-  /** Names of the tools that the agent offers. */
+  /** The names of the tools that the agent offers. */
   readonly tools: readonly string[];
-  /** What the agent has sent since the model's last turn: prompts, results of tools, texts of hooks. */
+  /** Everything sent since the model's last turn: prompts, tool results, hook texts. */
   readonly input: string;
 };
 export type ScriptedModel = {
   readonly url: string;
-  /** Requests of the agent's main loop so far; those without tools (titles, summaries) are answered and left out. */
+  /** Requests of the agent's main loop so far. Requests without tools (titles, summaries) are answered and omitted. */
   readonly requests: readonly ModelRequest[];
-  /** Those of a conversation, by its `match`. */
+  /** The requests of a conversation, by its `match`. */
   conversation(match: string): readonly ModelRequest[];
 };
 
 /** How an API transports requests and turns. */
 export type Api = {
   readonly isTurn: (path: string) => boolean;
-  /** Of what is no turn, such as a list of models; null: not found, which agents take. */
+  /** The reply to other requests, such as the list of models. Null replies "not found", which agents accept. */
   readonly other?: (path: string) => object | null;
   readonly read: (body: object) => ModelRequest;
   readonly send: (response: ServerResponse, turn: Reply, about: About) => void;
 };
 export type About = { readonly body: object; readonly path: string; readonly id: string };
 
-/** Until the test ends. After the last turn it replies "no more turns", so that a test sees it and the agent ends. */
+/**
+ * Runs until the test ends. After the last turn it replies "no more turns", which a test can see and the agent ends on.
+ */
 export async function scriptModel(
   api: Api,
   turns: readonly Turn[],
@@ -87,13 +89,13 @@ export async function scriptModel(
 
 const failure = { error: { message: 'scripted failure' } };
 
-/** The tools that a turn calls; none: it is a final text. */
+/** The tools that a turn calls. Empty for a final text. */
 export function callsOf(turn: Reply): readonly ToolCall[] {
   if ('calls' in turn) return turn.calls;
   return 'tool' in turn ? [turn] : [];
 }
 
-/** The text in the content blocks of an API. */
+/** The text of an API's content blocks. */
 export function textIn(content: unknown): string {
   if (typeof content === 'string') return content;
   if (Array.isArray(content)) return content.map(textIn).join('\n');
@@ -105,7 +107,7 @@ export function sendJson(response: ServerResponse, status: number, value: object
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 }
 
-/** Server-sent events, named by their type where they have one. */
+/** Sends server-sent events, with an `event:` line if they have a type. */
 export function sendEvents(response: ServerResponse, events: readonly (object | string)[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   for (const event of events) {

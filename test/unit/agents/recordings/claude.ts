@@ -1,4 +1,4 @@
-/** What Claude Code 2.1.329 sent its hooks, and the answers that were proven to work (`stop-*.json`). */
+/** Calls of Claude Code 2.1.329 to its hooks, and answers that work (`stop-*.json`). */
 import { recordingsOf } from './recordings.ts';
 
 export type { Recording } from './recordings.ts';

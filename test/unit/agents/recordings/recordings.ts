@@ -1,12 +1,12 @@
-/** What each agent's CLI sent its hooks, and the answers that were proven to work (`stop-*.json`). */
+/** Recorded hook calls of each agent's CLI, and answers that work (`stop-*.json`). */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export type Recording = Readonly<Record<string, unknown>>;
 
 export type Recordings = {
-  /** Of the calls; answers are not among them. */
+  /** The names of the recorded calls, without the answers. */
   readonly names: readonly string[];
-  /** The hook's JSON; of a call that was recorded with its HTTP envelope, the body. */
+  /** The hook's JSON. For a call that was recorded with its HTTP envelope, the body. */
   recorded(name: string): Recording;
 };
 

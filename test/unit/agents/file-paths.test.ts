@@ -1,15 +1,15 @@
-/** Where a file lies that a tool names, and whether two names are one folder. */
+/** Resolving the file names of tools, and comparing folder names. */
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { asNamed, isSameFolder, placeFiles } from '../../../src/agents/shared/file-places.ts';
+import { isSameFolder, keepLinks, resolveFiles } from '../../../src/agents/shared/file-paths.ts';
 import { resolveLinks } from '../../../src/agents/shared/links.ts';
 import { filesInPatch } from '../../../src/agents/shared/patch.ts';
 
 const place = (file: string, root: string | null = '/w/p', from: string | null = root) => {
-  const { files, areAllPlaced } = placeFiles([file], { root, from, realPath: asNamed });
-  return [files[0], areAllPlaced];
+  const { files, areAllInRoot } = resolveFiles([file], { root, from, realPath: keepLinks });
+  return [files[0], areAllInRoot];
 };
 
 test.each([
@@ -24,7 +24,7 @@ test.each([
 });
 
 test.each(['/etc/hosts', '../a.ts', 'src/../../a.ts', '/w/p', '.', '/w/p-two/a.ts', '~/a.ts', 'C:\\w\\p\\a.ts'])(
-  '%s has no place in the folder, and stays as it is named',
+  '%s is not in the folder and keeps its name',
   (file) => {
     expect(place(file)).toEqual([file, false]);
   },
@@ -40,22 +40,22 @@ test.each([
   expect(place(file, root)).toEqual([within, true]);
 });
 
-test('on Windows another drive has no place', () => {
+test('on Windows, a file on another drive is outside', () => {
   expect(place('D:\\w\\p\\a.ts', 'C:\\w\\p')).toEqual(['D:\\w\\p\\a.ts', false]);
 });
 
-test('without a folder only a name below it is one', () => {
+test('without a folder, only relative names are resolved', () => {
   expect(place('src/./a.ts', null)).toEqual(['src/a.ts', true]);
   for (const file of ['/w/p/a.ts', '../a.ts', '.']) expect(place(file, null)).toEqual([file, false]);
 });
 
-test('what is no name, and one too many, leaves others unknown', () => {
-  const placed = (named: unknown[]) => placeFiles(named, { root: '/w', from: '/w', realPath: asNamed });
-  expect(placed(['a', 7, ''])).toMatchObject({ files: ['a'], areAllPlaced: false });
-  expect(placed(['a', './a', '/w/a'])).toMatchObject({ files: ['a'], areAllPlaced: true });
-  const many = placed(Array.from({ length: 101 }, (_, index) => `f${index}`));
-  expect([many.files.length, many.areAllPlaced]).toEqual([100, false]);
-  expect(placed(['x'.repeat(5_000)])).toMatchObject({ files: [], areAllPlaced: false });
+test('an invalid name, or one too many, makes the changes unknown', () => {
+  const inRoot = (named: unknown[]) => resolveFiles(named, { root: '/w', from: '/w', realPath: keepLinks });
+  expect(inRoot(['a', 7, ''])).toMatchObject({ files: ['a'], areAllInRoot: false });
+  expect(inRoot(['a', './a', '/w/a'])).toMatchObject({ files: ['a'], areAllInRoot: true });
+  const many = inRoot(Array.from({ length: 101 }, (_, index) => `f${index}`));
+  expect([many.files.length, many.areAllInRoot]).toEqual([100, false]);
+  expect(inRoot(['x'.repeat(5_000)])).toMatchObject({ files: [], areAllInRoot: false });
 });
 
 test.each([
@@ -64,11 +64,11 @@ test.each([
   ['/w/p', '/w/P', false],
   ['C:\\w', 'c:/W/', true],
   ['/', '/', true],
-])('%s and %s are one folder: %s', (one, other, same) => {
-  expect(isSameFolder(one, other, asNamed)).toBe(same);
+])('%s and %s are the same folder: %s', (one, other, same) => {
+  expect(isSameFolder(one, other, keepLinks)).toBe(same);
 });
 
-test('links are resolved, also above a file that is not there', async () => {
+test('links are resolved, even for a file that does not exist', async () => {
   const home = await realpath(await mkdtemp(join(tmpdir(), 'links-')));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   const [real, link] = [join(home, 'real'), join(home, 'link')];
@@ -80,7 +80,7 @@ test('links are resolved, also above a file that is not there', async () => {
     link,
     join(link, 'a.ts'),
     join(link, 'new', 'b.ts'),
-    // What is above a link's target is not what is above the link.
+    // `..` after a link refers to the parent of its target.
     `${home}/inner/../a.ts`,
     join(home, 'gone'),
     'a.ts',
@@ -91,13 +91,13 @@ test('links are resolved, also above a file that is not there', async () => {
   const realPath = (path: string) => links.get(path) ?? path;
   expect(isSameFolder(link, real, realPath)).toBe(true);
   const named = [join(link, 'a.ts'), `${home}/inner/../a.ts`];
-  expect(placeFiles(named, { root: link, from: link, realPath })).toMatchObject({
+  expect(resolveFiles(named, { root: link, from: link, realPath })).toMatchObject({
     files: ['a.ts'],
-    areAllPlaced: true,
+    areAllInRoot: true,
   });
 });
 
-test('the files of a patch', () => {
+test('finds the files of a patch', () => {
   const own =
     '*** Begin Patch\n*** Add File: a.ts\n+x\n*** Update File: b.ts\n*** Move to: c.ts\n*** Delete File: d.ts\n*** End Patch';
   expect(filesInPatch(own)).toEqual(['a.ts', 'b.ts', 'c.ts', 'd.ts']);

@@ -6,34 +6,34 @@ import { parseJson, positionOf, SyntaxProblem } from '../setup/json-edit.ts';
 import { readText } from '../setup/settings-file.ts';
 import { type Answer, bad, type CheckContext, ok, skip, warn } from './doctor.ts';
 
-/** A file with our hooks. */
-export type Hooked = {
-  /** `user`, `project`, or an agent's own. */
+/** A file that contains our hooks. */
+export type HookedFile = {
+  /** `user`, `project`, or an agent's own scope. */
   readonly scope: string;
   readonly file: string;
   readonly text: string;
-  /** Ours only. */
+  /** Only ours. */
   readonly hooks: readonly FoundHook[];
 };
 
 export type ReadSettings = {
-  /** It is null if the file has no hook of ours. */
-  readonly hooked: Hooked | null;
+  /** Null if the file has no hooks of ours. */
+  readonly hooked: HookedFile | null;
   /** All hooks of the file. */
   readonly hooks: readonly FoundHook[];
-  /** The whole file. Undefined: there is none, or it cannot be read. */
+  /** The parsed file. Undefined if it does not exist or cannot be read. */
   readonly value: unknown;
   readonly problems: readonly Answer[];
 };
 
-/** Writes these settings again; options may follow. Without `--user` it would write the project's. */
-export const initCommand = (agent: string, { scope }: Pick<Hooked, 'scope'>): string =>
+/** The command that rewrites these settings. Callers may append options. */
+export const initCommand = (agent: string, { scope }: Pick<HookedFile, 'scope'>): string =>
   `stopgate init ${agent}${scope === 'user' ? ' --user' : ''}`;
 
 const nothing: ReadSettings = { hooked: null, hooks: [], value: undefined, problems: [] };
 
 export function readSettings(
-  { scope, file }: Pick<Hooked, 'scope' | 'file'>,
+  { scope, file }: Pick<HookedFile, 'scope' | 'file'>,
   isOurs: (handler: FoundHook['value']) => boolean,
 ): ReadSettings {
   let text: string | null;
@@ -41,7 +41,7 @@ export function readSettings(
     text = readText(file);
   } catch (error) {
     const problem = `${file} cannot be read: ${(error as Error).message}`;
-    return { ...nothing, problems: [bad(problem, 'fix that: nothing in it takes effect')] };
+    return { ...nothing, problems: [bad(problem, 'make it readable: none of its settings take effect')] };
   }
   if (text === null) return nothing;
   try {
@@ -56,16 +56,16 @@ export function readSettings(
   }
 }
 
-/** `<file>:<line>:<column>: <problem>`. @throws any error that is no SyntaxProblem */
+/** Returns `<file>:<line>:<column>: <problem>`. Rethrows any error other than a SyntaxProblem. */
 export function describeSyntax(file: string, text: string, error: unknown): string {
   if (!(error instanceof SyntaxProblem)) throw error;
   const { line, column } = positionOf(text, error.offset);
   return `${file}:${line}:${column}: ${error.message}`;
 }
 
-/** Is an agent's program here, in a version that we know? */
 const versionTimeoutMs = 30_000;
 
+/** Checks that an agent's program is installed, in the version that we tested. */
 export async function checkProgram({
   agent: { name, title, program },
   binary,
@@ -73,15 +73,17 @@ export async function checkProgram({
 }: Pick<CheckContext, 'agent' | 'binary' | 'runsDryTurn'>): Promise<Answer> {
   if (binary === null) return skip(`${title} is not on PATH`);
   const version = await readVersion(binary);
-  if (version === null) return warn(`${binary} does not print its version`, 'check whether it starts at all');
-  if (version === program.seen) return ok(`${title} ${version}`);
+  if (version === null) return warn(`${binary} --version prints no version`, 'check whether it starts at all');
+  if (version === program.testedVersion) return ok(`${title} ${version}`);
   const tested =
-    program.seen === null ? 'stopgate was never tested with it' : `stopgate was tested with ${program.seen}`;
+    program.testedVersion === null
+      ? 'stopgate was never tested with it'
+      : `stopgate was tested with ${program.testedVersion}`;
   const where = runsDryTurn ? 'the dry turn below' : `a dry turn ("stopgate doctor ${name}")`;
   return warn(`${title} ${version}: ${tested}`, `${where} shows whether it works`);
 }
 
-/** Returns null if the program fails, or prints none. */
+/** Returns null if the program fails or prints no version. */
 function readVersion(binary: string): Promise<string | null> {
   return new Promise((resolve) => {
     execFile(binary, ['--version'], { timeout: versionTimeoutMs }, (error, stdout) => {
