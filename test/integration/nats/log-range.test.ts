@@ -113,7 +113,7 @@ describe('a range', () => {
       for await (const batch of (await openLogRange(repeating(nc, 3), 'twice')).batches)
         seqs.push(...batch.map(({ seq }) => seq));
     };
-    await expect(read()).rejects.toThrow('entry 3 came after entry 3');
+    await expect(read()).rejects.toThrow('entry 3 arrived after entry 3');
     expect(seqs).toEqual([]);
   });
 
