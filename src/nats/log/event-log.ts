@@ -26,8 +26,8 @@ export type EventLog = {
   /** Stores one entry. @throws AppError log.unavailable or log.lost if it is not stored, or may not be */
   append(subject: string, payload: string, headers: EntryHeaders): Promise<Stored>;
   /**
-   * Publishes an entry. `onAnswer` gets the acknowledgement or an error. Only the delivery by `read` proves that the entry
-   * is stored.
+   * Publishes an entry. `onAnswer` gets the acknowledgement or an error. Only the delivery by `read` proves that the
+   * entry is stored.
    */
   readonly submit: Submit;
   /** Publishes an entry without requesting an acknowledgement. */
@@ -41,7 +41,9 @@ export type EventLog = {
   range(): Promise<LogBounds>;
   /** Reads `fromSeq` to `toSeq`, optionally filtered by subject (wildcards allowed). Awaits promises of `onMessage`. */
   history(of: HistoryRange, onMessage: (message: LogMessage) => void | Promise<void>): Promise<void>;
-  /** The newest `count` messages on a subject with a sequence below `before`, oldest first. Null means no upper limit. */
+  /**
+   * The newest `count` messages on a subject with a sequence below `before`, oldest first. Null means no upper limit.
+   */
   newest(subject: string, count: number, before: number | null): Promise<LogMessage[]>;
   /** The payload at `seq`, or null if there is no such entry or it has another subject. */
   fetch(seq: number, subject: string): Promise<string | null>;
@@ -53,7 +55,9 @@ export type EventLog = {
   subjectAt(seq: number): Promise<string | null>;
   /** The highest sequence known so far, without a request. 0 if none is known. */
   lastSeq(): number;
-  /** The newest entry; `seq` is 0 if there is none. @throws AppError log.lost if the log was replaced; log.unavailable */
+  /**
+   * The newest entry; `seq` is 0 if there is none. @throws AppError log.lost if the log was replaced; log.unavailable
+   */
   head(): Promise<LogHead>;
   /** Records outside the log how far it is folded, so that a later start notices lost entries. @throws NATS errors */
   note(folded: LogPosition): Promise<void>;
@@ -87,8 +91,8 @@ const timeoutMsMin = 2_000;
 /** Longest timeout, for a server that was slow at startup. A reply that is lost with its server costs the same wait. */
 const timeoutMsMax = 8_000;
 /**
- * Timeouts of successive attempts at startup: short first, for a reply lost with its server, then long enough for a server
- * that recovers a large store. One minute in total.
+ * Timeouts of successive attempts at startup: short first, for a reply lost with its server, then long enough for a
+ * server that recovers a large store. One minute in total.
  */
 const startTimeoutsMs = [4_000, 8_000, 16_000, 32_000];
 

@@ -1,6 +1,6 @@
 /**
- * Verifies that a log is still the one that was folded (protocol.md §2). JetStream may lose an unsynced tail, be restored
- * from a backup or be trimmed, and keeps the stream's name in each case.
+ * Verifies that a log is still the one that was folded (protocol.md §2). JetStream may lose an unsynced tail, be
+ * restored from a backup or be trimmed, and keeps the stream's name in each case.
  */
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { formatIsoTime } from '../../../machines/index.ts';
@@ -18,8 +18,8 @@ import { type LogPosition, positionOf } from './log-reader.ts';
 import { deadName, infoOf, isStreamNotFound, logName } from './stream-info.ts';
 
 /**
- * Returns the last sequence that the newest snapshot covers; 0 if there is no snapshot. A result of at least `wanted` may
- * come from a cache; a lower one is always fresh. @throws NATS errors
+ * Returns the last sequence that the newest snapshot covers; 0 if there is no snapshot. A result of at least `wanted`
+ * may come from a cache; a lower one is always fresh. @throws NATS errors
  */
 export type FindCoveredTo = (wanted: number) => Promise<number>;
 
@@ -224,8 +224,8 @@ export function confirmLoss(inspect: Inspect, replicas: number): Inspect {
 export type Recognised = 'same' | 'wentBack' | 'other';
 
 /**
- * Compares a log with its note. Entries that retention removed cannot be compared; a later check asks whether a snapshot
- * covers them, as for any trimmed log. @throws NATS errors
+ * Compares a log with its note. Entries that retention removed cannot be compared; a later check asks whether a
+ * snapshot covers them, as for any trimmed log. @throws NATS errors
  */
 export async function recogniseLog(
   manager: JetStreamManager,
@@ -256,7 +256,9 @@ export function warnOfLoss({ config, state }: StreamInfo, { folded }: LogNote, l
   else log.warn({ ...known, lastSeq: state.last_seq }, `the log went back, and was written to since: ${hint}`);
 }
 
-/** Records how far the log is folded, for the next start. Does nothing if the log lacks that entry. @throws NATS errors */
+/**
+ * Records how far the log is folded, for the next start. Does nothing if the log lacks that entry. @throws NATS errors
+ */
 export async function noteFolded(manager: JetStreamManager, fleet: string, position: LogPosition): Promise<void> {
   const dead = await infoOf(manager, deadName(fleet));
   const note = parseLogNote(dead?.config.description ?? '');

@@ -1,7 +1,8 @@
 /**
- * Imports a complete log into a fleet that has none. Entries refer to each other by sequence, so each must keep its own:
- * the server refuses an entry that would get another one. Timestamps are those of the import. Exported lines contain no
- * message ids. Only the ids of decisions are restored, because replicas use them to tell which attempts are decided.
+ * Imports a complete log into a fleet that has none. Entries refer to each other by sequence, so each must keep its
+ * own: the server refuses an entry that would get another one. Timestamps are those of the import. Exported lines
+ * contain no message ids. Only the ids of decisions are restored, because replicas use them to tell which attempts are
+ * decided.
  */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/nats-core';
@@ -27,7 +28,9 @@ const timeoutMs = 10_000;
 /** Upper bound for the headers of an imported entry: an expected sequence and a message id. */
 const headerBytesMax = 512;
 
-/** Creates the log as a service would. @throws AppError entry.refused if the log has entries; stream.foreign, log.lost */
+/**
+ * Creates the log as a service would. @throws AppError entry.refused if the log has entries; stream.foreign, log.lost
+ */
 export async function openLogImport(nc: NatsConnection, fleet: string, log: Logger): Promise<LogImport> {
   const manager = await jetstreamManager(nc, { timeout: timeoutMs });
   const { info } = await openLogStreams(manager, {
@@ -89,8 +92,8 @@ function* batchesOf(entries: readonly ImportedEntry[]): Generator<ImportedEntry[
 }
 
 /**
- * Headers count towards `max_msg_size`, and the original message may have had none. Such an entry is sent alone, without
- * headers, and its sequence is checked afterwards.
+ * Headers count towards `max_msg_size`, and the original message may have had none. Such an entry is sent alone,
+ * without headers, and its sequence is checked afterwards.
  */
 const leavesNoRoom = (payload: string | Uint8Array): boolean =>
   Buffer.byteLength(payload) > messageBytesMax - headerBytesMax;

@@ -1,6 +1,7 @@
 /**
  * The log note: identifies the log and says how far it is folded. It is stored in the description of the dead-letter
- * stream, so a start can compare it with the log it finds. It is a sentence because people read it in `nats stream info`.
+ * stream, so a start can compare it with the log it finds. It is a sentence because people read it in `nats stream
+ * info`.
  */
 import { formatIsoTime, parseIsoTime } from '../../../machines/index.ts';
 import type { LogPosition } from './log-reader.ts';

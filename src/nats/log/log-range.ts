@@ -1,6 +1,6 @@
 /**
- * Reads a range of a stream once, up to the end it had when the range was opened. A pull consumer fetches batches at the
- * caller's pace. A missing or repeated message ends the range with an error; the caller may open another range.
+ * Reads a range of a stream once, up to the end it had when the range was opened. A pull consumer fetches batches at
+ * the caller's pace. A missing or repeated message ends the range with an error; the caller may open another range.
  */
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
@@ -18,8 +18,8 @@ export type LogRange = {
 };
 
 /**
- * `toSeq` bounds the number of messages fetched, so with a `subject` filter messages beyond it may arrive. There is only
- * one filter because servers before 2.10 support no more.
+ * `toSeq` bounds the number of messages fetched, so with a `subject` filter messages beyond it may arrive. There is
+ * only one filter because servers before 2.10 support no more.
  */
 export type LogRangeOptions = { readonly fromSeq?: number; readonly toSeq?: number; readonly subject?: string };
 
@@ -181,8 +181,8 @@ function openBatches(nc: NatsConnection, stream: string, consumer: string) {
   };
 }
 
-// Reads the entries between two sequences. In a cluster, a node that lags behind the stream leader may serve the consumer.
-// Its end is never taken for the end of the log.
+// Reads the entries between two sequences. In a cluster, a node that lags behind the stream leader may serve the
+// consumer. Its end is never taken for the end of the log.
 
 /** `subject`: a filter, wildcards allowed. Default: all subjects. */
 export type HistoryRange = { readonly fromSeq: number; readonly toSeq: number; readonly subject?: string };

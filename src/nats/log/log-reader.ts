@@ -1,8 +1,8 @@
 /**
- * Delivers a stream in order from a sequence on, until closed. After a gap in the consumer sequence, missed heartbeats or
- * a reconnect, a new consumer continues where the last one stopped. The library's ordered consumer does the same, but
- * offers no hook before its new consumer delivers, so a log that was replaced in the meantime would be folded (decision
- * 014).
+ * Delivers a stream in order from a sequence on, until closed. After a gap in the consumer sequence, missed heartbeats
+ * or a reconnect, a new consumer continues where the last one stopped. The library's ordered consumer does the same,
+ * but offers no hook before its new consumer delivers, so a log that was replaced in the meantime would be folded
+ * (decision 014).
  */
 import { createHash } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
@@ -56,7 +56,9 @@ export type LogReaderOptions = {
   readonly onMessage: (message: LogMessage) => void;
   /** Called before each new consumer. `retry` postpones it. */
   readonly beforeReset?: () => Promise<'go' | 'retry'>;
-  /** Called if entries `fromSeq` to `toSeq - 1` are missing. `go` skips them, as does the default; `retry` asks again. */
+  /**
+   * Called if entries `fromSeq` to `toSeq - 1` are missing. `go` skips them, as does the default; `retry` asks again.
+   */
   readonly onGap?: (fromSeq: number, toSeq: number) => Promise<'go' | 'retry'>;
   /** Called when delivery stops until there is a new consumer. Entries stored in the meantime arrive late. */
   readonly onInterrupted?: () => void;
@@ -229,7 +231,8 @@ function receiveStatus(reading: Reading, windows: Windows, message: Msg): void {
   // A heartbeat names the last message sent, so a lost one is noticed even if no other follows.
   const sent = message.headers?.get('Nats-Last-Consumer') ?? '';
   if (status === 'heartbeat' && sent !== '' && Number(sent) !== reading.deliveredSeq) reset(reading);
-  // A deleted consumer falls silent, and the silence triggers the reset. By then, a stream being restored is usually back.
+  // A deleted consumer falls silent, and the silence triggers the reset. By then, a stream being restored is usually
+  // back.
 }
 
 /** Delivers the newest `last` messages and then new ones, until `signal` is aborted. */
@@ -260,8 +263,8 @@ type DeliveryInfo = {
 };
 
 /**
- * Parses `$JS.ACK.<stream>.<consumer>.<tries>.<seq>.<delivered>.<ns>.<pending>`. Newer servers insert domain and account
- * before the stream.
+ * Parses `$JS.ACK.<stream>.<consumer>.<tries>.<seq>.<delivered>.<ns>.<pending>`. Newer servers insert domain and
+ * account before the stream.
  * @returns null if `reply` is not an acknowledgement subject
  */
 export function parseAckSubject(reply: string): DeliveryInfo | null {

@@ -35,7 +35,9 @@ export type LogStreamOptions = {
   readonly replicas: number | null;
   /** Continue with the log as it is, even if entries are gone. */
   readonly acceptEmptyLog: boolean;
-  /** A marker outside JetStream says that there was a log: do not create one if both streams are gone. Default: false. */
+  /**
+   * A marker outside JetStream says that there was a log: do not create one if both streams are gone. Default: false.
+   */
   readonly hadLog?: boolean;
   /** Whether the fold starts from a snapshot. Called only with `acceptEmptyLog`. */
   readonly hasStart: () => Promise<boolean>;

@@ -57,8 +57,8 @@ export type Windows = {
 };
 
 /**
- * `full`: the next entry does not fit. `expired`: the request timed out. `gone`: the consumer was deleted, or its node no
- * longer serves it. `old`: belongs to an earlier window.
+ * `full`: the next entry does not fit. `expired`: the request timed out. `gone`: the consumer was deleted, or its node
+ * no longer serves it. `old`: belongs to an earlier window.
  */
 export type WindowStatus = 'full' | 'expired' | 'heartbeat' | 'gone' | 'old';
 
@@ -68,7 +68,9 @@ export function createWindows(nc: NatsConnection, stream: string, consumer: stri
   let number = 0;
   let left = { count: 0, bytes: 0 };
   let isEmpty = true;
-  /** `max_msg_size` keeps entries smaller than a window. If somebody raised it, larger entries are requested one by one. */
+  /**
+   * `max_msg_size` keeps entries smaller than a window. If somebody raised it, larger entries are requested one by one.
+   */
   let isNextTooLarge = false;
   return {
     open({ count, bytes, heartbeatMs }) {

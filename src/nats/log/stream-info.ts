@@ -47,9 +47,9 @@ export async function infoOf(manager: JetStreamManager, stream: string): Promise
 export const messageBytesMax = 70 * 1_024;
 
 /**
- * Dead letters are copies for people to read; the entries themselves stay in the log, so the newest are enough. Without a
- * limit, a client that publishes invalid entries would fill the disk twice. A dead letter has at most about 9 KB, so all
- * of them have 200 MB. There is no `max_bytes`, because the server would reserve that space and refuse the stream if less
- * is free.
+ * Dead letters are copies for people to read; the entries themselves stay in the log, so the newest are enough. Without
+ * a limit, a client that publishes invalid entries would fill the disk twice. A dead letter has at most about 9 KB, so
+ * all of them have 200 MB. There is no `max_bytes`, because the server would reserve that space and refuse the stream
+ * if less is free.
  */
 export const deadLimits = { discard: 'old', max_msgs: 20_000 } as const;

@@ -48,8 +48,8 @@ test.runIf(isRoot)('a link counts as what it leads to', async () => {
   await symlink(elsewhere, join(store, 'jetstream'));
   expect(() => requireOwnStore(store)).not.toThrow();
   await chown(elsewhere, stranger, stranger);
-  expect(() => requireOwnStore(store)).toThrow(`jetstream' leads to what belongs to another user (${stranger})`);
+  expect(() => requireOwnStore(store)).toThrow(`jetstream' links to a file of another user (${stranger})`);
   await symlink(elsewhere, join(cwd, 'link'));
-  expect(() => requireOwnStore(join(cwd, 'link'))).toThrow(`link' leads to what belongs to another user`);
+  expect(() => requireOwnStore(join(cwd, 'link'))).toThrow(`link' links to a file of another user`);
   expect(existsSync(elsewhere)).toBe(true);
 });

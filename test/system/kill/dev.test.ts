@@ -18,7 +18,7 @@ test('after kill -9 a new `stopgate dev` takes the store over, with all that was
 
   const second = await startDev(folder);
   expect(await isRunning(left)).toBe(false);
-  expect(second.stderr()).toContain('ended the nats-server of a stopgate that was killed');
+  expect(second.stderr()).toContain('stopped the nats-server of a stopgate that was killed');
   expect((await (await connect(second)).ask('get.worker.w1')).body).toMatchObject({ toolCount: 1 });
   expect(await runCommand(['decide', 'w1'], { cwd: folder.path })).toMatchObject({ code: 0 });
   const pid = await serverPid(folder);
