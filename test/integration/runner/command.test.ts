@@ -54,7 +54,7 @@ describe('a command that cannot run', () => {
 
   test.each(['other', 'constructor', '__proto__', 'toString'])('an unknown name: %s', async (name) => {
     const { command } = await createWorkspace({ check: sh('exit 0') });
-    const reason = `the runner has no command "${name}": commands are named under commands: in its configuration`;
+    const reason = `the runner has no command "${name}": define it under commands: in its configuration`;
     expect(await command(name)).toEqual({ outcome: 'error', reason, tookMs: 0 });
   });
 

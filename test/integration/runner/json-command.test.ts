@@ -50,7 +50,7 @@ describe('the answer', () => {
     ['a list', "echo '[]'", 'did not print one JSON object'],
     ['null', 'echo null', 'did not print one JSON object'],
     ['two objects', `echo '{"complete":true}'; echo '{"complete":true}'`, 'did not print one JSON object'],
-    ['an unknown form', `echo '{"complete":"yes"}'`, 'printed JSON that is no reply of a check'],
+    ['an unknown form', `echo '{"complete":"yes"}'`, 'printed JSON that is not a check reply'],
     ['a pass that exits with 1', `echo '{"complete":true}'; exit 1`, 'failed (exit 1)'],
     ['more than 256 KiB', 'head -c 300000 /dev/zero | tr "\\0" " "', 'printed more than 262144 bytes'],
     [

@@ -197,7 +197,7 @@ describe('the queue', () => {
     await expect.poll(runner.waiting).toBe(1);
     expect(await command('gate')).toMatchObject({
       outcome: 'error',
-      reason: expect.stringMatching(/^1 checks may wait .*concurrency/),
+      reason: expect.stringMatching(/^too many checks wait for the runner \(at most 1, .*concurrency/),
       tookMs: 0,
     });
     await write('go-a1', '');

@@ -54,8 +54,8 @@ describe('a path that may not be read is an error', () => {
     { file: 'out', words: "leads out of the worker's folder by a symlink" },
     { file: 'a\0b', words: 'the required file "a\\u0000b" is not a file name' },
     { file: '', words: 'is not a file name' },
-    { file: 'x'.repeat(300), words: 'cannot be looked at (ENAMETOOLONG)' },
-    { file: 'loop', words: 'cannot be looked at (ELOOP)' },
+    { file: 'x'.repeat(300), words: 'cannot be accessed (ENAMETOOLONG)' },
+    { file: 'loop', words: 'cannot be accessed (ELOOP)' },
   ])('$file', async ({ file, words }) => {
     const { files, root, cwd, write } = await createWorkspace();
     await write('../secret', '');
@@ -73,7 +73,7 @@ test('nothing is read after an abort, nor beyond the time', async () => {
   const many = Array<string>(200_000).fill('a');
   expect(await files(many, { timeoutMs: 1 })).toMatchObject({
     outcome: 'timeout',
-    reason: 'Looking at the files took longer than 1ms',
+    reason: 'Checking the files took longer than 1ms',
   });
   const controller = new AbortController();
   const looking = files(many, { signal: controller.signal });
