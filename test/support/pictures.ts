@@ -1,4 +1,4 @@
-/** Pictures of the page, compared with those that were looked at and committed. */
+/** Compares screenshots of the page with the committed ones. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,18 +10,18 @@ import { PNG } from 'pngjs';
 import { expect, vi } from 'vitest';
 
 const font = '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf';
-/** Not null: why pictures cannot be compared here. They hold the letters of one font. */
+/** Why pictures cannot be compared on this machine (they need a certain font), or null. */
 export const noPictures: string | null = existsSync(font) ? null : 'skipped: no DejaVu Sans, in which the pictures are';
 
 /**
- * What may differ, as a share of all pixels: releases of Chromium smooth edges in their own way, and not all of that is told
- * from a change. Another colour of one state, in a list of five workers, is more.
+ * What may differ, as a share of all pixels: releases of Chromium smooth edges in their own way, and not all of that is
+ * told from a change. Another colour of one state, in a list of five workers, is more.
  */
 const differentMax = 0.0005;
 
 /**
- * Gives the page one font, and one text to each time, date and duration, now and whenever it renders again. To be called for
- * each page that was opened.
+ * Gives the page one font, and one text to each time, date and duration, now and whenever it renders again. To be
+ * called for each page that was opened.
  */
 export async function holdTextStill(page: Page): Promise<void> {
   await page.evaluate(() => {
@@ -53,8 +53,8 @@ export async function holdTextStill(page: Page): Promise<void> {
 
 /**
  * Compares what is shown with `test/system/page/pictures/<name>.png`, until all has come that is still on its way.
- * `vitest -u` writes that file: look at it before it is committed. A picture that differs is left in the folder for temporary
- * files, with what differs marked.
+ * `vitest -u` writes that file: look at it before it is committed. A picture that differs is left in the folder for
+ * temporary files, with what differs marked.
  */
 export async function expectPicture(page: Page, name: string): Promise<void> {
   const file = fileURLToPath(new URL(`../system/page/pictures/${name}.png`, import.meta.url));
