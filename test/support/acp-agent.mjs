@@ -1,6 +1,6 @@
 /**
  * A small ACP agent, written with the official SDK. It follows a script: a list of turns, each a list of steps; the
- * last turn is repeated. A session may bring turns of its own (`_meta.turns`), so that several tests can share one
+ * last turn is repeated. A session may have its own turns (`_meta.turns`), so that several tests can share one
  * agent. It also supports custom requests that relays between it and its editor do not know: `_prompts` (the received
  * prompts) and `_echo`.
  */

@@ -1,8 +1,7 @@
 /**
- * A fleet of plain XState actors: the exported machines, run by XState's own functions, with the documented facts and
- * nothing else (protocol.md §4). It looks policies and facts up as somebody would who runs the machines without the
- * service. What several actors know together (claims that are refused, staleness, scopes of limits, forgetting) is left
- * out.
+ * A fleet of plain XState actors: the exported machines, run with XState's own functions and only the documented facts
+ * (protocol.md §4). It looks up policies and facts like a user who runs the machines without the service. Rules that
+ * involve several actors (refused claims, staleness, scopes of limits, forgetting) are not covered.
  */
 import { type AnyStateMachine, createActor, type EventFromLogic, type InputFrom, type SnapshotFrom } from 'xstate';
 import {

@@ -1,6 +1,6 @@
 /**
- * Choices that differ from run to run. vitest.config.ts makes a seed and prints it; STOPGATE_TEST_SEED repeats its
- * choices, and STOPGATE_TEST_ALL=1 leaves none: the nightly run takes everything where others take a sample.
+ * Random choices that differ from run to run. vitest.config.ts creates and prints a seed; STOPGATE_TEST_SEED repeats
+ * it. With STOPGATE_TEST_ALL=1 (the nightly run) samples contain everything.
  */
 import { createHash } from 'node:crypto';
 import { readEnvironment } from '../../src/config/environment.ts';

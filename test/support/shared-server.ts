@@ -1,8 +1,8 @@
 /**
- * A nats-server that the whole run shares, lent to one test or file at a time. It comes empty, so that each has the
- * fleet `main` to itself, and it goes back only when nobody is connected any more: a connection that was left open
- * fails the file, and with it whatever lives by it (subscriptions, consumers, replicas). Which one is lent does not
- * depend on the number of vitest's worker, since two workers at a time can have the same.
+ * nats-servers shared by the whole run, each lent to one test or file at a time. A lent server is empty, so every test
+ * has the fleet `main` to itself. It can be returned only without open connections: a connection that was left open,
+ * and so every leaked subscription, consumer or replica, fails the file. Servers are not assigned by vitest's worker
+ * number, because two workers may have the same number at the same time.
  */
 import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
