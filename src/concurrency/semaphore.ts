@@ -44,7 +44,7 @@ export function createSemaphore(countMax: number): Semaphore {
 }
 
 /** Identifies a caller. Null counts as a name of its own. */
-export type Party = { readonly folder: string | null; readonly worker: string | null };
+export type Caller = { readonly folder: string | null; readonly worker: string | null };
 
 /**
  * `admitted`: acquired a permit. `aborted`: the signal was aborted first. `worker-full`: replaced by later requests of
@@ -53,7 +53,7 @@ export type Party = { readonly folder: string | null; readonly worker: string | 
 export type Admission = 'admitted' | 'aborted' | 'worker-full' | 'full';
 
 export type FairSemaphore = {
-  acquire(caller: Party, signal: AbortSignal): Promise<Admission>;
+  acquire(caller: Caller, signal: AbortSignal): Promise<Admission>;
   /** Returns a permit. Call it once per admission. */
   release(): void;
   /** Changes the number of permits. Excess permits are withdrawn as they are released. */
@@ -88,7 +88,7 @@ export function createFairSemaphore({ waitingMax, perWorkerMax, ...first }: Fair
   let taken = 0;
   let waiting = 0;
 
-  const remove = (caller: Party, waiter: Waiter) => {
+  const remove = (caller: Caller, waiter: Waiter) => {
     const [folder, worker] = keysOf(caller);
     const workers = folders.get(folder);
     const queue = workers?.turns.get(worker);
@@ -98,7 +98,7 @@ export function createFairSemaphore({ waitingMax, perWorkerMax, ...first }: Fair
     if (queue.size === 0) workers.turns.delete(worker);
     if (workers.waiting === 0) folders.delete(folder);
   };
-  const add = ({ folder, worker }: Party, settle: Waiter['settle']): Waiter | null => {
+  const add = ({ folder, worker }: Caller, settle: Waiter['settle']): Waiter | null => {
     const [folderKey, workerKey] = keysOf({ folder, worker });
     const workers = folders.get(folderKey) ?? { turns: createTurns<Set<Waiter>>(), waiting: 0 };
     if (workers.waiting >= waitingMax - waiting) return null;
@@ -151,7 +151,7 @@ export function createFairSemaphore({ waitingMax, perWorkerMax, ...first }: Fair
 }
 
 /** A name can be any text, so a prefix distinguishes it from null. */
-const keysOf = ({ folder, worker }: Party) => [keyOf(folder), keyOf(worker)] as const;
+const keysOf = ({ folder, worker }: Caller) => [keyOf(folder), keyOf(worker)] as const;
 const keyOf = (name: string | null) => (name === null ? '' : `=${name}`);
 
 type Turns<Value> = {

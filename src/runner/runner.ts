@@ -1,6 +1,6 @@
 /** Runs `command`, `files` and `git` checks next to a workspace, and leaves no processes behind. */
 import { dirname, resolve } from 'node:path';
-import { type Admission, createFairSemaphore, type Party } from '../concurrency/semaphore.ts';
+import { type Admission, type Caller, createFairSemaphore } from '../concurrency/semaphore.ts';
 import type { Config } from '../config/config.ts';
 import type { Environment } from '../config/environment.ts';
 import { type CommandConfig, type ConfigFile, type GitConfig, gitDefault } from '../config/file.ts';
@@ -196,7 +196,7 @@ function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): C
       const workspace = settings; // the check keeps the settings that were current at its request
       const config = request.kind === 'command' ? findCommand(workspace, request.name) : null;
       if (config === undefined) return { ...unknownCommand((request as CommandRequest).name), tookMs: 0 };
-      const admission = await slots.acquire(partyOf(request, config), signal);
+      const admission = await slots.acquire(callerOf(request, config), signal);
       if (admission !== 'admitted') return { ...notAdmitted(admission, waitingMax), tookMs: 0 };
       onStarted();
       return timed(runInSlot(request, config, workspace, signal));
@@ -217,7 +217,7 @@ const findCommand = ({ commands }: PoolSettings, name: string) =>
   Object.hasOwn(commands, name) ? commands[name] : undefined;
 
 /** The worker's folder counts only if the check uses it. A command may have a fixed folder instead. */
-function partyOf(request: PoolRequest, config: CommandConfig | null): Party {
+function callerOf(request: PoolRequest, config: CommandConfig | null): Caller {
   const worker = (request.kind === 'command' ? request.env.worker : request.worker) ?? null;
   const usesWorkerFolder = config === null || config.cwd === 'worker';
   return { worker, folder: usesWorkerFolder && request.cwd !== null ? resolve(request.cwd) : null };

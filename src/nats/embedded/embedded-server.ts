@@ -48,7 +48,7 @@ export type EmbeddedServerOptions = {
   /** Path of the program. Default: the result of `findBinary`. */
   readonly binary?: string | undefined;
   /** How often a crashed server is restarted. */
-  readonly keeping?: Omit<SuperviseOptions, 'log'> | undefined;
+  readonly supervision?: Omit<SuperviseOptions, 'log'> | undefined;
 };
 
 export type EmbeddedServer = {
@@ -116,7 +116,7 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     const url = `nats://127.0.0.1:${port}`;
     const { closed, restart, close, hasFailedToWrite } = superviseServer(first, () => start([port]), {
       log,
-      ...options.keeping,
+      ...options.supervision,
     });
     const storeWatch = watchStore({
       url,

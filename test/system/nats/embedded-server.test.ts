@@ -342,7 +342,7 @@ describe('the shutdown', () => {
   });
 
   test('by a client is followed by a restart, however often it happens', async () => {
-    const server = await open({ keeping: { pausesMs: [1], startsMax: 2 } });
+    const server = await open({ supervision: { pausesMs: [1], startsMax: 2 } });
     let isClosed = false;
     void server.closed.then(() => {
       isClosed = true;
@@ -362,7 +362,7 @@ describe('the shutdown', () => {
   });
 
   test('is reported if restarts fail', async () => {
-    const server = await open({ keeping: { pausesMs: [1], startsMax: 2 } });
+    const server = await open({ supervision: { pausesMs: [1], startsMax: 2 } });
     await rm(join(storeDir, 'ports'), { recursive: true });
     process.kill(await pidOf(), 'SIGKILL');
     expect(await server.closed).toMatchObject({ signal: 'SIGKILL' });
@@ -371,7 +371,7 @@ describe('the shutdown', () => {
   });
 
   test('during a restart is final', async () => {
-    const server = await open({ keeping: { pausesMs: [600_000] } });
+    const server = await open({ supervision: { pausesMs: [600_000] } });
     const pid = await pidOf();
     process.kill(pid, 'SIGKILL');
     await expect.poll(() => isAlive(pid)).toBe(false);

@@ -1,6 +1,6 @@
 /** Which caller gets the next permit: a flood of invented workers delays others by a few admissions at most. */
 import { expect, test } from 'vitest';
-import { createFairSemaphore, type FairSemaphoreOptions, type Party } from '../../../src/concurrency/semaphore.ts';
+import { type Caller, createFairSemaphore, type FairSemaphoreOptions } from '../../../src/concurrency/semaphore.ts';
 
 /** A new signal for each call: one signal with thousands of listeners is slow. */
 const never = () => new AbortController().signal;
@@ -115,7 +115,7 @@ test('however many folders are flooded, there is room for another one', async ()
 test('an aborted caller leaves the queue', async () => {
   const scene = createScene();
   const abort = new AbortController();
-  const by: Party = { folder: null, worker: 'a' };
+  const by: Caller = { folder: null, worker: 'a' };
   const left = scene.slots.acquire(by, abort.signal);
   void scene.wait('b');
   abort.abort();
