@@ -1,20 +1,16 @@
-/**
- * Counting semaphores: a limited number of places. The plain one serves first come, first served; the fair one takes turns
- * between those who ask.
- */
+/** Counting semaphores: a plain one that serves callers in order, a fair one that takes turns, and a keyed mutex. */
 
 export type Semaphore = {
-  /**
-   * Resolves to true once it has a place, until `release`, and to false if `signal` was aborted before one was free.
-   */
+  /** Resolves to true when a permit is acquired, or to false if `signal` is aborted first. */
   acquire(signal: AbortSignal): Promise<boolean>;
+  /** Returns a permit. Call it once per successful `acquire`. */
   release(): void;
 };
 
-/** `countMax`: how many places there are. */
+/** @param countMax number of permits */
 export function createSemaphore(countMax: number): Semaphore {
   let taken = 0;
-  const waiting = new Set<() => void>(); // a Set keeps the order, and removing from the middle is cheap
+  const waiting = new Set<() => void>(); // a Set keeps the order and removes from the middle in constant time
   return {
     async acquire(signal) {
       if (signal.aborted) return false;
@@ -36,7 +32,7 @@ export function createSemaphore(countMax: number): Semaphore {
       });
     },
     release() {
-      // The place goes to whoever waits longest.
+      // Pass the permit to the longest-waiting caller.
       for (const enter of waiting) {
         waiting.delete(enter);
         enter();
@@ -47,29 +43,34 @@ export function createSemaphore(countMax: number): Semaphore {
   };
 }
 
-/** Who asks. Null is a party of its own. */
-export type Party = { readonly folder: string | null; readonly worker: string | null };
+/** Identifies a caller. Null counts as a name of its own. */
+export type Caller = { readonly folder: string | null; readonly worker: string | null };
 
-/** `admitted`: a place is taken, until `release`. `aborted`: nobody waits for it any more. Else which bound it met. */
+/**
+ * `admitted`: acquired a permit. `aborted`: the signal was aborted first. `worker-full`: replaced by later requests of
+ * the same worker. `full`: too many callers wait.
+ */
 export type Admission = 'admitted' | 'aborted' | 'worker-full' | 'full';
 
 export type FairSemaphore = {
-  acquire(by: Party, signal: AbortSignal): Promise<Admission>;
+  acquire(caller: Caller, signal: AbortSignal): Promise<Admission>;
+  /** Returns a permit. Call it once per admission. */
   release(): void;
-  /** From now on there are so many places. Those that are taken beyond it are not given again. */
+  /** Changes the number of permits. Excess permits are withdrawn as they are released. */
   resize(countMax: number): void;
-  /** Returns how many wait for a place. */
+  /** Returns the number of waiting callers. */
   readonly waiting: () => number;
 };
 
 export type FairSemaphoreOptions = {
+  /** Number of permits. */
   readonly countMax: number;
   /**
-   * This many may wait in all. One folder has at most as many as are still free, so half of them if it is alone:
-   * however many folders are flooded, there is room for the next.
+   * Maximum number of waiting callers. A folder may have at most as many as there are free slots left, so half of all
+   * if it is alone. However many folders are flooded, there is room for another one.
    */
   readonly waitingMax: number;
-  /** This many requests of one worker may wait. One more, and its oldest is given up: a later one has replaced it. */
+  /** Maximum number of waiting requests per worker. Beyond it, the worker's oldest request gives up. */
   readonly perWorkerMax: number;
 };
 
@@ -77,9 +78,9 @@ type Waiter = { readonly settle: (admission: Admission) => void };
 type Workers = { readonly turns: Turns<Set<Waiter>>; waiting: number };
 
 /**
- * Is fair between the workers who ask, so that a thousand checks of others delay nobody's first one. Free places go to
- * folders in turn, within a folder to its workers in turn, and to a worker's requests in their order. A worker costs
- * nothing to invent, and a folder on this machine does: so folders come first.
+ * Creates a semaphore that is fair between workers, so that a thousand checks of one worker do not delay the first of
+ * another. Free permits go to folders in turn, within a folder to its workers in turn, and to a worker's requests in
+ * order. Folders come first because worker names can be invented freely, while a folder must exist.
  */
 export function createFairSemaphore({ waitingMax, perWorkerMax, ...first }: FairSemaphoreOptions): FairSemaphore {
   const folders = createTurns<Workers>();
@@ -87,8 +88,8 @@ export function createFairSemaphore({ waitingMax, perWorkerMax, ...first }: Fair
   let taken = 0;
   let waiting = 0;
 
-  const remove = (by: Party, waiter: Waiter) => {
-    const [folder, worker] = keysOf(by);
+  const remove = (caller: Caller, waiter: Waiter) => {
+    const [folder, worker] = keysOf(caller);
     const workers = folders.get(folder);
     const queue = workers?.turns.get(worker);
     if (workers === undefined || queue === undefined || !queue.delete(waiter)) return;
@@ -97,7 +98,7 @@ export function createFairSemaphore({ waitingMax, perWorkerMax, ...first }: Fair
     if (queue.size === 0) workers.turns.delete(worker);
     if (workers.waiting === 0) folders.delete(folder);
   };
-  const add = ({ folder, worker }: Party, settle: Waiter['settle']): Waiter | null => {
+  const add = ({ folder, worker }: Caller, settle: Waiter['settle']): Waiter | null => {
     const [folderKey, workerKey] = keysOf({ folder, worker });
     const workers = folders.get(folderKey) ?? { turns: createTurns<Set<Waiter>>(), waiting: 0 };
     if (workers.waiting >= waitingMax - waiting) return null;
@@ -121,7 +122,7 @@ export function createFairSemaphore({ waitingMax, perWorkerMax, ...first }: Fair
   };
   return {
     waiting: () => waiting,
-    async acquire(by, signal) {
+    async acquire(caller, signal) {
       if (signal.aborted) return 'aborted';
       if (taken < countMax) {
         taken += 1;
@@ -129,8 +130,8 @@ export function createFairSemaphore({ waitingMax, perWorkerMax, ...first }: Fair
       }
       return new Promise<Admission>((resolve) => {
         const abort = () => waiter?.settle('aborted');
-        const waiter = add(by, (admission) => {
-          if (waiter !== null) remove(by, waiter);
+        const waiter = add(caller, (admission) => {
+          if (waiter !== null) remove(caller, waiter);
           signal.removeEventListener('abort', abort);
           resolve(admission);
         });
@@ -149,29 +150,29 @@ export function createFairSemaphore({ waitingMax, perWorkerMax, ...first }: Fair
   };
 }
 
-/** A name can be any text, so it has a letter in front that null has not. */
-const keysOf = ({ folder, worker }: Party) => [keyOf(folder), keyOf(worker)] as const;
+/** A name can be any text, so a prefix distinguishes it from null. */
+const keysOf = ({ folder, worker }: Caller) => [keyOf(folder), keyOf(worker)] as const;
 const keyOf = (name: string | null) => (name === null ? '' : `=${name}`);
 
 type Turns<Value> = {
   get(key: string): Value | undefined;
-  /** Adds a key with its value. It changes nothing if the key is there. */
+  /** Adds a key. Does nothing if the key exists. */
   add(key: string, value: Value): void;
   delete(key: string): void;
-  /** Whose turn it is; it keeps its value until it is deleted. There must be one. */
+  /** Returns the value whose turn it is and moves its key to the end. There must be at least one key. */
   next(): Value;
 };
 
 /**
- * More keys than this are a crowd. The one that came last would wait for all of them: where they are invented, for
- * minutes. So in a crowd every second turn goes to the newest key that had none since the crowd began, and who waits
- * longest waits at most twice as long.
+ * Number of keys above which they count as a crowd. In a strict rotation the newest key would wait for all others,
+ * which may be invented, for minutes. So in a crowd every second turn goes to the newest key that has had none since
+ * the crowd began. The oldest waits at most twice as long.
  */
 const crowdMin = 64;
 
 function createTurns<Value>(): Turns<Value> {
   const values = new Map<string, Value>(); // in the order of their turns
-  /** Keys of a crowd in the order of their coming; some are gone. */
+  /** Keys in order of arrival. Some may have been deleted. */
   let newest: string[] = [];
   let served = new Set<string>();
   let isNewestNext = true;
@@ -187,14 +188,14 @@ function createTurns<Value>(): Turns<Value> {
       if (values.has(key)) return;
       values.set(key, value);
       newest.push(key);
-      // Whoever comes and goes again and again is listed each time.
+      // A key that is added and deleted repeatedly is listed each time: compact the list.
       if (newest.length > 2 * values.size + crowdMin)
-        newest = [...new Set(newest.filter((it) => values.has(it)).reverse())].reverse();
+        newest = [...new Set(newest.filter((listed) => values.has(listed)).reverse())].reverse();
     },
     delete: (key) => void values.delete(key),
     next() {
       const isCrowd = values.size > crowdMin;
-      // Or it would grow as long as the crowd lasts.
+      // Bounded, so that it does not grow as long as the crowd lasts.
       if (!isCrowd || served.size > 4 * values.size) served = new Set();
       isNewestNext = isCrowd && !isNewestNext;
       const key = (isNewestNext ? takeNewest() : null) ?? takeOldest();
@@ -207,10 +208,9 @@ function createTurns<Value>(): Turns<Value> {
   };
 }
 
-// Runs work of the same key one after the other, in the order of the calls; work of different keys side by side.
-
+/** Runs work with the same key one at a time, in call order. Different keys run in parallel. */
 export type KeyedMutex = {
-  /** Gives the result of `work`. Its failure is this caller's alone: what waits behind it still runs. */
+  /** Resolves or rejects like `work`. A failure does not affect the work queued after it. */
   runExclusive<Result>(key: string, work: () => Promise<Result>): Promise<Result>;
 };
 

@@ -1,4 +1,4 @@
-/** The accounts of a NATS server for the roles of protocol.md §13: who is in which, and what passes between them. Pure. */
+/** NATS accounts for the roles of protocol.md §13, with their users, limits, exports and imports. */
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { Logger } from '../log.ts';
 import { isTestedServer } from './cluster-version.ts';
@@ -13,41 +13,39 @@ import {
   sharedSubjects,
 } from './permissions.ts';
 
-// What agents may use of a NATS server, in the form of its configuration. Each limit is far above what an agent needs.
+// Limits in the form of a NATS configuration. Each is far above what an agent needs.
 
-/** Limits for each connection, except `max_connections`. */
+/** Per connection. */
 const connectionLimits = {
-  /** The log takes no more: a larger message is refused before it is sent. */
+  /** Equals the log's `max_msg_size`, so clients refuse a larger message before sending it. */
   max_payload: messageBytesMax,
-  /** Inboxes, decisions and dead letters. Each costs the server memory and every publish in the account time. */
+  /** Inboxes, decisions and dead letters. Each subscription costs memory, and time at every publish in the account. */
   max_subscriptions: 256,
 };
 
 /**
- * All agents of a server: each connection costs it a file descriptor, about 50 KB, and `max_pending` if it does not read. 512
- * are more than a hundred agents, each with a hook, a client and an MCP server.
+ * For all agents of a server. A connection costs a file descriptor, about 50 KB, and up to `max_pending` if it does not
+ * read. 512 connections suffice for more than a hundred agents, each with a hook, a client and an MCP server.
  */
 export const agentsLimits = { ...connectionLimits, max_connections: 512 };
-/** Connections of an agent that is one worker: its hook, client and MCP server, twice while they reconnect. */
+/** For an agent bound to one worker: its hook, client and MCP server, twice while they reconnect. */
 const oneAgentLimits = { ...connectionLimits, max_connections: 32 };
 
-/** Limits of the whole server, for every connection alike: NATS has no such limits of a user or an account. */
+/** Limits of the whole server. NATS cannot set these per user or account. */
 export const serverLimits = {
   /**
-   * This much may wait for a connection that does not read; then it is closed. It is eight windows of a log reader
-   * (log-window.ts), and a few hundred of the largest requests that come while the service collects garbage. The stream
-   * backup of the nats tool has 8 MiB on its way, of which the sockets' buffers hold a part.
+   * Buffered bytes after which a slow consumer's connection is closed. Fits eight windows of a log reader
+   * (log-window.ts), or a few hundred of the largest requests that arrive while the service collects garbage. A stream
+   * backup of the nats tool has 8 MiB in flight, part of it in socket buffers.
    */
   max_pending: 8 * 1_024 * 1_024,
-  /**
-   * One write to a connection may take this long: then it is closed. Garbage collection of a full service takes less.
-   */
+  /** A connection is closed if one write takes longer. Garbage collection of a full service takes less. */
   write_deadline: '5s',
-  /** Agents (`max_connections` of their account), services, runners, operators. */
+  /** Agents (at most `max_connections` of their account), services, runners and operators. */
   max_connections: 1_024,
 };
 
-/** Their own streams are a convenience, and must leave the disk to the log. In bytes. */
+/** For streams created by agents. They must leave the disk to the log. Sizes in bytes. */
 export const agentsJetStream = {
   max_file: 256 * 1_024 * 1_024,
   max_mem: 32 * 1_024 * 1_024,
@@ -55,7 +53,8 @@ export const agentsJetStream = {
   max_consumers: 64,
 };
 
-/** Accounts in the form of a NATS configuration. */
+// Accounts in the form of a NATS configuration.
+
 export type AccountUser = { readonly user: string; readonly password: string; readonly permissions: Permissions };
 export type Account = {
   readonly jetstream?: 'enabled' | typeof agentsJetStream;
@@ -67,21 +66,20 @@ export type Account = {
 };
 export type Accounts = Readonly<Record<string, Account>>;
 
-/** The names of accounts are folders of the store: they must not change. */
+/** Account names are folder names in the store, so they must not change. */
 const serviceAccount = 'STOPGATE';
 const agentsAccount = 'AGENTS';
 
 export type Member = Scope & { readonly role: Role; readonly user: string; readonly password: string };
 
 /**
- * `streams`: what agents may have of their own.
- *
- * Agents that may act for any worker share an account, with streams of their own. An agent that may act for one worker
- * only has an account of its own, without streams: no other inbox, and nothing that a server writes for others, is
- * within its reach.
+ * Returns the accounts for the members of a fleet. Agents that may act for any worker share one account, with
+ * JetStream. An agent bound to one worker gets its own account without JetStream, so it can reach neither the inboxes
+ * of others nor subjects that the server publishes to on behalf of others.
+ * @param streams limits of the agents' JetStream
  */
 export function accountsOf(fleet: string, members: readonly Member[], streams = agentsJetStream): Accounts {
-  const everyFleet = members.some((it) => it.everyFleet);
+  const everyFleet = members.some((member) => member.everyFleet);
   const shared = sharedSubjects(fleet, serviceAccount, everyFleet);
   const agents = members.filter(({ role }) => role === 'agent');
   const anyWorker = agents.filter(({ worker }) => worker === undefined);
@@ -102,13 +100,13 @@ export function accountsOf(fleet: string, members: readonly Member[], streams = 
       },
     }),
     ...Object.fromEntries(
-      agents.flatMap((it) =>
-        it.worker === undefined
+      agents.flatMap((agent) =>
+        agent.worker === undefined
           ? []
           : [
               [
-                `AGENT_${it.worker}`,
-                { limits: oneAgentLimits, users: [userOf(it)], imports: importsOf(fleet, it.worker) },
+                `AGENT_${agent.worker}`,
+                { limits: oneAgentLimits, users: [userOf(agent)], imports: importsOf(fleet, agent.worker) },
               ],
             ],
       ),
@@ -116,7 +114,7 @@ export function accountsOf(fleet: string, members: readonly Member[], streams = 
   };
 }
 
-/** For several fleets: the same users, and what they may do in each. */
+/** Merges the accounts of several fleets: the same users with the union of their permissions. */
 export const mergeAccounts = (one: Accounts, other: Accounts): Accounts => merge(one, other) as Accounts;
 
 function merge(one: unknown, other: unknown): unknown {
@@ -130,7 +128,7 @@ function merge(one: unknown, other: unknown): unknown {
   return { ...left, ...Object.fromEntries(both) };
 }
 
-/** Users are equal if their names are; everything else only if all of it is. */
+/** Merges users with the same name, and removes duplicates of everything else. */
 function mergeLists(one: readonly unknown[], other: readonly unknown[]): unknown[] {
   const keyOf = (item: unknown) => (item as Partial<AccountUser>).user ?? JSON.stringify(item);
   const items = new Map(one.map((item) => [keyOf(item), item]));
@@ -144,7 +142,7 @@ const userOf = ({ role, user, password, ...scope }: Member): AccountUser => ({
   permissions: permissionsFor(role, scope),
 });
 
-/** `Stopgate-Reply` needs an inbox of the worker's own, as all answers to such inboxes come out of one account. */
+/** `Stopgate-Reply` needs an inbox named after the worker, because all replies come from the service's account. */
 function importsOf(fleet: string, worker: string): NonNullable<Account['imports']> {
   const account = serviceAccount;
   return [
@@ -154,8 +152,8 @@ function importsOf(fleet: string, worker: string): NonNullable<Account['imports'
 }
 
 /**
- * A limit of the account on what its streams may store. nats-server 2.9 stores an entry beyond it, refuses it and
- * removes it. Each leaves a gap in the log, and a log with a gap has lost something (`log-continuity.ts`).
+ * Warning about a storage limit of the account. nats-server 2.9 first stores an entry beyond the limit, then refuses
+ * and removes it, which leaves a gap in the log. A gap counts as a lost entry (`log-continuity.ts`).
  */
 export const accountLimit = {
   text: 'this NATS account has a limit on storage (max_file of its JetStream), and past it this nats-server leaves holes in the log, which is then LOG_LOST',
@@ -168,14 +166,14 @@ export async function warnOfAccountLimit(manager: JetStreamManager, version: str
   if (limit !== null) log.warn({ ...limit, version }, `${accountLimit.text}: ${accountLimit.fix}`);
 }
 
-const askMs = 2_000;
+const accountInfoTimeoutMs = 2_000;
 
-/** Tells whether the account has a limit that leaves holes. Null: it cannot be asked from here. Never rejects. */
+/** Whether the account has a storage limit that leaves gaps. Null if that cannot be determined. Never rejects. */
 export async function askAccountLimit(options: Pick<ConnectionOptions, 'url' | 'credsFile'>): Promise<boolean | null> {
   const nc = await openConnection({ ...options, name: 'stopgate doctor', patient: false }).catch(() => null);
   if (nc === null) return null;
   try {
-    const manager = await jetstreamManager(nc, { timeout: askMs, checkAPI: false });
+    const manager = await jetstreamManager(nc, { timeout: accountInfoTimeoutMs, checkAPI: false });
     return (await findLimit(manager, nc.info?.version ?? 'unknown')) !== null;
   } catch {
     return null;

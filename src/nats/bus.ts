@@ -1,37 +1,45 @@
-/** Sends what a replica sends over NATS beside its log: answers to inboxes, and requests to other processes. */
+/**
+ * Everything that a replica sends over NATS apart from the log: replies to inboxes, and requests to other processes.
+ */
 import { headers, type Msg, type NatsConnection, NoRespondersError, RequestError } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import { traceHeaders } from '../telemetry/tracing.ts';
 import { startTimer } from '../timer.ts';
-import { answered, isReplySubject, newInbox, subscribe } from './connection.ts';
+import { isReplySubject, newInbox, subscribe, withReplyTimeout } from './connection.ts';
 import { createHeaderReader, statusOf } from './message-headers.ts';
 import { type ConnectionState, type Reachability, reachabilityOf } from './reachability.ts';
 
 export type Bus = Reachability & {
-  /** Waits until all that the server has sent of the log so far is handled. @returns false: no answer within 1 s */
+  /**
+   * Flushes the log's connection: all log messages sent so far are handled. @returns false if that takes longer than 1
+   * s
+   */
   isHeard(): Promise<boolean>;
-  /** The server as the connections know it; `address` without credentials. */
+  /** What the connections know about the server. */
   server(): ServerState;
-  /** The server's limit for one message, in bytes. */
+  /** The server's `max_payload`, in bytes. */
   payloadBytesMax(): number;
-  /** Sends an answer to a client's inbox, if it is one. @returns false: that subject is no inbox */
+  /** Publishes a reply to a client's inbox. @returns false if the subject is not an inbox */
   answer(inbox: string, payload: string | Uint8Array): boolean;
-  /** Publishes a message that only current subscribers receive. */
+  /** Publishes a message outside the log. */
   tell(subject: string, payload: string): void;
-  /** Subscribes to what others publish with `tell`; wildcards allowed. */
+  /** Subscribes to a subject; wildcards allowed. */
   listen(subject: string, onMessage: (subject: string, text: string) => void): { close(): void };
-  /** `gone`: no subscriber; `silent`: no answer in time. */
+  /** `gone`: no responder. `silent`: no reply in time. */
   ping(replica: string): Promise<'alive' | 'silent' | 'gone'>;
-  /** @throws AppError service.unreachable: no responder, or no reply in time; check.failed: the responder's own error */
+  /**
+   * @throws AppError service.unreachable if there is no responder or no reply in time; check.failed if it replies an
+   * error
+   */
   request(subject: string, payload: string, timeoutMs: number): Promise<string>;
   /**
-   * A request whose responder may tell that it has begun (a reply with the header `Stopgate-Started`, where the
-   * request has it), before its answer. @throws AppError as `request`
+   * Like `request`, but asks the responder to announce its start. It does so with an extra reply that has the header
+   * `Stopgate-Started`. @throws AppError as `request`
    */
-  requestRun(subject: string, payload: string, times: RunTimes): Promise<string>;
+  requestRun(subject: string, payload: string, timeouts: RunTimeouts): Promise<string>;
 };
 
-/** `null`: not known. The connections are one for requests and one for the log. */
+/** Fields are null if unknown. `address` contains no credentials. */
 export type ServerState = {
   readonly address: string | null;
   readonly name: string | null;
@@ -39,36 +47,37 @@ export type ServerState = {
   readonly connections: readonly ({ readonly name: 'requests' | 'log' } & ConnectionState)[];
 };
 
-/** The responder may take this long to begin, and from there to answer. */
-type RunTimes = {
+type RunTimeouts = {
+  /** How long the responder may take to start. */
   readonly startTimeoutMs: number;
+  /** How long it may take from there to reply. */
   readonly timeoutMs: number;
   readonly onStarted: () => void;
 };
 export const startedHeader = 'Stopgate-Started';
 
 const builtInPrefixes = ['_INBOX.', '_R_.'];
-/** A NATS server's own default. */
+/** The default of nats-server. */
 const payloadBytesDefault = 1_048_576;
 const pingTimeoutMs = 1_000;
-const heardTimeoutMs = 1_000;
-/** This many messages may arrive while an answer is awaited: it comes behind them. */
+const flushTimeoutMs = 1_000;
+/** If more messages arrive during a flush, the flush is slow because of a backlog and not because of the connection. */
 const backlogMessages = 1_000;
 
-/** @param logNc the connection of the log, about which `isHeard` is; `isConnected` needs both */
+/** @param logNc the log's connection, used by `isHeard`; `isConnected` is about both */
 export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefixes: readonly string[]): Bus {
   const prefixes = [...builtInPrefixes, ...replyPrefixes];
   const both = [reachabilityOf(nc), reachabilityOf(logNc)];
-  const isConnected = () => both.every((it) => it.isConnected());
-  let hearing: Promise<boolean> | null = null;
-  const hear = async () => {
+  const isConnected = () => both.every((connection) => connection.isConnected());
+  let flushing: Promise<boolean> | null = null;
+  const flushLog = async () => {
     const before = logNc.stats().inMsgs;
     try {
-      await answered(logNc.flush(), heardTimeoutMs);
+      await withReplyTimeout(logNc.flush(), flushTimeoutMs);
       return true;
     } catch {
-      // A server that cannot write to its disk reads no further from a connection that published to the stream: what is
-      // sent on it is heard of no more, also when there is space again.
+      // A server that cannot write to its disk stops reading from connections that published to the stream, even when
+      // there is space again. Only a new connection helps.
       const isBacklog = logNc.stats().inMsgs - before > backlogMessages;
       if (!isBacklog && isConnected()) void logNc.reconnect().catch(() => {});
       return false;
@@ -77,15 +86,15 @@ export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefix
   return {
     isConnected,
     async connected(timeoutMs) {
-      const found = await Promise.all(both.map((it) => it.connected(timeoutMs)));
-      return found.every((it) => it);
+      const found = await Promise.all(both.map((connection) => connection.connected(timeoutMs)));
+      return found.every((isUp) => isUp);
     },
     async isHeard() {
       if (!isConnected()) return false;
-      hearing ??= hear().finally(() => {
-        hearing = null;
+      flushing ??= flushLog().finally(() => {
+        flushing = null;
       });
-      return hearing;
+      return flushing;
     },
     server: () => ({
       address: nc.isClosed() ? null : nc.getServer(),
@@ -102,7 +111,7 @@ export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefix
       try {
         nc.publish(inbox, payload);
       } catch {
-        // The connection is closing, or the answer is larger than the server allows: the client tries again.
+        // The connection is closing, or the reply exceeds `max_payload`. The client retries.
       }
       return true;
     },
@@ -124,12 +133,12 @@ export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefix
         return isNoResponder(cause) ? 'gone' : 'silent';
       }
     },
-    requestRun: (subject, payload, times) => request(nc, subject, payload, times),
+    requestRun: (subject, payload, timeouts) => request(nc, subject, payload, timeouts),
     request: (subject, payload, timeoutMs) => request(nc, subject, payload, { timeoutMs }),
   };
 }
 
-/** @throws AppError check.failed: the responder answered with an error */
+/** @throws AppError check.failed if the reply is an error */
 function readReply(reply: Msg): string {
   const header = createHeaderReader(reply);
   if (header('Nats-Service-Error-Code') !== undefined)
@@ -138,15 +147,15 @@ function readReply(reply: Msg): string {
 }
 
 /**
- * A request whose reply anybody may have written. It has a subscription of its own, because the library parses the headers
- * of a reply itself, where a malformed one ends the reading of the connection.
- * @param times with `onStarted` the responder is asked to say that it has begun
+ * Requests with its own subscription instead of the library's `request`, which parses headers itself: a malformed
+ * header would stop the library from reading the connection. Anyone may have written the reply.
+ * @param timeouts with `onStarted`, the responder is asked to announce its start
  */
 function request(
   nc: NatsConnection,
   subject: string,
   payload: string,
-  times: RunTimes | Pick<RunTimes, 'timeoutMs'>,
+  timeouts: RunTimeouts | Pick<RunTimeouts, 'timeoutMs'>,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const inbox = newInbox(nc);
@@ -159,12 +168,12 @@ function request(
       end(() => reject(new AppError('service.unreachable', why, { cause })));
     const giveUpAfter = (ms: number) => startTimer(ms, () => fail(`no reply from ${subject} within ${ms} ms`));
     const onReply = (error: Error | null, message: Msg) => {
-      if (error !== null) fail(`${subject} could not be asked`, error);
+      if (error !== null) fail(`cannot send a request to ${subject}`, error);
       else if (message.data.length === 0 && statusOf(message) === 503) fail(`nobody serves ${subject}`);
-      else if ('onStarted' in times && createHeaderReader(message)(startedHeader) !== undefined) {
+      else if ('onStarted' in timeouts && createHeaderReader(message)(startedHeader) !== undefined) {
         timer.clear();
-        timer = giveUpAfter(times.timeoutMs);
-        times.onStarted();
+        timer = giveUpAfter(timeouts.timeoutMs);
+        timeouts.onStarted();
       } else
         end(() => {
           try {
@@ -175,34 +184,32 @@ function request(
         });
     };
     const subscription = subscribe(nc, inbox, onReply);
-    void subscription.closed.then(() => fail('the connection to NATS was closed')); // or the answer has come
-    let timer = giveUpAfter('onStarted' in times ? times.startTimeoutMs : times.timeoutMs);
+    void subscription.closed.then(() => fail('the connection to NATS was closed')); // no effect after a reply
+    let timer = giveUpAfter('onStarted' in timeouts ? timeouts.startTimeoutMs : timeouts.timeoutMs);
     try {
       const h = headers();
       for (const [name, value] of Object.entries(traceHeaders())) h.set(name, value);
-      // A client that does not ask for it gets one reply, the answer.
-      if ('onStarted' in times) h.set(startedHeader, 'wanted');
+      // Without this header, the responder sends a single reply.
+      if ('onStarted' in timeouts) h.set(startedHeader, 'wanted');
       nc.publish(subject, payload, { reply: inbox, headers: h });
     } catch (cause) {
-      fail(`${subject} could not be asked`, cause);
+      fail(`cannot send a request to ${subject}`, cause);
     }
   });
 }
 
 const isNoResponder = (cause: unknown) => cause instanceof RequestError && cause.isNoResponders();
 
-// Finds out which runners nobody serves, without sending them anything: a runner of one's own may work on all it gets.
+// Finds runners that nobody serves, by discovery (NATS micro, ADR-32). It sends nothing to the runners themselves,
+// because a custom runner may act on any request.
 
-/**
- * @returns those of `names` that nobody serves, or that cannot be discovered (NATS micro, ADR-32). Null: NATS did not
- *   answer, so it is not known.
- */
+/** @returns the names without a discoverable server, or null if NATS did not reply */
 export type RunnerSearch = (names: readonly string[]) => Promise<readonly string[] | null>;
 
-/** A readiness probe comes every few seconds, from several load balancers. */
-const keptMs = 10_000;
-/** A probe waits for this, so it is shorter than the timeouts of load balancers. */
-const answerMs = 500;
+/** How long a result is cached: several load balancers probe readiness every few seconds. */
+const cachedMs = 10_000;
+/** Readiness probes wait for this, so it is shorter than the timeouts of load balancers. */
+const discoveryTimeoutMs = 500;
 const runnersMax = 1_000;
 
 export function createRunnerSearch(nc: NatsConnection, fleet: string): RunnerSearch {
@@ -210,7 +217,8 @@ export function createRunnerSearch(nc: NatsConnection, fleet: string): RunnerSea
   return (names) => {
     if (names.length === 0) return Promise.resolve([]);
     const [key, nowMs] = [names.join(), performance.now()];
-    if (last.key !== key || nowMs - last.atMs > keptMs) last = { key, atMs: nowMs, missing: search(nc, fleet, names) };
+    if (last.key !== key || nowMs - last.atMs > cachedMs)
+      last = { key, atMs: nowMs, missing: search(nc, fleet, names) };
     return last.missing;
   };
 }
@@ -221,7 +229,7 @@ async function search(nc: NatsConnection, fleet: string, names: readonly string[
   try {
     const infos = await nc.requestMany('$SRV.INFO.stopgate-runner', '', {
       strategy: 'count',
-      maxWait: answerMs,
+      maxWait: discoveryTimeoutMs,
       maxMessages: runnersMax,
     });
     for await (const info of infos) {

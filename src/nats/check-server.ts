@@ -1,23 +1,26 @@
-/** Answers `stopgate.<fleet>.check.<name>` in the queue group that all servers of a check share (protocol.md §2 and §8). */
+/**
+ * Serves `stopgate.<fleet>.check.<name>`, in a queue group shared by all servers of the check (protocol.md §2 and §8).
+ */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError, errorBody } from '../errors.ts';
-import { answered, flushInTime, replySubjectOf, subscribe } from './connection.ts';
+import { flushInTime, replySubjectOf, subscribe, withReplyTimeout } from './connection.ts';
 
 export type CheckServer = {
-  /** Takes no more requests, and resolves when those that it has taken are answered. */
+  /** Stops receiving requests, and resolves when the open ones are answered. */
   close(): Promise<void>;
 };
 
 const group = 'stopgate-check';
 const errorCode = '500';
 const drainMs = 2_000;
-/** The default of NATS. */
+/** The default of nats-server. */
 const payloadMaxDefault = 1_048_576;
 
 /**
- * `answer` gives the text of the reply. What it throws is sent as an error with its message, which is an error of the
- * check for the service. Resolves once the NATS server has taken the subscription.
- * @throws AppError input.unauthorized: this connection may not serve it; service.unreachable
+ * Resolves when the NATS server has accepted the subscription.
+ * @param answer returns the reply's text. If it throws, the message is sent as an error, which the service treats as an
+ *   error of the check
+ * @throws AppError input.unauthorized if the connection may not serve the subject; service.unreachable
  */
 export async function openCheckServer(
   nc: NatsConnection,
@@ -48,8 +51,8 @@ export async function openCheckServer(
   }
   return {
     async close() {
-      // A server that is gone acknowledges nothing, and sends no requests either.
-      await answered(subscription.drain(), drainMs).catch(() => {});
+      // If the server is gone, the drain gets no reply. No requests arrive either.
+      await withReplyTimeout(subscription.drain(), drainMs).catch(() => {});
       await Promise.all(open);
       await flushInTime(nc).catch(() => {});
     },
@@ -69,12 +72,14 @@ async function respond(message: Msg, answer: (text: string) => Promise<string>, 
     try {
       message.respond(JSON.stringify(errorBody(new AppError('check.failed', text))), { headers: h });
     } catch {
-      // The connection is closed: the service gets no answer, and reports that.
+      // The connection is closed. The service reports a missing reply.
     }
   }
 }
 
-/** Its author sees it too: at the service it is one error among others. @throws AppError check.failed */
+/**
+ * Also emits a warning, because the check's author may never see the service's errors. @throws AppError check.failed
+ */
 function refuseLarge(text: string, payloadMax: number): void {
   const bytes = Buffer.byteLength(text);
   if (bytes <= payloadMax) return;
@@ -83,7 +88,7 @@ function refuseLarge(text: string, payloadMax: number): void {
   throw new AppError('check.failed', problem);
 }
 
-/** Anything may be thrown, and the message of an error may be empty. */
+/** Handles thrown values that are not errors, and empty messages. */
 function messageOf(cause: unknown): string {
   const text = cause instanceof Error ? cause.message || cause.name : String(cause);
   return text.trim() === '' ? 'unknown error' : text;

@@ -1,4 +1,4 @@
-/** A client that stays connected: requests, the log, attempts by the fast path, decisions and checks. */
+/** A long-lived client connection: requests, the log, fast-path attempts, decisions and checks. */
 import { AppError } from '../errors.ts';
 import { type CheckServer, openCheckServer } from './check-server.ts';
 import { flushInTime, openConnection, subscribe } from './connection.ts';
@@ -8,15 +8,15 @@ import { createRequests, type RequesterOptions, type Requests } from './requeste
 
 export type ClientLink = Requests &
   LogClient & {
-    /** @throws AppError service.unreachable: the connection is closed */
+    /** @throws AppError service.unreachable if the connection is closed */
     attempt(...attempt: Parameters<FastPath['attempt']>): Promise<FastAttempt>;
-    /** Gives every decision, or one worker's, from the moment it resolves. */
+    /** Subscribes to the decisions of one worker, or of all with null. Active once the promise resolves. */
     subscribe(worker: string | null, onDecision: (text: string) => void): Promise<{ close(): void }>;
     /** @throws AppError input.unauthorized */
     serveCheck(name: string, answer: (text: string) => Promise<string>): Promise<CheckServer>;
   };
 
-/** Reconnects without end when the server goes away. */
+/** Opens a connection that reconnects indefinitely. */
 export async function openClientLink(options: RequesterOptions): Promise<ClientLink> {
   const nc = await openConnection({ ...options, patient: true });
   const root = `stopgate.${options.fleet}`;
@@ -31,14 +31,14 @@ export async function openClientLink(options: RequesterOptions): Promise<ClientL
   return {
     ...createRequests(nc, options.fleet),
     ...createLogClient(nc, options.fleet),
-    attempt: (...attempt) => reach(async () => fastPath.attempt(...attempt)),
-    subscribe: (worker, onDecision) => reach(() => listen(`${root}.decision.${worker ?? '*'}`, onDecision)),
-    serveCheck: (name, answer) => reach(() => openCheckServer(nc, `${root}.check.${name}`, answer)),
+    attempt: (...attempt) => orUnreachable(async () => fastPath.attempt(...attempt)),
+    subscribe: (worker, onDecision) => orUnreachable(() => listen(`${root}.decision.${worker ?? '*'}`, onDecision)),
+    serveCheck: (name, answer) => orUnreachable(() => openCheckServer(nc, `${root}.check.${name}`, answer)),
   };
 }
 
-/** Turns the error of a connection that is closed, or whose server refuses, into ours. */
-async function reach<Result>(act: () => Promise<Result>): Promise<Result> {
+/** Wraps NATS errors, for example of a closed connection, in an AppError. */
+async function orUnreachable<Result>(act: () => Promise<Result>): Promise<Result> {
   try {
     return await act();
   } catch (cause) {

@@ -1,4 +1,4 @@
-/** Opens connections to NATS. Only this folder imports @nats-io. */
+/** Opens connections to NATS. Only src/nats imports @nats-io. */
 import {
   AuthorizationError,
   type ConnectionOptions as ConnectionSettings,
@@ -18,22 +18,25 @@ import { connectToNats } from './transport.ts';
 export { type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core';
 
 export type ConnectionOptions = {
-  /** One or more, separated by commas; may hold user and password. All of them `ws://` or `wss://`, or none. */
+  /**
+   * One or more URLs, separated by commas. May contain user and password. Either all or none are `ws://` or `wss://`.
+   */
   readonly url: string;
   /** See `readCredentials`. */
   readonly credsFile?: string | undefined;
+  /** Connection name shown by the NATS server. */
   readonly name: string;
-  /** Reconnect for ever (a service), or fail soon (a command). */
+  /** True: reconnect indefinitely (services). False: give up soon (commands). */
   readonly patient: boolean;
-  /** Answers to it arrive under this subject; default: `_INBOX`. */
+  /** Subject prefix of inboxes. Default: `_INBOX`. */
   readonly inboxPrefix?: string | undefined;
-  /** Called with what a callback of `subscribe` throws. Default: a warning of the process. */
+  /** Called with an error thrown in a callback of `subscribe`. Default: emits a process warning. */
   readonly onFault?: OnFault | undefined;
   /** Default: `connectToNats`. */
   readonly connect?: typeof connectToNats | undefined;
 };
 
-/** `subject`: of the message whose callback failed. */
+/** `subject`: the message whose callback failed. */
 export type OnFault = (error: unknown, subject: string) => void;
 
 const inboxPrefixes = new WeakMap<NatsConnection, string>();
@@ -45,9 +48,9 @@ const warnOfFault: OnFault = (error, subject) => {
 };
 
 /**
- * Subscribes with a callback that may throw. In the library an error that leaves a callback ends the reading of its
- * connection, and is printed to stdout.
- * @param onMessage gets an error instead of a message if the server refuses the subscription
+ * Subscribes with a callback that may throw. If an error escapes a callback, the library prints it to stdout and stops
+ * reading from the connection.
+ * @param onMessage called with an error if the server denies the subscription
  */
 export function subscribe(
   nc: NatsConnection,
@@ -67,25 +70,23 @@ export function subscribe(
   });
 }
 
-/** An inbox under the connection's own prefix, from which the server may keep other clients. */
+/** Creates an inbox under the connection's `inboxPrefix`, which permissions can keep other clients from reading. */
 export const newInbox = (nc: NatsConnection): string => createInbox(inboxPrefixes.get(nc));
 
-/** The server ends a connection whose control line is over 4,096 bytes; inboxes have some dozens. */
+/** The server closes a connection whose control line exceeds 4,096 bytes. Inboxes have a few dozen bytes. */
 const replyBytesMax = 1_024;
 
-/** A whole subject without wildcards: no client may make the service write elsewhere. */
+/** Whether a reply subject is safe to publish to: complete, and without wildcards. */
 export const isReplySubject = (subject: string): boolean =>
   Buffer.byteLength(subject) <= replyBytesMax && /^[^\s*>]+$/.test(subject) && !subject.split('.').includes('');
 
-/**
- * Returns '' if nobody can be answered. The subject may be longer than it came: each byte that is not UTF-8 is read as
- * U+FFFD, which has three.
- */
+/** Returns the reply subject, or '' if there is none that is safe to use. */
 export const replySubjectOf = ({ reply = '' }: Msg): string => (isReplySubject(reply) ? reply : '');
 
 /**
- * A `tls://` URL is never answered in plain text.
- * @throws AppError service.unreachable: no server, or it refused the credentials; input.bad: they cannot be read
+ * Connects to the first server that accepts. A `tls://` URL never falls back to plain text.
+ * @throws AppError service.unreachable if no server is reachable or it refuses the credentials; input.bad if the
+ *   credentials cannot be read
  */
 export async function openConnection({
   url,
@@ -108,10 +109,10 @@ export async function openConnection({
       timeout: connectTimeoutMs,
       maxReconnectAttempts: patient ? -1 : 3,
       ...createPacing(),
-      // A server that is gone without closing its side is noticed within twice this time.
+      // A server that vanishes without closing the connection is noticed within twice this time.
       pingInterval: 5_000,
       maxPingOut: 2,
-      // Each request would take three stacks in advance, in case that it fails; ours say what failed themselves.
+      // By default each request captures three stack traces in case it fails. Our errors are clear without them.
       noAsyncTraces: true,
     });
     if (inboxPrefix !== undefined) inboxPrefixes.set(nc, inboxPrefix);
@@ -130,14 +131,14 @@ export async function openConnection({
 
 const flushMs = 5_000;
 
-/** Resolves when the server has handled all that was sent. @throws AppError service.unreachable */
-export const flushInTime = (nc: NatsConnection): Promise<void> => answered(nc.flush(), flushMs);
+/** Resolves when the server has processed everything sent so far. @throws AppError service.unreachable */
+export const flushInTime = (nc: NatsConnection): Promise<void> => withReplyTimeout(nc.flush(), flushMs);
 
 /**
- * Waits for `done` with a time limit: a connection that is reconnecting answers nothing until it is back.
- * @throws AppError service.unreachable, and what `done` fails with
+ * Waits for `done` with a timeout, because a connection that is reconnecting gets no replies.
+ * @throws AppError service.unreachable after the timeout; otherwise rejects like `done`
  */
-export const answered = <Result>(done: Promise<Result>, timeoutMs: number): Promise<Result> =>
+export const withReplyTimeout = <Result>(done: Promise<Result>, timeoutMs: number): Promise<Result> =>
   inTime(timeoutMs, done, () => {
     throw new AppError('service.unreachable', `the NATS server did not answer within ${timeoutMs} ms`);
   });
@@ -145,8 +146,8 @@ export const answered = <Result>(done: Promise<Result>, timeoutMs: number): Prom
 const connectTimeoutMs = 5_000;
 
 /**
- * Decides how often a server is dialled. The library would do so by the clock of the machine, and after one that is set
- * back by an hour wait for an hour.
+ * Paces reconnect attempts by a monotonic clock. The library uses the system clock: if that is set back by an hour, it
+ * waits for an hour.
  */
 function createPacing(): Pick<ConnectionSettings, 'reconnectDelayHandler' | 'reconnectToServer'> {
   const dialledMs = new Map<string, number>();
@@ -168,8 +169,8 @@ function createPacing(): Pick<ConnectionSettings, 'reconnectDelayHandler' | 'rec
 const redialMs = 250;
 
 /**
- * Rejects as soon as the server forbids something to this connection. Whoever waits for an answer races it, since the
- * server reports it beside the answer that never comes. @throws AppError input.unauthorized
+ * Rejects on the first permission violation of the connection, and never resolves. Race it against a reply: the server
+ * reports the violation separately, and the reply never arrives. @throws AppError input.unauthorized
  */
 export async function rejectForbidden(nc: NatsConnection, hint: string): Promise<never> {
   for await (const status of nc.status()) {
@@ -180,10 +181,10 @@ export async function rejectForbidden(nc: NatsConnection, hint: string): Promise
       cause: status.error,
     });
   }
-  return new Promise(() => {}); // it is closed, which others report
+  return new Promise(() => {}); // the connection is closed, which others report
 }
 
-/** `credentials`: the file or other place that they came from; null: none were given. */
+/** `credentials`: the file that they came from, `the URL`, or null if there are none. */
 function notConnected(cause: Error, servers: string, credentials: string | null, tls: TlsFiles | undefined): AppError {
   if (cause instanceof AuthorizationError || cause instanceof UserAuthenticationExpiredError) {
     const why = /timeout/i.test(cause.message)
@@ -206,10 +207,10 @@ function notConnected(cause: Error, servers: string, credentials: string | null,
     const why = `the NATS server at ${servers} requires a client certificate: ${certificateHint}`;
     return new AppError('service.unreachable', why, { cause });
   }
-  // It has expired, is for another host, or the server does not trust ours.
+  // The certificate has expired or is for another host, or the server does not trust ours.
   if (/certificate|CERT_/i.test(text))
     return new AppError('service.unreachable', `no TLS with ${servers}: ${cause.message}`, { cause });
-  // Node 20 refuses to dial it; newer ones try the interface that they find first, and hear nothing for minutes.
+  // Node 20 refuses link-local addresses; newer versions use the first interface and get no reply for minutes.
   if (servers.split(', ').some(isLinkLocal) && (cause instanceof TimeoutError || /\bfe[89ab]/i.test(cause.message))) {
     const why = 'a link-local address needs an interface, which a NATS URL cannot name';
     const hint = "use the server's host name or another address of it";
@@ -230,7 +231,9 @@ function notConnected(cause: Error, servers: string, credentials: string | null,
   return new AppError('service.unreachable', `no NATS server at ${servers}: ${describe(cause)}; ${hint}`, { cause });
 }
 
-/** With TLS 1.3 a server refuses only after the handshake, and the library does not tell why it hung up. */
+/**
+ * With TLS 1.3 a server refuses a client only after the handshake, and the library does not say why it disconnected.
+ */
 const hintForSilence = (hasCertificate: boolean) =>
   hasCertificate
     ? 'if a server runs there, it does not answer: check it, or name another with --nats'

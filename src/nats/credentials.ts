@@ -1,4 +1,4 @@
-/** Who a connection to NATS says it is: user and password in its URL, or a credentials file. */
+/** Reads NATS credentials from a URL or a credentials file. */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
@@ -11,16 +11,18 @@ type Login =
   | { readonly token: string }
   | { readonly authenticator: Authenticator };
 
-/** Absolute paths of PEM files. They are read at each connect, so a renewed certificate is used from the next one on. */
+/** Absolute paths of PEM files. They are read at each connect, so renewed certificates are used after a reconnect. */
 export type TlsFiles = { readonly certFile?: string; readonly keyFile?: string; readonly caFile?: string };
 
 export type Credentials = {
-  /** Absent: the certificate alone, or the user of the URL. */
+  /** Absent if the certificate alone identifies the client, or the URL names the user. */
   readonly login?: Login;
   readonly tls?: TlsFiles;
 };
 
-/** A path and a search are part of a WebSocket's address. */
+/**
+ * Splits a comma-separated URL list into servers without credentials, and the credentials. Keeps a WebSocket's path.
+ */
 export function readUrl(url: string): { servers: string[]; user?: string; pass?: string; token?: string } {
   const servers: string[] = [];
   let auth: { user?: string; pass?: string; token?: string } = {};
@@ -42,9 +44,9 @@ export function readUrl(url: string): { servers: string[]; user?: string; pass?:
 export const isWebSocketUrl = (server: string): boolean => /^wss?:\/\//i.test(server);
 
 /**
- * Reads a NATS `.creds` file, or JSON: `user` and `pass`, as the embedded server writes them, or `creds`, the path of a
- * `.creds` file; `cert` and `key`, a client certificate; `ca`, the authorities to trust in place of those of Node. Paths are
- * relative to the file.
+ * Reads a NATS `.creds` file, or JSON with these fields: `user` and `pass` (as the embedded server writes them), or
+ * `creds` (path of a `.creds` file); `cert` and `key` (client certificate); `ca` (certificate authorities that replace
+ * those of Node). Paths are relative to the file.
  * @throws AppError input.bad
  */
 export function readCredentials(file: string): Credentials {
@@ -64,9 +66,12 @@ function readForm(file: string, text: string): Credentials {
   const form = tryJson(text) as Form | null;
   const unknown = Object.keys(form ?? {}).find((name) => !names.some((known) => known === name));
   if (unknown !== undefined)
-    throw new AppError('input.bad', `'${file}' may not have ${JSON.stringify(unknown)}, only ${names.join(', ')}`);
+    throw new AppError(
+      'input.bad',
+      `'${file}': unknown field ${JSON.stringify(unknown)}; allowed: ${names.join(', ')}`,
+    );
   if (form === null || Object.values(form).some((value) => typeof value !== 'string' || value === ''))
-    throw new AppError('input.bad', `'${file}' has no ${formHint}: it must be JSON, with a text for each`);
+    throw new AppError('input.bad', `'${file}' has no ${formHint}: it must be JSON whose fields are non-empty strings`);
   const { user, pass, creds, cert, key, ca } = form;
   const toPath = (path: string) => resolve(dirname(file), path);
   const together = (one: unknown, other: unknown) => (one === undefined) === (other === undefined);
@@ -86,7 +91,7 @@ function readForm(file: string, text: string): Credentials {
   };
 }
 
-/** A mistake is reported at the start, and not as a connection that does not come. @throws AppError input.bad */
+/** Reports bad files at startup instead of as a failed connection. @throws AppError input.bad */
 function tryTls(file: string, files: TlsFiles): void {
   try {
     createSecureContext(readTls(files));
@@ -99,7 +104,7 @@ function tryTls(file: string, files: TlsFiles): void {
   }
 }
 
-/** For a TLS connection. @throws AppError input.bad */
+/** Reads the files for a TLS connection. @throws AppError input.bad */
 export const readTls = ({ certFile, keyFile, caFile }: TlsFiles) => ({
   ...(certFile !== undefined && { cert: read(certFile) }),
   ...(keyFile !== undefined && { key: read(keyFile) }),
@@ -113,7 +118,7 @@ function read(file: string): Buffer {
     const { code, message } = cause as NodeJS.ErrnoException;
     const reasons: Record<string, string> = {
       ENOENT: 'there is no such file',
-      EACCES: 'permission denied; they are for the user who started stopgate: name others with --creds',
+      EACCES: 'permission denied; only the user who started stopgate may read them, so name others with --creds',
     };
     const why = reasons[code ?? ''] ?? message;
     throw new AppError('input.bad', `cannot read the credentials '${file}': ${why}`, { cause });

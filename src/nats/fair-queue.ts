@@ -1,20 +1,20 @@
 /**
- * A queue that serves its keys in turn, so that a sender of a thousand messages does not keep another one waiting. It
- * works for a while and then lets the process do other things: read more, refuse excess requests, fold.
+ * A queue that serves its keys in turn, so that a sender of a thousand messages does not delay the others. It yields to
+ * the event loop regularly, so that the process can read, refuse excess requests and fold.
  */
 export type FairQueue<Item> = { push(key: string, item: Item): void };
 
-/** How many items are handled in one turn of the event loop: some milliseconds of work. */
+/** Maximum number of items handled per turn of the event loop: a few milliseconds of work. */
 const perTurnMax = 50;
 /**
- * From how many items on the end of a turn is waited for. It makes the process ask all its sockets once more, which
- * costs more than it gives where items come one at a time.
+ * Number of items from which `setImmediate` marks the end of a turn. It makes the process poll its sockets once more,
+ * which is not worth it for single items.
  */
 const uncountedMax = 8;
 
 export function createFairQueue<Item>(handle: (item: Item) => void): FairQueue<Item> {
   const queues = new Map<string, Item[]>();
-  /** Since the last end of a turn that was waited for: of this turn, or some of earlier ones too. */
+  /** Items handled since the last marked end of a turn, which may include earlier turns. */
   let handled = 0;
   let isWaiting = false;
   const handleOne = (item: Item) => {
@@ -33,7 +33,7 @@ export function createFairQueue<Item>(handle: (item: Item) => void): FairQueue<I
   const next = (): Item => {
     const [key, items] = queues.entries().next().value as [string, Item[]];
     const item = items.shift() as Item;
-    // Its next item waits for one of all the others.
+    // Move the key to the end: its next item waits for one of every other key.
     queues.delete(key);
     if (items.length > 0) queues.set(key, items);
     return item;

@@ -1,6 +1,6 @@
 /**
- * The fast path of protocol.md §2: an attempt goes straight into the log, with an inbox in its header `Stopgate-Reply`,
- * and the replica that folds it first answers there. That takes one hop less than a request.
+ * The fast path of protocol.md §2: the client publishes an attempt straight into the log, with an inbox in the header
+ * `Stopgate-Reply`, and the first replica to fold it replies there. That saves one hop compared to a request.
  */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { attemptMessageId } from '../../machines/entries/message-ids.ts';
@@ -9,14 +9,16 @@ import { newInbox, subscribe } from './connection.ts';
 import { newId } from './id.ts';
 
 export type FastAttempt = {
-  /** The text of the decision, if it comes. */
+  /** Resolves to the text of the decision. May never settle. */
   readonly answer: Promise<string>;
-  /** A request is needed: the log did not take the attempt (no log, or it has this id already), or nothing came. */
+  /**
+   * Resolves if a request is needed: the attempt was not newly stored (no log, or a duplicate), or no reply arrived.
+   */
   readonly unanswered: Promise<void>;
   close(): void;
 };
 export type FastPath = {
-  /** Throws if the connection is closed. */
+  /** @param patienceMs how long to wait before `unanswered` resolves. @throws if the connection is closed */
   attempt(worker: string, attempt: string, body: object, patienceMs: number): FastAttempt;
 };
 
@@ -35,7 +37,7 @@ export function createFastPath(nc: NatsConnection, root: string): FastPath {
     attempt(worker, attempt, body, patienceMs) {
       inbox ??= openInbox();
       const subject = inbox;
-      // Agents that share an account hear each other's inboxes; what comes there next must not be foreseen.
+      // Agents that share an account can read each other's inboxes, so the next reply subject must be unpredictable.
       const token = newId();
       const [answered, stored] = [`${token}.answer`, `${token}.stored`];
       const answer = new Promise<string>((resolve) => {
@@ -51,7 +53,7 @@ export function createFastPath(nc: NatsConnection, root: string): FastPath {
       const h = headers();
       h.set('Stopgate-Reply', `${subject}.${answered}`);
       h.set('Nats-Msg-Id', attemptMessageId(worker, attempt));
-      // Nobody waits for the acknowledgement; a refusal only says early that there will be no answer.
+      // Nothing waits for the acknowledgement. A refusal only tells us early that there will be no reply.
       nc.publish(`${root}.worker.${worker}.stop.attempted`, JSON.stringify(body), {
         headers: h,
         reply: `${subject}.${stored}`,
@@ -69,7 +71,9 @@ export function createFastPath(nc: NatsConnection, root: string): FastPath {
   };
 }
 
-/** Returns false if nobody listens (a status without a body), the log refused it, or it had that id before. */
+/**
+ * Returns false if there is no stream (an empty status message), the stream refused the attempt, or it is a duplicate.
+ */
 function isNewlyStored(message: Msg): boolean {
   try {
     const { seq, duplicate = false } = message.json<{ seq?: number; duplicate?: boolean }>();

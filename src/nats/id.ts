@@ -1,4 +1,5 @@
-/** Ids that are unique across processes and unpredictable: the library's `nuid` counts up from one to the next. */
-
-/** Random bytes for 128 ids are requested from the system at a time: a request for each id would take 5 µs. */
+/**
+ * Returns a unique, unpredictable id. The library's `nuid` is predictable: it counts up. `randomUUID` buffers random
+ * bytes for 128 ids; a system call per id would take 5 µs.
+ */
 export const newId = (): string => crypto.randomUUID().replaceAll('-', '');

@@ -1,22 +1,22 @@
 /**
- * Reads headers that anybody may have written. The library's own parser compares each name with all names before it, so
- * 7,000 headers in 70 KB stop the process for half a second, and it throws if a name has a character that it may not have.
- * The headers precede the payload in the same buffer, so they are searched there, as text.
+ * Reads untrusted headers. The library's parser takes quadratic time (7,000 headers in 70 KB block the process for half
+ * a second) and throws on invalid characters. The headers precede the payload in the same buffer, so we search them
+ * there as text.
  */
 import type { Msg, MsgHdrs } from '@nats-io/nats-core';
 
-/** Returns a header's first value; undefined if it is missing or empty. */
+/** Returns a header's first value, or undefined if it is missing or empty. */
 export type ReadHeader = (name: string) => string | undefined;
 
 /**
- * The bytes of subject, reply, headers and payload, as the server counts a message. The library's class has this method,
- * which its type does not name.
+ * Returns the bytes of subject, reply, headers and payload, as the server counts them. The library's class has this
+ * method, but its type does not declare it.
  */
 export const sizeOf = (message: Msg): number | undefined => (message as Msg & { size?(): number }).size?.();
 
-/** @param data `message.data`, which is a new view each time */
+/** @param data `message.data`, if the caller already has it: the getter creates a new view each time */
 export function createHeaderReader(message: Msg, data: Uint8Array = message.data): ReadHeader {
-  /** Null: not read yet. */
+  /** Null until the first call. */
   let block: string | undefined | null = null;
   return (name) => {
     if (block === null) block = blockOf(message, data);
@@ -24,7 +24,7 @@ export function createHeaderReader(message: Msg, data: Uint8Array = message.data
   };
 }
 
-/** The status of a message that the server sends instead of an answer, such as 503; 0: it has none. */
+/** Returns the status of a message from the server, such as 503, or 0 if it has none. */
 export function statusOf(message: Msg): number {
   const block = blockOf(message, message.data);
   if (block !== undefined) return Number(/^NATS\/1\.0 (\d{3})\b/.exec(block)?.[1] ?? 0);
@@ -32,12 +32,12 @@ export function statusOf(message: Msg): number {
 }
 
 const [begin, end] = ['NATS/1.0', '\r\n\r\n'];
-/** What the library's parser may get: 400 headers take it a millisecond. */
+/** Maximum input for the library's parser, which takes a millisecond for 400 headers. */
 const libraryBytesMax = 4_096;
 
 /**
- * The headers as text; '': there are none; undefined: they do not precede the payload, or are malformed, and the library may
- * read them.
+ * Returns the header block as text, or '' if there is none. Undefined if it does not precede the payload or is
+ * malformed, and is small enough for the library's parser.
  */
 function blockOf(message: Msg, { buffer, byteOffset, length }: Uint8Array): string | undefined {
   const size = sizeOf(message);
@@ -51,13 +51,13 @@ function blockOf(message: Msg, { buffer, byteOffset, length }: Uint8Array): stri
 
 function readFrom(block: string, name: string): string | undefined {
   const line = `\r\n${name}:`;
-  const at = block.indexOf(line);
-  if (at < 0) return undefined;
-  const from = at + line.length;
+  const index = block.indexOf(line);
+  if (index < 0) return undefined;
+  const from = index + line.length;
   return block.slice(from, block.indexOf('\r\n', from)).trim() || undefined;
 }
 
-/** @returns undefined: there are no headers, or they cannot be parsed */
+/** @returns undefined if there are no headers or they cannot be parsed */
 function byLibrary<Value>(message: Msg, read: (headers: MsgHdrs) => Value): Value | undefined {
   try {
     return message.headers === undefined ? undefined : read(message.headers);

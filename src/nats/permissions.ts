@@ -1,31 +1,32 @@
 /**
- * Who may publish and subscribe to what on a NATS server (protocol.md §13), as data: the configuration of the embedded
- * server is made from it, and `stopgate permissions` prints it for your own server. Pure.
+ * Publish and subscribe permissions of each role (protocol.md §13). The embedded server's configuration is generated
+ * from them, and `stopgate permissions` prints them for other servers.
  *
- * Subject permissions alone do not protect the log, because the server also publishes on behalf of clients without
- * checking their permissions: it sends the acknowledgement of a publish to any reply subject
- * (`worker.w2.session.ended`, or the API that purges a stream), and the `republish` of a stream or the deliver subject
- * of a push consumer writes where its creator may not. So agents have their own account, with their own streams, and
- * reach the service's account through the few subjects of `sharedSubjects`. Between the accounts, the server replaces
- * their reply subjects with its own.
+ * Subject permissions alone do not protect the log, because the server publishes on behalf of clients without checking
+ * permissions: it sends the acknowledgement of a publish to any reply subject (`worker.w2.session.ended`, or the API
+ * that purges a stream), and a stream's `republish` or a push consumer's deliver subject can name subjects that their
+ * creator may not publish to. So agents have their own account with their own streams, and reach the service's account
+ * only through the subjects of `sharedSubjects`. Between accounts, the server replaces reply subjects with its own.
  */
 
 export const roles = ['agent', 'service', 'operator', 'runner', 'check'] as const;
 export type Role = (typeof roles)[number];
 
-/** As in a NATS configuration: without `allow` everything is allowed, and `deny` wins over `allow`. */
+/** As in a NATS configuration: without `allow` everything is allowed, and `deny` overrides `allow`. */
 export type SubjectRule = { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
 export type Permissions = { readonly publish: SubjectRule; readonly subscribe: SubjectRule };
 
 export type Scope = {
   readonly fleet: string;
-  /** The embedded server's: all its fleets belong to one user, and more may be added. Streams are still those of `fleet`. */
+  /**
+   * For the embedded server, whose fleets all belong to one user. Permissions on streams still concern only `fleet`.
+   */
   readonly everyFleet?: boolean | undefined;
-  /** Agent: the only worker it may act for. Default: any worker. */
+  /** For agents: the only worker to act for. Default: any worker. */
   readonly worker?: string | undefined;
-  /** Runner: its name. Default: any runner. */
+  /** For runners: the name to serve. Default: any name. */
   readonly name?: string | undefined;
-  /** Check server: the checks it serves; default: any. Runner with a name: those it serves too. */
+  /** For check servers: the checks to serve. Default: any check. For a named runner: checks to serve as well. */
   readonly checks?: readonly string[] | undefined;
 };
 
@@ -34,19 +35,19 @@ const entryNouns = ['worker', 'task', 'queue'];
 const serviceVerbs = ['decide', 'probe', 'verify', 'verify-task', 'claim-next', 'evaluate', 'get', 'list'];
 /** Requests to runners and check servers. */
 const workspaceVerbs = ['check', 'run'];
-/** They take as long as a hold or a check; the others answer at once. */
+/** Requests that may take as long as a hold or a check. The others are answered at once. */
 const slowVerbs = ['decide', 'probe', 'verify', 'verify-task', 'evaluate', ...workspaceVerbs];
 
 /**
- * The inbox prefix for connections of the service and the operator. Agents may subscribe to `_INBOX.>`, for the header
- * `Stopgate-Reply`, so they could read what arrives there, and a decision could be sent there in place of a reply.
+ * Inbox prefix for connections of the service and of operators. Agents may subscribe to `_INBOX.>` because of the
+ * header `Stopgate-Reply`, so they could read replies there, or have a decision sent there in place of a reply.
  */
 export const privateInbox = '_STOPGATE_INBOX';
-/** Replies go to a client's inbox, or to what the server puts in its place between accounts. */
+/** Reply subjects: client inboxes, and the subjects that replace them between accounts. */
 const replies = ['_INBOX.>', '_R_.>', `${privateInbox}.>`];
-/** The service publishes these for everybody. */
-const heardByAgents = ['decision', 'dead'];
-/** `fleet`: `*` for every one. */
+/** Published by the service for everyone. */
+const publicNouns = ['decision', 'dead'];
+/** `fleet` is `*` for all fleets. */
 const inFleet = (fleet: string, tokens: readonly string[]) => tokens.map((token) => `stopgate.${fleet}.${token}.>`);
 const logStreams = (fleet: string): readonly string[] => [`STOPGATE_${fleet}`, `STOPGATE-DEAD_${fleet}`];
 const snapshotStreams = (fleet: string) => ['SNAPSHOTS', 'PAST'].map((store) => `OBJ_STOPGATE-${store}_${fleet}`);
@@ -78,11 +79,11 @@ export function permissionsFor(role: Role, scope: Scope): Permissions {
 const within = (fleet: string) => (tail: string) => `stopgate.${fleet}.${tail}`;
 
 /**
- * A client without credentials. A wildcard cannot match part of a token, so only the stream names of this fleet can be
- * denied. Those of other fleets are out of reach by the account; the denial only makes that a clear error.
+ * A client without credentials. The account already keeps it from every log; the denials of JetStream calls only turn
+ * that into a clear error. Wildcards cannot match part of a token, so only this fleet's stream names can be denied.
  *
- * What it subscribes to is a list of what it may hear: a denied subject still lets through every wildcard that overlaps
- * it (`*.*.*.*`), and in the queue group of the service such a subscription would answer other agents' requests.
+ * Subscriptions are an allow list, because a denied subject could still be matched by an overlapping wildcard
+ * (`*.*.*.*`). In the service's queue group, such a subscription would receive other agents' requests.
  */
 const anyAgent = (fleet: string, fleets: string): Permissions => ({
   publish: {
@@ -91,10 +92,10 @@ const anyAgent = (fleet: string, fleets: string): Permissions => ({
       ...[...logStreams(fleet), ...snapshotStreams(fleet)].flatMap(apiThatChanges),
     ],
   },
-  subscribe: { allow: ['_INBOX.>', ...inFleet(fleets, heardByAgents)] },
+  subscribe: { allow: ['_INBOX.>', ...inFleet(fleets, publicNouns)] },
 });
 
-/** Lists what an agent that acts for one worker only may publish. */
+/** Subjects to which an agent bound to one worker may publish. */
 export function agentSubjects(worker: string, fleet: string): readonly string[] {
   const requests = ['decide', 'probe', 'verify', 'claim-next', 'get.worker'].map((noun) => `${noun}.${worker}`);
   return [`worker.${worker}.>`, ...requests, 'task.>', 'queue.>', 'evaluate.>', 'verify-task.>', 'get.task.>'].map(
@@ -108,8 +109,8 @@ const agentOf = (worker: string, fleet: string): Permissions => ({
 });
 
 /**
- * Reads the log through consumers, but creates no streams: in the service's account the `republish` of a stream could
- * write every own entry. Of one fleet, it reaches the log, its snapshots and the dead letters of that one only.
+ * May read the log through consumers, but not create streams: in the service's account, a stream's `republish` could
+ * forge `own` entries. An operator of one fleet reaches only the streams of that fleet.
  */
 function operator(fleet: string, fleets: string): Permissions {
   const reading =
@@ -145,12 +146,14 @@ function operator(fleet: string, fleets: string): Permissions {
   };
 }
 
-/** Answers requests, also as a NATS micro service, and sends none. */
+/** May answer requests, also as a NATS micro service, but not send any. */
 function server(subjects: readonly string[]): Permissions {
   return { publish: { allow: replies }, subscribe: { allow: [...subjects, '$SRV.>'] } };
 }
 
-/** All calls that change a stream or touch its consumers. The others read: `STREAM.INFO`, `STREAM.MSG.GET`, `DIRECT.GET`. */
+/**
+ * All API calls that change a stream or touch its consumers. The others (`STREAM.INFO`, `STREAM.MSG.GET`, …) only read.
+ */
 function apiThatChanges(stream: string): string[] {
   const calls = [
     'CREATE',
@@ -189,19 +192,21 @@ export type SharedSubjects = {
   readonly mappings: Readonly<Record<string, string>>;
 };
 
-/** The read-only calls on the log, in the agents' account. Under `$JS.API` its own JetStream would answer too. */
+/**
+ * Prefix of read-only log calls in the agents' account. Under `$JS.API`, the account's own JetStream would reply too.
+ */
 const logApi = '$STOPGATE.API';
-/** By default a server forgets after 2 minutes where a reply belongs, and a hold may last a night. */
+/** How long the server maps replies between accounts. Its default is 2 minutes, but a hold may last overnight. */
 const replyAwaited = '24h';
 
 /**
- * Lists what the agents' account shares with the service's `account`: entries and requests go there; decisions, dead
- * letters and answers to the header `Stopgate-Reply` come back. The log is read by `STREAM.INFO` and `STREAM.MSG.GET`
- * only, since a consumer could be made to deliver the log's messages on any subject of the service's account.
+ * Exports and imports between the agents' account and the service's `account`. Entries and requests go to the service;
+ * decisions, dead letters and replies to `Stopgate-Reply` inboxes come back. Agents read the log only by `STREAM.INFO`
+ * and `STREAM.MSG.GET`, because a consumer could deliver log messages to any subject of the service's account.
  *
- * What no permission prevents: agents without credentials share an account, so one of them can fool another. A stream
- * of its own on `stopgate.<fleet>.decide.>` acknowledges its requests, and a `republish` can forge a decision for its subscribers.
- * That reaches neither the log nor the service, operators and runners.
+ * Known gap: agents without credentials share an account, so one can deceive another. A stream on
+ * `stopgate.<fleet>.decide.>` acknowledges the other's requests, and a `republish` can forge decisions for subscribers
+ * in that account. Neither affects the log, the service, operators or runners.
  */
 export function sharedSubjects(fleet: string, account: string, everyFleet = false): SharedSubjects {
   const fleets = everyFleet ? '*' : fleet;
@@ -210,9 +215,9 @@ export function sharedSubjects(fleet: string, account: string, everyFleet = fals
       service: subject,
       ...(inFleet(fleets, slowVerbs).includes(subject) ? { threshold: replyAwaited } : {}),
     })),
-    { service: '$SRV.>', response_type: 'stream' as const }, // every service answers
+    { service: '$SRV.>', response_type: 'stream' as const }, // every service replies
   ];
-  const streams = [...inFleet(fleets, heardByAgents), '_INBOX.>'];
+  const streams = [...inFleet(fleets, publicNouns), '_INBOX.>'];
   const calls = logStreams(fleet).flatMap((stream) => [`STREAM.INFO.${stream}`, `STREAM.MSG.GET.${stream}`]);
   return {
     exports: [

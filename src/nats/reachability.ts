@@ -1,17 +1,17 @@
 /**
- * Tells whether a connection's server can be reached: while it cannot, the library keeps everything that is published,
- * without limit.
+ * Tracks whether a connection is up. While it is down, the library buffers every published message without a limit, so
+ * callers must check first.
  */
 import type { NatsConnection } from './connection.ts';
 
 export type Reachability = {
-  /** False while the connection is broken; it reconnects by itself. */
+  /** False while the connection is down and reconnecting. */
   isConnected(): boolean;
-  /** Waits until it is connected again. @returns false: not within `timeoutMs` */
+  /** Waits until the connection is up. @returns false after `timeoutMs` */
   connected(timeoutMs: number): Promise<boolean>;
 };
 
-/** `forMs`: how long it has been so; `breaks`: how often it broke since it was opened. */
+/** `forMs`: time since the last change. `breaks`: number of disconnects since the connection was opened. */
 export type ConnectionState = { readonly isConnected: boolean; readonly forMs: number; readonly breaks: number };
 
 type Watched = Reachability & { state(): ConnectionState };
@@ -31,7 +31,7 @@ function watchReachability(nc: NatsConnection): Watched {
   const waiting = new Set<(isConnected: boolean) => void>();
   void (async () => {
     for await (const { type } of nc.status()) {
-      // Each failed try to reconnect is another `disconnect`.
+      // Each failed reconnect attempt emits another `disconnect`.
       if (type === 'disconnect' && isConnected) {
         [isConnected, sinceMs] = [false, performance.now()];
         breaks += 1;

@@ -1,7 +1,7 @@
 /**
  * Serves requests in a queue group, discoverable by the NATS micro protocol (`$SRV.PING|INFO|STATS`, ADR-32), so that
- * `nats micro ls` and `nats req` are complete clients. It is written here because the library makes its own instance
- * ids, and ours is the replica's name: if `$SRV.PING.stopgate.<replica>` has no responder, that replica is gone.
+ * `nats micro ls` and `nats req` work. We do not use the library's micro service because it generates instance ids, and
+ * ours must be the replica's name: if `$SRV.PING.stopgate.<replica>` has no responder, that replica is gone.
  */
 import { headers, type Msg, type MsgHdrs, type NatsConnection, type Subscription } from '@nats-io/nats-core';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
@@ -12,34 +12,35 @@ import { replySubjectOf, subscribe } from './connection.ts';
 import { createFairQueue } from './fair-queue.ts';
 import { createHeaderReader } from './message-headers.ts';
 
-/** `tail`: what follows the endpoint's own subject. What is a string or bytes is sent as it is, an object as JSON. */
+/** `tail`: the subject tokens after the endpoint's subject. `bytes`: size of the payload. */
 export type Request = {
   readonly tail: string;
   readonly text: string;
   readonly bytes: number;
-  /** Tells whoever asks that the work on it has begun; the answer follows. */
+  /** Announces to the requester, if it asked for this, that the work has begun. The reply follows. */
   readonly started: () => void;
 };
+/** Objects are sent as JSON. */
 export type Reply = object | string | Uint8Array;
-/** Answers the request, once. An error is told as what it is, if it is an AppError. Never throws. */
+/** Sends the reply; call it once. Errors other than AppErrors are sent as internal errors. Never throws. */
 export type Respond = (reply: Reply | Error) => void;
 export type Endpoint = {
   readonly name: string;
-  /** Listens on `<subject>.>`, so that a bad id gets an answer too; with `exact` on `subject` itself. */
+  /** Subscribes to `<subject>.>`, so that a malformed id gets a reply too; with `exact`, to `subject` itself. */
   readonly subject: string;
   readonly exact?: boolean;
-  /** Calls `respond`, now or later, unless it throws. */
+  /** Must call `respond`, now or later, or throw. */
   readonly handle: (request: Request, respond: Respond) => void;
-  /** Returns what `$SRV.STATS` says of it beside the counts. */
+  /** Extra data for `$SRV.STATS`. */
   readonly data?: () => object;
 };
-/** A handler that gives its reply as a promise. */
+/** Adapts a handler that returns a promise. */
 export const replyLater =
   (reply: (request: Request) => Promise<Reply>): Endpoint['handle'] =>
   (request, respond) =>
     void reply(request).then(respond, respond);
 
-/** As NATS micro shows it. `group`: the queue group that shares the requests. */
+/** Name and description for NATS micro. `group`: the queue group. */
 export type MicroService = { readonly name: string; readonly description: string; readonly group: string };
 export type OnAnswer = (endpoint: string, status: number, tookMs: number) => void;
 export type RequestServerOptions = {
@@ -47,38 +48,37 @@ export type RequestServerOptions = {
   readonly service: MicroService;
   readonly id: string;
   readonly version: string;
-  /** More requests that are not answered yet are refused before they are read. Default: no limit. */
+  /** Maximum number of unanswered requests. Further ones are refused unread. Default: no limit. */
   readonly openMax?: number;
-  /** Called for each that is refused so. */
+  /** Called for each request refused because of `openMax`. */
   readonly onFull?: () => void;
   readonly log: Logger;
 };
 
 type Stats = { requests: number; errors: number; lastError: string; busyNs: number };
-/** One endpoint that is served, with what it has done. */
 type Served = { readonly endpoint: Endpoint; readonly stats: Stats; readonly onAnswer: OnAnswer };
 type Received = { readonly served: Served; readonly message: Msg };
 /**
- * Whoever waits for the answer. The message is not kept until then: its bytes lie in a buffer with others, of up to
- * 64 KB, and an agent may wait for minutes. `replyTo`: '' where nobody listens.
+ * The requester. The message itself is not retained, because its bytes pin a shared buffer of up to 64 KB, and an agent
+ * may wait for minutes. `replyTo` is '' if no reply is wanted.
  */
 type Caller = { readonly served: Served; readonly replyTo: string; readonly asksForStart: boolean };
 
 export type Serving = {
-  /** The subjects that the server did not let us serve; complete once the connection was flushed. */
+  /** The subjects that the NATS server denied. Complete after a flush of the connection. */
   refused(): readonly string[];
   close(): void;
 };
 
 export type RequestServer = {
-  /** Serves these too, until they are closed. */
+  /** Adds endpoints. */
   serve(endpoints: readonly Endpoint[], onAnswer?: OnAnswer): Serving;
-  /** Returns how many requests are not answered yet. */
+  /** Returns the number of unanswered requests. */
   open(): number;
   close(): void;
 };
 
-/** It can be discovered at once, whatever it serves: one service of NATS micro, however many endpoints it has. */
+/** Opens one NATS micro service. It is discoverable at once, even before the first endpoint is added. */
 export function openRequestServer(options: RequestServerOptions): RequestServer {
   const served = new Set<Served>();
   const { receive, open } = createIntake(options);
@@ -111,7 +111,7 @@ export function openRequestServer(options: RequestServerOptions): RequestServer 
 
 const newStats = (): Stats => ({ requests: 0, errors: 0, lastError: '', busyNs: 0 });
 
-/** Requests are answered in turn by their subjects, so by the worker that they are about. */
+/** Handles requests fairly by subject, and so by worker. */
 function createIntake(options: RequestServerOptions) {
   const { openMax = Number.POSITIVE_INFINITY, onFull = () => {} } = options;
   const busy = new AppError('service.busy', `${openMax} requests are open, the most that this replica accepts`);
@@ -141,16 +141,16 @@ function listen(
   const { endpoint } = served;
   const onRequest = (error: Error | null, message: Msg) => {
     if (error !== null) {
-      refused.push(listensOn(endpoint));
+      refused.push(subscriptionOf(endpoint));
       options.log.error({ err: error, endpoint: endpoint.name }, 'requests are not served');
       return;
     }
     receive({ served, message });
   };
-  return subscribe(options.nc, listensOn(endpoint), onRequest, options.service.group);
+  return subscribe(options.nc, subscriptionOf(endpoint), onRequest, options.service.group);
 }
 
-const listensOn = ({ subject, exact = false }: Endpoint) => (exact ? subject : `${subject}.>`);
+const subscriptionOf = ({ subject, exact = false }: Endpoint) => (exact ? subject : `${subject}.>`);
 
 function answer(options: RequestServerOptions, received: Received, onAnswered: () => void): void {
   const { endpoint } = received.served;
@@ -163,7 +163,7 @@ function answer(options: RequestServerOptions, received: Received, onAnswered: (
     tail: message.subject.slice(endpoint.subject.length + 1),
     text: message.string(),
     bytes: message.data.length,
-    started: caller.asksForStart ? startedTo(options, caller) : nobodyAsks,
+    started: caller.asksForStart ? announceStartTo(options, caller) : ignoreStart,
   };
   try {
     if (isTracing()) inTraceOf(header, () => endpoint.handle(request, respond));
@@ -179,7 +179,7 @@ const callerOf = ({ served, message }: Received, asksForStart: boolean): Caller 
   asksForStart,
 });
 
-// Made here, and not where the message is at hand: what a function has around it is kept with it.
+// A top-level function, so that the closure does not retain the message.
 const respondTo =
   (options: RequestServerOptions, caller: Caller, startedMs: number, onAnswered: () => void): Respond =>
   (reply) => {
@@ -188,8 +188,8 @@ const respondTo =
     else send(options, caller, reply, startedMs);
   };
 
-const nobodyAsks = () => {};
-const startedTo = (options: RequestServerOptions, caller: Caller) => () => {
+const ignoreStart = () => {};
+const announceStartTo = (options: RequestServerOptions, caller: Caller) => () => {
   const h = headers();
   h.set(startedHeader, 'true');
   publishTo(options, caller, '', h);
@@ -199,7 +199,7 @@ function send(options: RequestServerOptions, caller: Caller, reply: Reply, start
   const bytes = toBytes(reply);
   const bytesMax = options.nc.info?.max_payload ?? bytes.length;
   if (bytes.length > bytesMax) {
-    const why = `the answer has ${bytes.length} bytes, and this NATS server accepts ${bytesMax}; ask for less, or over HTTP`;
+    const why = `the reply has ${bytes.length} bytes, but this NATS server accepts at most ${bytesMax}; request less, or use HTTP`;
     fail(options, caller, new AppError('payload.large', why), startedMs);
     return;
   }
@@ -229,7 +229,7 @@ function publishTo({ nc, log }: RequestServerOptions, caller: Caller, data: Uint
   try {
     nc.publish(caller.replyTo, data, h === undefined ? undefined : { headers: h });
   } catch (cause) {
-    // The connection was closed meanwhile, and then there is nobody to answer.
+    // The connection was closed in the meantime.
     log.warn({ err: cause, endpoint: caller.served.endpoint.name }, 'answer not sent');
   }
 }
@@ -244,7 +244,7 @@ function count({ endpoint, stats, onAnswer }: Served, status: number, startedMs:
 function errorHeaders(error: AppError, status: number): MsgHdrs {
   const h = headers();
   h.set('Nats-Service-Error-Code', String(status));
-  // A header is one line, which terminals print: the message may quote the request.
+  // A header is one line, and the message may quote the request: remove line breaks and terminal escapes.
   h.set('Nats-Service-Error', error.message.replace(/\p{Cc}+/gu, ' ').slice(0, 500));
   const { retryAfterMs } = error;
   if (retryAfterMs !== null) h.set('Retry-After', String(Math.ceil(retryAfterMs / 1_000)));
@@ -257,9 +257,9 @@ function serveDiscovery(
 ): Subscription[] {
   const started = new Date().toISOString();
   const service = { name, id, version, metadata: {} };
-  const place = (endpoint: Endpoint) => ({
+  const describe = (endpoint: Endpoint) => ({
     name: endpoint.name,
-    subject: listensOn(endpoint),
+    subject: subscriptionOf(endpoint),
     queue_group: group,
   });
   const replies: Record<string, () => object> = {
@@ -268,14 +268,14 @@ function serveDiscovery(
       type: 'io.nats.micro.v1.info_response',
       ...service,
       description,
-      endpoints: [...served].map(({ endpoint }) => ({ ...place(endpoint), metadata: {} })),
+      endpoints: [...served].map(({ endpoint }) => ({ ...describe(endpoint), metadata: {} })),
     }),
     STATS: () => ({
       type: 'io.nats.micro.v1.stats_response',
       ...service,
       started,
       endpoints: [...served].map(({ endpoint, stats }) => ({
-        ...place(endpoint),
+        ...describe(endpoint),
         ...countsOf(stats),
         ...(endpoint.data === undefined ? {} : { data: endpoint.data() }),
       })),
@@ -290,7 +290,7 @@ function serveDiscovery(
   );
 }
 
-/** Times in nanoseconds, as NATS micro has them. */
+/** NATS micro counts time in nanoseconds. */
 const countsOf = ({ requests, errors, lastError, busyNs }: Stats) => ({
   num_requests: requests,
   num_errors: errors,

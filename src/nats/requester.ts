@@ -1,4 +1,4 @@
-/** A client of the service: requests and publishes over NATS, as any other client could. */
+/** A client of the service over NATS: sends requests, and publishes and reads entries. */
 import { type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core';
 import { AppError, fromErrorBody } from '../errors.ts';
 import { timerMsMax } from '../timer.ts';
@@ -19,24 +19,24 @@ export type RequestVerb =
 
 export type Requests = {
   /**
-   * Requests `stopgate.<fleet>.<verb>.<tail>` and gives the parsed reply.
-   * @throws AppError the service's own error, or service.unreachable: nobody serves, or no answer in time
+   * Requests `stopgate.<fleet>.<verb>.<tail>` and returns the parsed reply.
+   * @throws AppError the error in the reply; service.unreachable if there is no responder or no reply in time
    */
   request(verb: RequestVerb, tail: string, body: object, timeoutMs: number): Promise<unknown>;
-  /** Resolves when the connection is closed, by us or for good. */
+  /** Resolves when the connection is closed, by us or because the library gave up. */
   readonly closed: Promise<unknown>;
   close(): Promise<void>;
 };
 export type Requester = Requests &
   LogClient & {
-    /** The name of the NATS server; '' if it gave none. */
+    /** Name of the NATS server, or ''. */
     readonly serverName: string;
-    /** As `loadStart` of `snapshots/snapshots.ts`, for the fleet. */
+    /** See `loadStart` in snapshots/snapshots.ts. */
     loadStart(beforeMs?: number): Promise<FoldStart | null>;
   };
 export type RequesterOptions = Omit<ConnectionOptions, 'patient'> & { readonly fleet: string };
 
-/** For one command: what it needs of JetStream is loaded at its first use, since most commands only make requests. */
+/** Opens a connection for one command. Loads JetStream on first use, because most commands only send requests. */
 export async function openRequester(options: RequesterOptions): Promise<Requester> {
   const nc = await openConnection({ ...options, patient: false });
   let opened: Promise<LogClient> | undefined;
@@ -66,7 +66,7 @@ export function createRequests(nc: NatsConnection, fleet: string): Requests {
   };
 }
 
-/** Was it asked, so that it may have happened, and only the answer did not come? */
+/** Whether the request was sent but the reply did not arrive, so that it may have taken effect. */
 export const isAnswerLost = ({ code, cause }: AppError): boolean =>
   code === 'service.unreachable' && cause !== undefined && !(cause instanceof RequestError && cause.isNoResponders());
 
@@ -78,9 +78,9 @@ async function request(nc: NatsConnection, subject: string, body: object, timeou
     return reply.json();
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    const noOne = cause instanceof RequestError && cause.isNoResponders();
+    const isUnserved = cause instanceof RequestError && cause.isNoResponders();
     const what = `the request '${subject}'`;
-    const message = noOne
+    const message = isUnserved
       ? `no stopgate service serves fleet '${subject.split('.')[1]}' on this NATS server; start one with "stopgate serve" or "stopgate dev", or choose another with --fleet`
       : cause instanceof TimeoutError
         ? `no answer within ${timeoutMs} ms to ${what}`

@@ -1,4 +1,4 @@
-/** Connects to a NATS server over TCP, or through a WebSocket, for networks that let only HTTP pass. */
+/** Connects to a NATS server over TCP, or over WebSocket for networks that only let HTTP through. */
 import type { ConnectionOptions, NatsConnection, WsSocketFactory } from '@nats-io/nats-core';
 import { connect, wsconnect } from '@nats-io/transport-node';
 import { AppError } from '../errors.ts';
@@ -7,12 +7,12 @@ import { isWebSocketUrl, readTls, type TlsFiles } from './credentials.ts';
 type Kind = 'TCP' | 'a WebSocket';
 
 /**
- * How many connections of each kind this process has. The library keeps one transport for the whole process, and every
- * reconnect uses it, so connections of both kinds cannot exist side by side.
+ * Number of open connections of each kind. The library has one transport per process, which every reconnect uses, so
+ * both kinds cannot be open at the same time.
  */
 const open: Record<Kind, number> = { TCP: 0, 'a WebSocket': 0 };
 
-/** @throws AppError input.bad: this process is connected over the other kind; otherwise what the library throws */
+/** @throws AppError input.bad if this process is connected over the other kind; otherwise the library's errors */
 export async function connectToNats(options: ConnectionOptions): Promise<NatsConnection> {
   const [first = ''] = [options.servers ?? []].flat();
   const kind: Kind = isWebSocketUrl(first) ? 'a WebSocket' : 'TCP';
@@ -20,7 +20,7 @@ export async function connectToNats(options: ConnectionOptions): Promise<NatsCon
   if (open[other] > 0)
     throw new AppError(
       'input.bad',
-      `${first}: this process is connected to NATS over ${other}; use the same kind of address, or another process`,
+      `${first}: this process is already connected to NATS over ${other}; use the same kind of address, or another process`,
     );
   open[kind] += 1;
   const release = () => {
@@ -36,7 +36,7 @@ export async function connectToNats(options: ConnectionOptions): Promise<NatsCon
   }
 }
 
-/** @param protocol of the first server, and so of those that a server names later by host and port */
+/** @param protocol the first server's, also used for servers discovered later, which have only host and port */
 function connectThroughWebSocket({ tls, ...options }: ConnectionOptions, protocol: string): Promise<NatsConnection> {
   const wsFactory = async (server: string) => {
     const { WebSocket } = await import('ws');
@@ -48,6 +48,6 @@ function connectThroughWebSocket({ tls, ...options }: ConnectionOptions, protoco
     });
     return { socket, encrypted: url.startsWith('wss:') };
   };
-  // The library asks for the browser's type, and uses what both have.
+  // The library's type is the browser's WebSocket; it only uses what `ws` has too.
   return wsconnect({ ...options, wsFactory: wsFactory as unknown as WsSocketFactory });
 }

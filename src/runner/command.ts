@@ -1,4 +1,7 @@
-/** The `command` check: one program of the configuration, by name. Nothing that it runs comes over the wire. */
+/**
+ * The `command` check: runs a configured program. A request only names it; the command line comes from the
+ * configuration.
+ */
 
 import { StringDecoder } from 'node:string_decoder';
 import { entrySchemas, formatDuration } from '../../machines/index.ts';
@@ -9,78 +12,80 @@ import type { RunIds, RunRequest } from '../host/effects/run-request.ts';
 import type { Interruption } from '../timer.ts';
 import { findFixedFolder, findWorkerFolder } from './folder.ts';
 import { readChanges } from './git/diff.ts';
-import type { KeptPasses } from './kept-passes.ts';
+import type { PassCache } from './pass-cache.ts';
 import { basicVariables, type Group, type GroupEnd, pickVariables, startGroup } from './process-group.ts';
 import { cancelled, quote } from './reply.ts';
 
 export type CommandRequest = Extract<RunRequest, { kind: 'command' }>;
-/** `env`: the service's own environment. `onStart` gets the group once it runs. */
-export type CommandPlace = {
+/** `env`: the environment of this process. `onStart` is called once the process group runs. */
+export type CommandWorkspace = {
   readonly roots: readonly string[];
   readonly baseDir: string;
   readonly env: Environment;
-  readonly passes: KeptPasses;
+  readonly passes: PassCache;
   onStart(group: Group): void;
 };
 
-/** @param timeoutMs for the message; `stop` has the clock */
+/** @param timeoutMs only for the message; `stop` enforces it */
 export async function runCommand(
   request: CommandRequest,
   config: CommandConfig,
-  place: CommandPlace,
+  workspace: CommandWorkspace,
   { stop, timeoutMs }: { readonly stop: Interruption; readonly timeoutMs: number },
 ): Promise<CheckReply> {
-  const about = { name: request.name, program: config.run[0], timeoutMs };
-  const folder = await Promise.race([findCommandFolder(request, config, place), stop.happened]);
-  if (typeof folder === 'string') return findingOf({ by: folder }, about);
+  const details = { name: request.name, program: config.run[0], timeoutMs };
+  const folder = await Promise.race([findCommandFolder(request, config, workspace), stop.happened]);
+  if (typeof folder === 'string') return toReply({ by: folder }, details);
   if ('reason' in folder) return { outcome: 'error', reason: folder.reason };
-  // The folder may have been found just as the interruption came.
-  if (stop.cause !== null) return findingOf({ by: stop.cause }, about);
-  if (config.speaks === 'json') return converse(request, config, { ...place, folder: folder.path }, { stop, about });
+  // The interruption may have come in the same moment as the folder.
+  if (stop.cause !== null) return toReply({ by: stop.cause }, details);
+  if (config.speaks === 'json')
+    return runJsonCommand(request, config, { ...workspace, folder: folder.path }, { stop, details });
   const run = async (): Promise<CheckReply> => {
-    // What git was asked before may have taken all its time.
-    if (stop.cause !== null) return findingOf({ by: stop.cause }, about);
+    // Reading the git state may have used up the time.
+    if (stop.cause !== null) return toReply({ by: stop.cause }, details);
     const output = collectOutput(config.feedback);
-    const env = environmentOf(place.env, request.env, config);
+    const env = environmentOf(workspace.env, request.env, config);
     const group = startGroup({ run: config.run, cwd: folder.path, env, onOutput: output.add }, stop);
-    place.onStart(group);
+    workspace.onStart(group);
     const end = await group.ended;
     const feedback = end.by === 'refused' || end.by === 'cancelled' ? undefined : output.feedback();
-    return { ...findingOf(end, about), ...(feedback !== undefined && { feedback }) };
+    return { ...toReply(end, details), ...(feedback !== undefined && { feedback }) };
   };
   if (config.reuse !== 'tree') return run();
-  return place.passes.takeOrRun(
-    { name: request.name, config, task: request.env.task ?? null, folder: folder.path, place, stop },
+  return workspace.passes.getOrRun(
+    { name: request.name, config, task: request.env.task ?? null, folder: folder.path, workspace, stop },
     run,
   );
 }
 
-type About = { readonly name: string; readonly program: string; readonly timeoutMs: number };
+/** For messages. */
+type Details = { readonly name: string; readonly program: string; readonly timeoutMs: number };
 
-/** The reply of a judge has a few sentences. */
+/** Generous: a judge replies with a few sentences. */
 const replyBytesMax = 262_144;
 
 /**
- * Runs a command that speaks JSON (protocol.md §8): it gets the question on stdin, and its stdout must be one JSON object in a
- * form in which a remote check may reply. Everything else is an error of the check, never a pass.
+ * Runs a command that speaks JSON (protocol.md §8). It gets the question on stdin, and its stdout must be one JSON
+ * object in a form allowed for replies of remote checks. Everything else is an error of the check, never a pass.
  */
-async function converse(
+async function runJsonCommand(
   { name, cwd, env, question }: CommandRequest,
   config: CommandConfig,
-  place: CommandPlace & { readonly folder: string },
-  { stop, about }: { readonly stop: Interruption; readonly about: About },
+  workspace: CommandWorkspace & { readonly folder: string },
+  { stop, details }: { readonly stop: Interruption; readonly details: Details },
 ): Promise<CheckReply> {
-  const diff = config.diff === true ? await readDiff(cwd, place, stop) : undefined;
+  const diff = config.diff === true ? await readDiff(cwd, workspace, stop) : undefined;
   if (typeof diff === 'object' && diff !== null) return { outcome: 'error', reason: diff.reason };
-  if (stop.cause !== null) return findingOf({ by: stop.cause }, about);
+  if (stop.cause !== null) return toReply({ by: stop.cause }, details);
   const chunks: Buffer[] = [];
   let bytes = 0;
   const errors = collectTail();
   const group = startGroup(
     {
       run: config.run,
-      cwd: place.folder,
-      env: environmentOf(place.env, env, config),
+      cwd: workspace.folder,
+      env: environmentOf(workspace.env, env, config),
       input: `${JSON.stringify({ ...question?.(), ...(diff !== undefined && { diff }) })}\n`,
       onOutput(stream, chunk) {
         if (stream === 'stderr') errors.add(stream, chunk);
@@ -92,22 +97,22 @@ async function converse(
     },
     stop,
   );
-  place.onStart(group);
+  workspace.onStart(group);
   const end = await group.ended;
   const feedback = errors.text();
-  const noReply = (finding: CheckReply): CheckReply => ({ ...finding, ...(feedback !== '' && { feedback }) });
+  const withFeedback = (reply: CheckReply): CheckReply => ({ ...reply, ...(feedback !== '' && { feedback }) });
   if (end.by !== 'exit' || end.code !== 0) {
-    const finding = findingOf(end, about);
-    return noReply(finding.outcome === 'fail' ? { ...finding, outcome: 'error' } : finding);
+    const reply = toReply(end, details);
+    return withFeedback(reply.outcome === 'fail' ? { ...reply, outcome: 'error' } : reply);
   }
-  const wrong = (what: string) => noReply({ outcome: 'error', reason: `Command ${name} ${what}` });
-  if (bytes > replyBytesMax) return wrong(`printed more than ${replyBytesMax} bytes`);
+  const invalid = (why: string) => withFeedback({ outcome: 'error', reason: `Command ${name} ${why}` });
+  if (bytes > replyBytesMax) return invalid(`printed more than ${replyBytesMax} bytes`);
   const value = parseJson(Buffer.concat(chunks).toString('utf8'));
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return wrong('did not print one JSON object');
-  if (!isShallow(value, jsonDepthMax)) return wrong(`printed JSON that nests deeper than ${jsonDepthMax}`);
+    return invalid('did not print one JSON object');
+  if (!isShallow(value, jsonDepthMax)) return invalid(`printed JSON that nests deeper than ${jsonDepthMax}`);
   const reply = readCheckReply(value);
-  if (reply === null) return wrong('printed JSON that is no reply of a check');
+  if (reply === null) return invalid('printed JSON that is not a check reply');
   const usage = 'usage' in value ? usageSchema.safeParse(value.usage).data : undefined;
   return usage === undefined ? reply : { ...reply, usage };
 }
@@ -122,43 +127,43 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** Returns null where the changes are not known, because the folder is in no repository. */
+/** Returns null if the folder is not in a repository. */
 async function readDiff(
   cwd: string | null,
-  place: CommandPlace,
+  workspace: CommandWorkspace,
   stop: Interruption,
 ): Promise<string | null | { readonly reason: string }> {
-  const changes = await Promise.race([readChanges(cwd, place, stop), stop.happened]);
-  if (typeof changes === 'string' || 'interrupted' in changes) return null; // the caller looks at the cause
+  const changes = await Promise.race([readChanges(cwd, workspace, stop), stop.happened]);
+  if (typeof changes === 'string' || 'interrupted' in changes) return null; // the caller handles `stop.cause`
   return 'reason' in changes ? changes : changes.text;
 }
 
-const findCommandFolder = (request: CommandRequest, { cwd }: CommandConfig, { roots, baseDir }: CommandPlace) =>
+const findCommandFolder = (request: CommandRequest, { cwd }: CommandConfig, { roots, baseDir }: CommandWorkspace) =>
   cwd === 'worker' ? findWorkerFolder(request.cwd, { roots, baseDir }) : findFixedFolder(cwd, baseDir);
 
 /**
- * Builds the environment of a command: the variables that say where things are, and those that it inherits by name;
- * then the ids. The command's own variables win.
+ * Builds a command's environment: basic variables and those it inherits by name, then the ids, then its own variables.
+ * Later ones override earlier ones.
  */
 function environmentOf(ours: Environment, ids: RunIds, { inherit = [], env }: CommandConfig): Record<string, string> {
-  const given = {
+  const idVariables = {
     STOPGATE_FLEET: ids.fleet,
     STOPGATE_WORKER: ids.worker,
     STOPGATE_TASK: ids.task,
     STOPGATE_ATTEMPT: ids.attempt,
   };
-  const asked = Object.entries(given).filter((it): it is [string, string] => typeof it[1] === 'string');
-  return { ...pickVariables(ours, [...basicVariables, ...inherit]), ...Object.fromEntries(asked), ...env };
+  const known = Object.entries(idVariables).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return { ...pickVariables(ours, [...basicVariables, ...inherit]), ...Object.fromEntries(known), ...env };
 }
 
-/** Exit 0 is a pass, any other ordinary exit a fail; all else means that nobody could tell (protocol.md §8). */
-function findingOf(end: GroupEnd, about: About): CheckReply {
+/** Exit code 0 is a pass and any other code a fail, except 126 and 127. All other ends are errors (protocol.md §8). */
+function toReply(end: GroupEnd, details: Details): CheckReply {
   const error = (reason: string): CheckReply => ({ outcome: 'error', reason });
-  const { name, program, timeoutMs } = about;
+  const { name, program, timeoutMs } = details;
   switch (end.by) {
     case 'exit':
       if (end.code === 0) return { outcome: 'pass' };
-      // A shell's codes for a program that could not be run; every other is the program's own no.
+      // A shell's exit codes for a program that could not be run.
       if (end.code === 126) return error(`Command ${name} could not be run (exit 126: not executable)`);
       if (end.code === 127) return error(`Command ${name} could not be run (exit 127: not found)`);
       return { outcome: 'fail', reason: `Command ${name} failed (exit ${end.code})` };
@@ -175,24 +180,24 @@ function findingOf(end: GroupEnd, about: About): CheckReply {
 
 export const unknownCommand = (name: string): CheckReply => ({
   outcome: 'error',
-  reason: `the runner has no command ${quote(name)}: commands are named under commands: in its configuration`,
+  reason: `the runner has no command ${quote(name)}: define it under commands: in its configuration`,
 });
 
-// Collects the output of a command while it runs: never more than is needed, however much it prints.
+// Collects a command's output while it runs, with bounded memory.
 
-/** `tail`: the last 2,000 characters of both streams as they came; `json`: stdout's value; `none`: nothing. */
+/** `tail`: the last 2,000 characters of both streams, interleaved. `json`: stdout, parsed. `none`: nothing. */
 type FeedbackMode = CommandConfig['feedback'];
 type Stream = 'stdout' | 'stderr';
 type Output = {
   add(stream: Stream, chunk: Buffer): void;
-  /** Returns the feedback. Call it once, at the end. Undefined: there is none. */
+  /** Returns the feedback, or undefined. Call it once, at the end. */
   feedback(): unknown;
 };
 
 const tailCharactersMax = 2_000; // code points
-const rawCharactersMax = 32_768; // UTF-16 units, escape codes among them: colours may take most of a line
+const rawCharactersMax = 32_768; // UTF-16 units including escape codes, which may be most of a coloured line
 const jsonBytesMax = 32_768;
-const jsonDepthMax = 64; // later code recurses into the value
+const jsonDepthMax = 64; // other code recurses into the value
 
 export function collectOutput(mode: FeedbackMode): Output {
   if (mode === 'none') return { add: () => {}, feedback: () => undefined };
@@ -214,7 +219,7 @@ export function collectOutput(mode: FeedbackMode): Output {
 }
 
 function collectTail() {
-  // One decoder a stream: a character may be split over two chunks, with a chunk of the other stream between.
+  // One decoder per stream: a character may be split over two chunks, with a chunk of the other stream in between.
   const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
   let raw = '';
   return {
@@ -229,7 +234,7 @@ function collectTail() {
   };
 }
 
-// `esc` is a variable because the linter refuses control characters in a pattern.
+// `esc` is a variable because the linter forbids control characters in patterns.
 const esc = '\u001B';
 const bell = '\u0007';
 const escapes = new RegExp(
@@ -241,7 +246,9 @@ const escapes = new RegExp(
   'g',
 );
 
-/** Removes escape codes and control characters except \n and \t. A lone \r, as progress bars print, ends a line. */
+/**
+ * Removes escape codes and control characters except \n and \t. A lone \r, as printed by progress bars, ends a line.
+ */
 const stripControls = (text: string) =>
   text
     .replace(escapes, '')
@@ -263,7 +270,7 @@ function collectJson() {
       try {
         const value: unknown = JSON.parse(Buffer.concat(chunks).toString());
         if (!isShallow(value, jsonDepthMax)) return { why: `stdout nests deeper than ${jsonDepthMax}` };
-        // Text that was short may be long when it is written again: 1e20 has 21 digits.
+        // Serialising may lengthen the text: 1e20 becomes 21 digits.
         if (Buffer.byteLength(JSON.stringify(value)) <= jsonBytesMax) return { value };
         return { why: `stdout is over ${jsonBytesMax} bytes, too large for JSON feedback` };
       } catch {

@@ -1,16 +1,18 @@
-/** The folder of a check. A worker's own comes over the wire, so it counts only inside the runner's roots. */
+/** Resolves the folder of a check. A worker's folder comes over the wire, so it must be inside the runner's roots. */
 import { realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { quote } from './reply.ts';
 
-/** `path`: a real path (no symlinks left) of a folder; `reason`: why there is none. */
+/** `path`: the folder's real path, without symlinks. `reason`: why the folder cannot be used. */
 export type Folder = { readonly path: string } | { readonly reason: string };
 
-/** `roots`: absolute; one that does not exist contains nothing. `baseDir`: the folder of the configuration, absolute. */
-export type WorkerPlace = { readonly roots: readonly string[]; readonly baseDir: string };
+/**
+ * `roots`: absolute paths; one that does not exist is ignored. `baseDir`: the folder of the configuration, absolute.
+ */
+export type Workspace = { readonly roots: readonly string[]; readonly baseDir: string };
 
-/** A worker that named no `cwd` works in the folder of the configuration. */
-export async function findWorkerFolder(cwd: string | null, { roots, baseDir }: WorkerPlace): Promise<Folder> {
+/** @param cwd the worker's folder; null means the folder of the configuration */
+export async function findWorkerFolder(cwd: string | null, { roots, baseDir }: Workspace): Promise<Folder> {
   if (cwd === null) return findFolder(baseDir, 'the folder of the configuration');
   if (!isAbsolute(cwd)) return { reason: `the worker's folder ${quote(cwd)} is not an absolute path` };
   const folder = await findFolder(cwd, "the worker's folder");
@@ -19,11 +21,11 @@ export async function findWorkerFolder(cwd: string | null, { roots, baseDir }: W
     const real = await realpath(root).catch(() => null);
     if (real !== null && isInside(real, folder.path)) return folder;
   }
-  const way = 'to allow it, name it or a folder above it under roots: in the configuration of the runner';
-  return { reason: `the worker's folder ${quote(cwd)} is outside the runner's roots; ${way}` };
+  const fix = 'to allow it, name it or a folder above it under roots: in the configuration of the runner';
+  return { reason: `the worker's folder ${quote(cwd)} is outside the runner's roots; ${fix}` };
 }
 
-/** A folder from the configuration, relative to `baseDir`. The operator wrote it, so roots do not matter. */
+/** Resolves a folder from the configuration, relative to `baseDir`. It is trusted, so roots do not apply. */
 export const findFixedFolder = (cwd: string, baseDir: string) =>
   findFolder(resolve(baseDir, cwd), "the command's folder");
 
@@ -37,8 +39,8 @@ async function findFolder(path: string, what: string): Promise<Folder> {
   }
 }
 
-/** Both absolute, and real where it matters. A folder is inside itself. */
+/** Compares two absolute paths without resolving symlinks. A folder is inside itself. */
 export function isInside(parent: string, path: string): boolean {
-  const way = relative(parent, path);
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+  const fromParent = relative(parent, path);
+  return fromParent !== '..' && !fromParent.startsWith(`..${sep}`) && !isAbsolute(fromParent);
 }

@@ -1,9 +1,9 @@
 /**
- * One program in a process group of its own, so that it ends with all that it started. POSIX only.
+ * Runs a program in its own process group, so that it can be stopped together with everything it started. POSIX only.
  *
- * 1. The group ends when its leader exits, when its time is up, or when it is cancelled.
- * 2. Then what is left of it gets SIGTERM, and SIGKILL if that was not enough.
- * 3. Then its pipes are read to their end, for a short time.
+ * 1. The run ends when the leader exits, on timeout, or when it is cancelled.
+ * 2. Remaining processes of the group get SIGTERM, then SIGKILL.
+ * 3. The pipes are drained for a short time.
  *
  * A process that leaves the group (setsid, as daemons do) is out of reach. All it keeps is a pipe that nobody reads.
  */
@@ -19,14 +19,14 @@ export type GroupSpec = {
   readonly run: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Record<string, string>;
-  /** The text for the program's stdin; default: none. */
+  /** Text for the program's stdin. Default: no stdin. */
   readonly input?: string;
-  /** For a program that is talked to: gets its stdin, which stays open, and its stdout, of which `onOutput` hears nothing. */
+  /** For interactive programs: receives stdin, which stays open, and stdout, which then bypasses `onOutput`. */
   readonly converse?: (stdin: Writable, stdout: Readable) => void;
   onOutput(stream: 'stdout' | 'stderr', chunk: Buffer): void;
 };
 
-/** `refused`: it never ran; `code`: of the system, as ENOENT. */
+/** `refused`: the program could not be started; `code` is the system's, such as ENOENT. */
 export type GroupEnd =
   | { readonly by: 'exit'; readonly code: number }
   | { readonly by: 'signal'; readonly signal: string }
@@ -34,24 +34,24 @@ export type GroupEnd =
   | { readonly by: InterruptionCause };
 
 export type Group = {
-  /** The group's id; null: it never ran. */
+  /** The process group id, or null if the program could not be started. */
   readonly id: number | null;
-  /** Resolves when nothing of it runs and `onOutput` has had all its output; at once if cancelled. Never rejects. */
+  /** Resolves when no process is left and all output was passed on, or at once if cancelled. Never rejects. */
   readonly ended: Promise<GroupEnd>;
-  /** Resolves when nothing of it runs. False: something outlived SIGKILL, and we gave up. Never rejects. */
+  /** Resolves to true when no process is left, or to false if one outlived SIGKILL. Never rejects. */
   readonly gone: Promise<boolean>;
 };
 
 type Step = { readonly signal: 'SIGTERM' | 'SIGKILL' | null; readonly waitMs: number };
 const killing: readonly Step[] = [
   { signal: 'SIGTERM', waitMs: 500 },
-  { signal: 'SIGKILL', waitMs: 1_000 }, // longer only where the kernel holds it, as on a dead network disk
+  { signal: 'SIGKILL', waitMs: 1_000 }, // takes longer only if the kernel blocks it, as on a dead network disk
 ];
-/** Scripts often use `exec > >(tee log)`: tee needs a moment to write the end, and that is the feedback. */
+/** Waits first: scripts often use `exec > >(tee log)`, and tee needs a moment to write the last output. */
 const lingering: readonly Step[] = [{ signal: null, waitMs: 250 }, ...killing];
-const drainMs = 500; // for a pipe that a process outside the group holds open
+const drainMs = 500; // in case a process outside the group holds a pipe open
 
-/** Never throws and never rejects: a program that cannot be started is `refused`. */
+/** Never throws. A program that cannot be started ends as `refused`. */
 export function startGroup(spec: GroupSpec, stop: Interruption): Group {
   const { cwd, env, input, converse, onOutput } = spec;
   const [file, ...args] = spec.run;
@@ -62,13 +62,13 @@ export function startGroup(spec: GroupSpec, stop: Interruption): Group {
   } catch (error) {
     return { id: null, ended: Promise.resolve(refusal(error)), gone: Promise.resolve(true) };
   }
-  // Without free descriptors (EMFILE) there are no pipes, although the types promise them.
+  // If file descriptors run out (EMFILE), the pipes are missing, contrary to the types.
   for (const stream of ['stdout', 'stderr'] as const) {
     if (stream === 'stderr' || converse === undefined)
       child[stream]?.on('data', (chunk: Buffer) => onOutput(stream, chunk));
-    child[stream]?.on('error', () => {}); // a read error is no reason to crash
+    child[stream]?.on('error', () => {}); // a read error must not crash this process
   }
-  child.stdin?.on('error', () => {}); // it need not read
+  child.stdin?.on('error', () => {}); // the program may not read its stdin
   if (converse === undefined) child.stdin?.end(input);
   else if (child.stdin !== null && child.stdout !== null) converse(child.stdin, child.stdout);
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
@@ -103,16 +103,19 @@ async function drain(child: ChildProcess, closed: Promise<void>): Promise<void> 
   child.stderr?.destroy();
 }
 
-/** Returns false if there is no such group (any more). A null signal sends none, and only asks. */
+/** Signals a group. A null signal only checks for existence. @returns false if the group does not exist */
 export function signalGroup(id: number, signal: 'SIGTERM' | 'SIGKILL' | null): boolean {
   try {
     return process.kill(-id, signal ?? 0);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'; // EPERM: there, and not ours to end
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'; // EPERM: it exists but is not ours
   }
 }
 
-/** Kills the group if this process ends first: there is no time for SIGTERM then, and it would outlive us. @returns undoes it */
+/**
+ * Sends SIGKILL to the group if this process exits first; there is no time for SIGTERM then. @returns a function to
+ * undo this
+ */
 export function killAtExit({ id }: Group): () => void {
   const onExit = () => id !== null && signalGroup(id, 'SIGKILL');
   process.once('exit', onExit);
@@ -124,7 +127,7 @@ const refusals: Readonly<Record<string, string>> = {
   EACCES: 'it is not a program that you may run',
 };
 
-/** Says why a command could not be started. `more`: further codes that its caller can explain. */
+/** Creates an error that explains why a program could not be started. `more`: explanations for further error codes. */
 export const cannotRun = (file: string, code: string, more: Readonly<Record<string, string>> = {}): AppError =>
   new AppError('input.bad', `cannot run '${file}': ${more[code] ?? refusals[code] ?? code}`);
 
@@ -136,13 +139,13 @@ async function endGroup(id: number, steps: readonly Step[]): Promise<boolean> {
   return false;
 }
 
-/** The end of a group is no event, so it is polled, at growing intervals. */
+/** Polls at growing intervals, because the end of a group emits no event. */
 async function endsWithin(id: number, waitMs: number): Promise<boolean> {
   const untilMs = performance.now() + waitMs;
   for (let pauseMs = 5; ; pauseMs = Math.min(2 * pauseMs, 100)) {
     if (!signalGroup(id, null)) return true;
     if (await isDead(id)) {
-      signalGroup(id, 'SIGKILL'); // the list is no snapshot: this ends what forked while it was read
+      signalGroup(id, 'SIGKILL'); // reading /proc is not atomic: kill what forked in the meantime
       return true;
     }
     const leftMs = untilMs - performance.now();
@@ -152,8 +155,8 @@ async function endsWithin(id: number, waitMs: number): Promise<boolean> {
 }
 
 /**
- * Are there only zombies left? Under a PID 1 that reaps late or never (a container without an init) they stay in their
- * group. Only Linux can tell (proc(5), `/proc/<pid>/stat`); elsewhere false.
+ * Whether only zombies are left in a group. Under a PID 1 that does not reap (a container without init) zombies stay in
+ * their group. Works only on Linux (proc(5), `/proc/<pid>/stat`); returns false elsewhere.
  */
 async function isDead(id: number): Promise<boolean> {
   const names = await readdir('/proc').catch(() => []);
@@ -167,10 +170,10 @@ async function isDead(id: number): Promise<boolean> {
   return pids.length > 0 && !stats.some(isRunning);
 }
 
-// What programs get of our environment: the variables that say where things are, and none that may hold a secret. The
-// service's environment has tokens, passwords of databases and keys of models, and an agent often wrote what is run.
+// Programs inherit only harmless environment variables. The service's environment may contain tokens, database
+// passwords and API keys, and the code that is run was often written by an agent.
 
-/** Enough for compilers, package managers and test runners to find themselves, their caches and their locale. */
+/** Enough for compilers, package managers and test runners to find programs, caches and the locale. */
 export const basicVariables: readonly string[] = [
   'PATH',
   'HOME',
@@ -201,6 +204,6 @@ export const basicVariables: readonly string[] = [
 /** Returns the variables of `names` that are set. */
 export function pickVariables(env: Environment, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
-    names.map((name) => [name, env[name]]).filter((it): it is [string, string] => typeof it[1] === 'string'),
+    names.map((name) => [name, env[name]]).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
 }

@@ -1,6 +1,6 @@
-/** Runs `command`, `files` and `git` checks next to a workspace. Only this room starts processes, and it leaves none behind. */
+/** Runs `command`, `files` and `git` checks next to a workspace, and leaves no processes behind. */
 import { dirname, resolve } from 'node:path';
-import { type Admission, createFairSemaphore, type Party } from '../concurrency/semaphore.ts';
+import { type Admission, type Caller, createFairSemaphore } from '../concurrency/semaphore.ts';
 import type { Config } from '../config/config.ts';
 import type { Environment } from '../config/environment.ts';
 import { type CommandConfig, type ConfigFile, type GitConfig, gitDefault } from '../config/file.ts';
@@ -12,51 +12,54 @@ import { createInterruption, notNeeded } from '../timer.ts';
 import { type CommandRequest, runCommand, unknownCommand } from './command.ts';
 import { checkFiles } from './files.ts';
 import { checkGit, type GitRequest, gitTimeoutMs } from './git/check.ts';
-import { createKeptPasses } from './kept-passes.ts';
+import { createPassCache } from './pass-cache.ts';
 import { type Group, signalGroup } from './process-group.ts';
 import { cancelled, type TimedReply, timed } from './reply.ts';
 
-/** The settings from the configuration, which may change while checks run. */
+/** Settings from the configuration, which may change while checks run. */
 export type RunnerSettings = {
-  /** Workers' folders may be in these; relative ones are to `baseDir`. Empty: no worker's folder counts. */
+  /** Folders in which workers' folders are allowed, relative to `baseDir`. If empty, no worker's folder is. */
   readonly roots: readonly string[];
   /** The folder of the configuration, absolute. */
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
-  /** What counts as uncommitted work. Default: untracked files and nested worktrees, too. */
+  /** What counts as uncommitted work. By default, untracked files and nested worktrees do. */
   readonly git?: GitConfig | undefined;
-  /** The environment of this process, of which a command gets a part. */
+  /** The environment of this process. Commands inherit a part of it. */
   readonly env: Environment;
-  /** Default 8. More of them wait, and their clocks start later. */
+  /**
+   * Maximum number of checks that run processes at the same time. Others wait, and their timeouts start later. Default:
+   * 8.
+   */
   readonly processesMax?: number | undefined;
 };
 export type RunnerOptions = RunnerSettings & {
   readonly log: Logger;
-  /** Default 20,000. A check beyond them is an error at once. */
+  /** Maximum number of waiting checks. Further ones fail at once with an error. Default: 20,000. */
   readonly waitingMax?: number | undefined;
 };
 
 export type Runner = {
   /**
-   * Never rejects: whatever goes wrong is an outcome. When `signal` is aborted the answer is `cancelled`, at once; the
-   * processes end within 1.5 s. Every other answer comes when the processes are gone: a command whose time is up has
-   * 0.5 s to end by itself, and so has what it leaves behind at its exit. `onStarted` is called when the check has a
-   * place; its time runs from there.
+   * Never rejects; failures are outcomes. If `signal` is aborted, it resolves to `cancelled` at once, and the processes
+   * end within 1.5 s. Otherwise it resolves when all processes are gone. After a timeout, the command has 0.5 s to exit
+   * before SIGKILL, and so have processes that it leaves behind. `onStarted` is called when the check gets a slot; its
+   * timeout starts then.
    */
   run(request: RunRequest, signal: AbortSignal, onStarted?: () => void): Promise<TimedReply>;
-  /** Checks that wait for a free place. */
+  /** Number of checks that wait for a slot. */
   readonly waiting: () => number;
   readonly waitingMax: number;
-  /** Sets the settings for checks that come from now on. Running checks count among the new number of processes. */
+  /** Applies new settings to later checks. Running checks count towards the new `processesMax`. */
   configure(settings: RunnerSettings): void;
-  /** Cancels all runs, and returns when no process is left; every later run is `cancelled`. May be called again. */
+  /** Cancels all runs and resolves when no process is left. Later runs are `cancelled`. Idempotent. */
   close(): Promise<void>;
 };
 
 /**
- * One folder may take half of it, which is as many as the requests that a replica holds open (`openRequestsMax`): a
- * check that comes by request hardly reaches this bound, and a flood of published attempts cannot fill the memory with
- * checks that will be answered too late anyway.
+ * Bounds the memory for checks of published attempts, which would be answered too late anyway. One folder may use half
+ * of it, which is as many as the requests that a replica holds open (`openRequestsMax`), so checks caused by requests
+ * hardly ever reach this limit.
  */
 const waitingMaxDefault = 20_000;
 
@@ -70,7 +73,7 @@ const toPoolSettings = ({ processesMax = 8, git = gitDefault, roots, ...settings
 export function createRunner({ log, waitingMax = waitingMaxDefault, ...first }: RunnerOptions): Runner {
   let settings = toPoolSettings(first);
   const pool = createCommandPool({ ...settings, waitingMax, log });
-  const running = new Map<() => void, Promise<TimedReply>>(); // by what aborts them
+  const running = new Map<() => void, Promise<TimedReply>>(); // keyed by the abort function
   let closed = false;
 
   async function answer(request: RunRequest, signal: AbortSignal, onStarted: () => void): Promise<TimedReply> {
@@ -116,9 +119,9 @@ export function createRunner({ log, waitingMax = waitingMaxDefault, ...first }: 
   };
 }
 
-// Runs checks that need processes side by side, up to a limit, and leaves no process behind.
+// The pool runs checks that need processes, with limited concurrency, and leaves no processes behind.
 
-/** The settings from the configuration, which may change while checks run. Paths are absolute. */
+/** Like `RunnerSettings`, with defaults applied and absolute paths. */
 type PoolSettings = {
   readonly roots: readonly string[];
   readonly baseDir: string;
@@ -130,19 +133,17 @@ type PoolSettings = {
 type CommandPoolOptions = PoolSettings & { readonly log: Logger; readonly waitingMax: number };
 
 /**
- * A worker waits for one check at a time: the others are of attempts that a later one has replaced, or come from a
- * script that asks by itself, which may well send a hundred.
+ * A worker normally waits for one check at a time. Others belong to replaced attempts, or to a script that may request
+ * a hundred at once.
  */
 const waitingPerWorkerMax = 128;
 
 type PoolRequest = CommandRequest | GitRequest;
 type CommandPool = {
-  /** `onStarted`: the check has a place, and its time runs. */
   run(request: PoolRequest, signal: AbortSignal, onStarted: () => void): Promise<TimedReply>;
   readonly waiting: () => number;
-  /** Sets the settings for checks that come from now on; all share the new number of places. */
   configure(settings: PoolSettings): void;
-  /** Waits for the processes of runs that were answered. The caller must abort those that were not. */
+  /** Waits for the processes of finished runs. The caller must abort unfinished runs first. */
   close(): Promise<void>;
 };
 
@@ -154,8 +155,8 @@ function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): C
     perWorkerMax: waitingPerWorkerMax,
   });
   const groups = new Map<number, Promise<boolean>>();
-  const passes = createKeptPasses();
-  /** Kills the process groups at a crash, where there is no time for SIGTERM: otherwise they would outlive us. */
+  const passes = createPassCache();
+  /** At a crash there is no time for SIGTERM, and the process groups would outlive us. */
   const onExit = () => {
     for (const id of groups.keys()) signalGroup(id, 'SIGKILL');
   };
@@ -167,11 +168,11 @@ function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): C
     if (id !== null) groups.delete(id);
   }
 
-  /** `config` null: it is no command. */
+  /** `config` is null for a git check. */
   async function runInSlot(
     request: PoolRequest,
     config: CommandConfig | null,
-    place: PoolSettings,
+    workspace: PoolSettings,
     signal: AbortSignal,
   ): Promise<CheckReply> {
     const timeoutMs = request.timeoutMs ?? config?.timeoutMs ?? gitTimeoutMs;
@@ -180,11 +181,11 @@ function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): C
     const program = request.kind === 'command' ? request.name : 'git';
     const onStart = (group: Group) => void tracked.push(track(group, program));
     try {
-      if (request.kind === 'git') return await checkGit(request, { ...place, onStart }, { stop, timeoutMs });
-      return await runCommand(request, config as CommandConfig, { ...place, passes, onStart }, { stop, timeoutMs });
+      if (request.kind === 'git') return await checkGit(request, { ...workspace, onStart }, { stop, timeoutMs });
+      return await runCommand(request, config as CommandConfig, { ...workspace, passes, onStart }, { stop, timeoutMs });
     } finally {
       stop.clear();
-      // The place is free when its processes are gone, which may be after the answer.
+      // Free the slot when the processes are gone, which may be after the reply.
       void Promise.all(tracked).then(() => slots.release());
     }
   }
@@ -192,13 +193,13 @@ function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): C
   return {
     waiting: slots.waiting,
     async run(request, signal, onStarted) {
-      const place = settings;
-      const config = request.kind === 'command' ? findCommand(place, request.name) : null;
+      const workspace = settings; // the check keeps the settings that were current at its request
+      const config = request.kind === 'command' ? findCommand(workspace, request.name) : null;
       if (config === undefined) return { ...unknownCommand((request as CommandRequest).name), tookMs: 0 };
-      const admission = await slots.acquire(partyOf(request, config), signal);
+      const admission = await slots.acquire(callerOf(request, config), signal);
       if (admission !== 'admitted') return { ...notAdmitted(admission, waitingMax), tookMs: 0 };
       onStarted();
-      return timed(runInSlot(request, config, place, signal));
+      return timed(runInSlot(request, config, workspace, signal));
     },
     configure(changed) {
       settings = changed;
@@ -215,11 +216,11 @@ function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): C
 const findCommand = ({ commands }: PoolSettings, name: string) =>
   Object.hasOwn(commands, name) ? commands[name] : undefined;
 
-/** A command with a folder of its own does not look at the worker's, whatever that is said to be. */
-function partyOf(request: PoolRequest, config: CommandConfig | null): Party {
+/** The worker's folder counts only if the check uses it. A command may have a fixed folder instead. */
+function callerOf(request: PoolRequest, config: CommandConfig | null): Caller {
   const worker = (request.kind === 'command' ? request.env.worker : request.worker) ?? null;
-  const isThere = config === null || config.cwd === 'worker';
-  return { worker, folder: isThere && request.cwd !== null ? resolve(request.cwd) : null };
+  const usesWorkerFolder = config === null || config.cwd === 'worker';
+  return { worker, folder: usesWorkerFolder && request.cwd !== null ? resolve(request.cwd) : null };
 }
 
 function notAdmitted(admission: Exclude<Admission, 'admitted'>, waitingMax: number): CheckReply {
@@ -227,15 +228,15 @@ function notAdmitted(admission: Exclude<Admission, 'admitted'>, waitingMax: numb
   const raise = 'raise concurrency: in its configuration';
   const reason =
     admission === 'full'
-      ? `${waitingMax} checks may wait for a free place on the runner, at most half of them in one folder, and no more fit: ${raise}`
-      : `more than ${waitingPerWorkerMax} checks of one worker waited for a free place on the runner, and this was the oldest`;
+      ? `too many checks wait for the runner (at most ${waitingMax}, and half of that in one folder): ${raise}`
+      : `more than ${waitingPerWorkerMax} checks of one worker waited for the runner, and this was the oldest`;
   return { outcome: 'error', reason };
 }
 
-/** The runner of a stopgate.yaml that may change, in the service or in a runner process. */
+/** A runner configured by a stopgate.yaml that may change, in the service or in a runner process. */
 export type ReloadingRunner = Omit<Runner, 'configure'> & { configure(file: ConfigFile): void };
 
-/** One runner, whatever the file says: its places are shared by the checks of the old file and of the new. */
+/** Checks of the old and the new file share one runner and its slots. */
 export function createReloadingRunner(
   config: Pick<Config, 'file' | 'filePath'>,
   env: Io['env'],

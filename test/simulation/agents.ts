@@ -1,4 +1,4 @@
-/** Coding agents at work: they register, claim tasks, use tools, and ask again and again until they may stop. */
+/** Simulated agents: they register, claim tasks, use tools, and repeat stop attempts until they may stop. */
 import { attemptMessageId, type Decision } from '../../machines/index.ts';
 import { type Client, createClient } from './client.ts';
 import type { Asked } from './ledger.ts';
@@ -7,7 +7,7 @@ import { epochMs } from './scheduler.ts';
 import { fleet, type World } from './world.ts';
 
 export type Agents = {
-  /** Every agent has come to its end. */
+  /** Whether every agent has finished. */
   isDone(): boolean;
 };
 
@@ -37,7 +37,7 @@ export function startAgents(world: World): Agents {
   }
   start(() => createTasks(world, agents));
   serveCheck(world, 'judge', 0.1);
-  // Nothing but its 120 s ends the wait for a hook that is silent.
+  // The wait for a hook that does not reply ends only after its timeout of 120 s.
   serveCheck(world, 'mentor', 0);
   return { isDone: () => open === 0 };
 }
@@ -76,7 +76,7 @@ async function work(agent: Agent): Promise<void> {
   }
 }
 
-/** Where workers are forgotten it may be another one by then. */
+/** With forgetting enabled, it may be a new worker by then. */
 const comesAgain = ({ world, random }: Agent) => world.settings.policies.forget !== undefined && random.chance(0.8);
 
 async function takeTurn(agent: Agent): Promise<void> {
@@ -127,13 +127,13 @@ async function claimNext({ world, client, random, worker, ...agent }: Agent): Pr
   }
 }
 
-/** Nobody needs the answer: that it ends is what counts. */
+/** The reply does not matter, only that there is an end. */
 async function evaluate({ client, random }: Agent, task: string): Promise<void> {
   const body = JSON.stringify({ iteration: random.int(1, 2) });
   await client.request(`stopgate.${fleet}.evaluate.${task}`, body, { timeoutMs: random.spread(500, 5_000) });
 }
 
-/** It is answered: with what was asked for, or with why not. */
+/** Whether there was a reply: a result or an error. */
 async function lookOverHttp({ world, client, random, worker }: Agent): Promise<void> {
   const { name, process } = random.pick(world.members);
   const path = random.pick([`get/worker/${worker}`, 'list/tasks', `probe/${worker}`]);
@@ -147,7 +147,7 @@ async function lookOverHttp({ world, client, random, worker }: Agent): Promise<v
   await client.sleep(1);
 }
 
-/** With a message id it is tried again until it is acknowledged; without one it is sent once. */
+/** Publishes an entry: repeatedly until it is acknowledged if it has a message id, otherwise once. */
 async function publish({ world, client, random, worker, count }: Agent, tail: string, data: object): Promise<void> {
   const subject = `stopgate.${fleet}.${tail}`;
   const payload = JSON.stringify(data);
@@ -169,7 +169,7 @@ async function publish({ world, client, random, worker, count }: Agent, tail: st
 
 const triesMax = 12;
 
-/** Asks under one id until there is an answer. Null: it gives up. */
+/** Repeats a request with one id until there is a reply. Null if the caller gives up. */
 async function stop(agent: Agent, attempt = newAttempt(agent)): Promise<Decision | null> {
   const { world, client, random, worker } = agent;
   const key = attemptMessageId(worker, attempt);
@@ -181,7 +181,7 @@ async function stop(agent: Agent, attempt = newAttempt(agent)): Promise<Decision
   };
   for (let tries = 0; tries < triesMax; tries += 1) {
     const ask = random.pick([askByRequest, askFast, askOverHttp]);
-    // An impatient caller asks twice at once.
+    // An impatient caller sends the request twice.
     if (random.chance(0.1))
       void askByRequest(agent, attempt, fields).then((found) => note(agent, asked, found, 'twin'));
     const found = await ask(agent, attempt, fields);
@@ -215,7 +215,7 @@ const askByRequest: Ask = async ({ client, random, worker }, _attempt, fields) =
 const askFast: Ask = async ({ client, random, worker }, attempt, fields) => {
   const reply = await client.request(`stopgate.${fleet}.worker.${worker}.stop.attempted`, JSON.stringify(fields), {
     timeoutMs: random.spread(1_000, 10_000),
-    // A plain client may leave it out, and is then known by its attempt alone.
+    // A plain client may omit it and is then identified by its attempt alone.
     headers: random.chance(0.7) ? { 'Nats-Msg-Id': attemptMessageId(worker, attempt) } : {},
     replyHeader: 'Stopgate-Reply',
   });
@@ -247,12 +247,12 @@ async function createTasks(world: World, workers: readonly Agent[]): Promise<voi
     const after = index > 1 && agent.random.chance(0.2) ? { after: [`t${index - 1}`] } : {};
     const queue = index === tasks ? { queue: 'quiet' } : {};
     await publish(agent, `task.t${index}.task.created`, { title: `task ${index}`, ...after, ...queue });
-    // All that wait for it ask at once.
+    // All waiting workers request it at the same time.
     if (agent.random.chance(0.5)) for (const worker of workers) void claimNext(worker);
   }
 }
 
-/** A remote check: slow at times, silent at times, wrong at times. */
+/** A remote check that is sometimes slow, silent or wrong. */
 function serveCheck(world: World, name: string, silentShare: number): void {
   const client = createClient(world, name);
   const random = world.random.fork(name);

@@ -2,7 +2,7 @@
  * Plants each bug of `bugs/` in the service and runs seeds from 1 on until one fails:
  * `npm run test:sim:bugs [-- NAME ...]`. `-- NAME --seed S` runs one seed with the bug, and shows the end of its trace.
  *
- * A bug with `faults` takes what is rare in a run with all of them, and is looked for with these alone.
+ * A bug with `faults` needs faults that are rare in a mixed run, so only these are enabled.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { bundle, root } from '../support/bundle.mjs';
 import { simulatedModules } from './modules/plugin.mjs';
 
 const folder = fileURLToPath(new URL('bugs', import.meta.url));
-/** A bug that is found later than this would slip through a run of CI. */
+/** Number of seeds to try. A bug that needs more would be missed by CI. */
 const seedsMax = 500;
 const run = promisify(execFile);
 
@@ -41,7 +41,7 @@ async function tabulate(names) {
   await Promise.all(Array.from({ length: availableParallelism() }, next));
 }
 
-/** @returns what `use` makes of a program with the bug, and what the bug is about */
+/** @returns the result of `use` for a program with the bug, and the bug's description */
 async function withBug(name, use) {
   const bug = JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8'));
   const { file, remove } = await bundle('test/simulation/main.ts', [plant(bug), simulatedModules]);

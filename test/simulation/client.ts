@@ -1,4 +1,4 @@
-/** An agent's NATS client: publishes, asks, serves. What it sends may be lost with the server, and it waits no longer than it likes. */
+/** An agent's NATS client: publishes, requests and serves. Its messages may be lost with the server. */
 import { empty, type Message, readField, writeHeader } from './nats/protocol.ts';
 import type { Process } from './scheduler.ts';
 import type { World } from './world.ts';
@@ -9,16 +9,18 @@ export type Client = {
   readonly process: Process;
   sleep(ms: number): Promise<void>;
   publish(subject: string, payload: string, headers?: Record<string, string>): void;
-  /** Null: no answer in time, or nobody listens. `inbox`: where the answer comes, if not by the reply subject. */
+  /**
+   * Null without a reply in time or without a responder. `inbox`: where the reply arrives, if not on the reply subject.
+   */
   request(subject: string, payload: string, options: RequestOptions): Promise<Reply | null>;
-  /** For ever, on every server that starts. Null: it does not answer. */
+  /** Serves a subject on every server that starts. The handler returns null to send no reply. */
   serve(subject: string, queue: string, answer: (payload: string) => Promise<string | null>): void;
 };
 
 type RequestOptions = {
   readonly timeoutMs: number;
   readonly headers?: Record<string, string>;
-  /** The answer does not come by the reply subject, but where this header says. */
+  /** The header that names the inbox for the reply, in place of the reply subject. */
   readonly replyHeader?: string;
 };
 
@@ -32,7 +34,7 @@ export function createClient(world: World, name: string): Client {
   const send = (message: Message, before: (server: NonNullable<World['server']>) => void = () => {}) => {
     const { server } = world;
     if (server === null) return;
-    // One connection: what is sent later does not arrive earlier.
+    // A single connection, so messages arrive in order.
     lastAtMs = Math.max(lastAtMs, scheduler.nowMs + delayMs());
     scheduler.after(server.process, lastAtMs - scheduler.nowMs, () => {
       before(server);

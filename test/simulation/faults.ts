@@ -1,4 +1,4 @@
-/** What goes wrong while the agents work, each at a time and for as long as the seed says; afterwards all is mended. */
+/** Faults during a run. Times and durations come from the seed; afterwards everything is repaired. */
 import {
   acceptedMessageId,
   attemptMessageId,
@@ -14,7 +14,7 @@ import { fleet, type Member, type World } from './world.ts';
 
 type Fault = (world: World, random: Random) => void;
 
-/** By name, with how often it is drawn. */
+/** Faults by name, with relative frequency. */
 const faults: Readonly<Record<string, readonly [weight: number, fault: Fault]>> = {
   crash: [6, (world, random) => crash(world, random, anyMember(world, random))],
   crashAll: [1, crashAll],
@@ -60,7 +60,7 @@ export function scheduleFaults(world: World, count: number, names: readonly stri
 
 const anyMember = ({ members }: World, random: Random) => random.pick(members);
 
-/** From here on nothing breaks any more. */
+/** Repairs everything and stops further faults. */
 function mend(world: World): void {
   const { scheduler, network, disk } = world;
   world.trace('all is mended');
@@ -84,7 +84,7 @@ function crash(world: World, random: Random, member: Member): void {
   startLater(world, random, member);
 }
 
-/** A replica is upgraded, or rolled back, and ends as it should or by a kill. */
+/** Upgrades a replica or rolls it back, after a clean stop or a kill. */
 function changeRelease(world: World, random: Random): void {
   const member = anyMember(world, random);
   member.release = member.release === 1 && random.chance(0.9) ? 2 : 1;
@@ -93,7 +93,7 @@ function changeRelease(world: World, random: Random): void {
   else crash(world, random, member);
 }
 
-/** Somebody starts a replica twice under one name: at one moment, or while one runs. */
+/** Starts a replica twice under one name: at the same time, or while one runs. */
 function startTwin(world: World, random: Random): void {
   const member = anyMember(world, random);
   const { toServer, toClient } = world.network.routesOf(member.process);
@@ -116,10 +116,10 @@ function startTwin(world: World, random: Random): void {
 }
 
 const listenEveryMs = 20;
-/** Whether it could answer another one of its name at once. */
+/** Whether it could reply to another replica of the same name at once. */
 function isReachable({ network, server, scheduler }: World, { process }: Member): boolean {
   const routes = Object.values(network.routesOf(process));
-  // What was sent while it was slow is still on its way for a while.
+  // Bytes sent while the link was slow are still in flight for a while.
   const isOpen = routes.every(({ cut, slowUntilMs }) => !cut && scheduler.nowMs > slowUntilMs);
   return isOpen && process.alive && !process.paused && server !== null && !server.process.paused;
 }
@@ -137,7 +137,7 @@ function crashAll(world: World, random: Random): void {
   }
 }
 
-/** As SIGTERM does: it leaves, and whoever started it starts it again. */
+/** Stops a replica like SIGTERM; it is then restarted. */
 function stop(world: World, random: Random, member: Member): void {
   const { replica, process } = member;
   if (replica === null) return;
@@ -196,11 +196,11 @@ function restartServer(world: World, random: Random, how: 'process' | 'power'): 
   });
 }
 
-/** The log is what it was at `seq`, or gone; the snapshots are not. */
+/** Rolls the log back to `seq`, or deletes it, but keeps the snapshots. */
 const restoreLog = (world: World, random: Random, seq: number | null): void =>
   restartWith(world, random, () => world.rewind(seq));
 
-/** The server has another store when it starts again. */
+/** The server has a different store after its restart. */
 function restartWith(world: World, random: Random, change: () => void): void {
   if (world.server === null) return;
   world.stopServer('process');
@@ -210,7 +210,7 @@ function restartWith(world: World, random: Random, change: () => void): void {
   });
 }
 
-/** In a cluster: of the log, of any stream, or of all. Consumers on the node that is gone are gone with it. */
+/** In a cluster: changes the leader of the log, of any stream, or of all. Consumers on a lost node are lost. */
 function changeLeader({ server, disk, log, trace, settings }: World, random: Random): void {
   if (server === null || log === undefined || !settings.isCluster) return;
   const streams = [...disk.streams.values()];
@@ -237,7 +237,7 @@ function fillDisk(world: World, random: Random): void {
   });
 }
 
-/** The stream of dead letters takes nothing, while entries are refused, a snapshot is taken and replicas end. */
+/** The dead-letter stream stores nothing while entries are refused, a snapshot is taken and replicas stop. */
 function fillDeadStream(world: World, random: Random): void {
   const name = `STOPGATE-DEAD_${fleet}`;
   const forMs = random.spread(500, 10_000);
@@ -262,7 +262,7 @@ function stepClock(world: World, random: Random): void {
   if (process === world.server?.process) world.serverClockStepMs = Math.max(world.serverClockStepMs, byMs);
 }
 
-/** An agent takes ids that the service is about to use. */
+/** An agent uses message ids that the service is about to use. */
 function stealMessageIds(world: World, random: Random): void {
   const thief = createClient(world, 'thief');
   for (let index = 0; index < 6; index += 1) {
@@ -296,7 +296,7 @@ function askForSnapshot(world: World): void {
   void createClient(world, 'operator').request(`stopgate.${fleet}.snapshot.${fleet}`, '', { timeoutMs: 5_000 });
 }
 
-/** One in a run: the second newest snapshot covers what is cut, and no more than that is promised. */
+/** At most once per run: only the second newest snapshot is guaranteed to cover trimmed entries. */
 function damageSnapshot(world: World, random: Random): void {
   if (world.damaged.size === 0) damageNewest(world, random);
 }

@@ -1,26 +1,26 @@
 /**
- * Forgetting (protocol.md §15), computed from the log beside the fold: who has stopped and is not named for `forget` is
- * gone with the next entry, and new when it comes again; nobody else is.
+ * Forgetting (protocol.md §15), computed from the log independently of the fold: a stopped worker or task that is not
+ * named for `forget` disappears with the next entry, and is new when it appears again. Nothing else disappears.
  */
 import { type Decision, type Entry, type Fleet, isKnownAttempt, readEntry } from '../../machines/index.ts';
 import { historyOf, type StoredMessage, type Stream } from './nats/store.ts';
 
-/** A life of a worker begins with the entry after which it is new. */
+/** A worker's life begins with its first entry after it was forgotten. */
 export type Lives = {
   /** How often `worker` had been forgotten when the entry at `seq` was folded. */
   at(worker: string, seq: number): number;
-  /** Workers and tasks that were forgotten. */
+  /** Number of forgotten workers and tasks. */
   readonly count: number;
-  /** What was not as the protocol says. */
+  /** Violations of the protocol. */
   readonly failures: readonly string[];
 };
 
-/** What is known of one worker or task; `stoppedMs`: since when it was seen stopped, null: it is not. */
+/** A known worker or task. `stoppedMs`: time at which it was seen stopped, or null. */
 type Seen = { namedMs: number; stoppedMs: number | null; attempts: string[] };
-/** `worker`: whose decision stops it. */
+/** `worker`: the worker whose decision stops it. */
 type Now = { readonly isStopped: boolean; readonly isKept: boolean; readonly worker: string | null };
 
-/** Folds a message, as a replica does. @returns what was decided with it */
+/** Folds a message like a replica. @returns the resulting decisions */
 export type Fold = (fleet: Fleet, message: StoredMessage) => readonly Decision[];
 
 export function readLives(log: Stream, fleet: Fleet, fold: Fold): Lives {
@@ -36,7 +36,7 @@ export function readLives(log: Stream, fleet: Fleet, fold: Fold): Lives {
     for (const [key, it] of seen) {
       const dueMs = forgetMs === null ? Number.POSITIVE_INFINITY : Math.max(it.namedMs, it.stoppedMs ?? 0) + forgetMs;
       const was = before.get(key) as Now;
-      // What is no entry does not move the clock, and while a clock that was set back catches up, deadlines wait.
+      // Only entries move the clock. After the clock was set back, deadlines wait until it has caught up.
       const isDue = entry !== null && was.isStopped && !was.isKept && dueMs <= message.atMs;
       const isGone = isNew(fleet, key, it) || (named.includes(key) && isJudgedAnew(fleet, entry as Entry, it));
       const place = `at ${message.seq} ${key}`;
@@ -65,7 +65,7 @@ export function readLives(log: Stream, fleet: Fleet, fold: Fold): Lives {
   };
 }
 
-/** Of a log in which nobody can be forgotten. */
+/** For a log without forgetting. */
 export const oneLife: Lives = { at: () => 0, count: 0, failures: [] };
 
 function note(fleet: Fleet, seen: Map<string, Seen>, key: string, entry: Entry): void {
@@ -115,7 +115,7 @@ function nowOf(fleet: Fleet, key: string): Now {
   return { isStopped: snapshot?.value.state === 'stopped', isKept, worker: id };
 }
 
-/** It is not there, or knows nothing of its attempts any more. */
+/** Whether the worker does not exist or no longer knows its attempts. */
 function isNew(fleet: Fleet, key: string, { attempts }: Seen): boolean {
   const record = recordOf(fleet, key);
   if (record === undefined) return true;
@@ -123,7 +123,7 @@ function isNew(fleet: Fleet, key: string, { attempts }: Seen): boolean {
   return first !== undefined && 'known' in record && !isKnownAttempt(record.known, first);
 }
 
-/** A repeated attempt is not judged, unless nothing is known of it. */
+/** A repeated attempt is judged only if it was forgotten. */
 function isJudgedAnew(fleet: Fleet, entry: Entry, { attempts }: Seen): boolean {
   if (entry.type !== 'stop.attempted' || !attempts.includes(entry.data.attempt ?? '')) return false;
   const worker = fleet.workers.get(entry.id)?.snapshot.context.worker;

@@ -1,6 +1,7 @@
 /**
- * Clock, timers and chance of the process, replaced while a simulation runs. A run is synchronous from beginning to end,
- * so nothing but its own leftovers ever sees them. What the service takes as an argument (connection, logger) is handed in as usual.
+ * Replaces clock, timers and randomness of the process during a simulation. A run is synchronous, so nothing but its
+ * own leftovers can see them. Dependencies that the service takes as arguments (connection, logger) are passed as
+ * usual.
  */
 import { nuid } from '@nats-io/nats-core';
 import type { Random } from './random.ts';
@@ -8,7 +9,7 @@ import { epochMs, type Process, type Scheduler } from './scheduler.ts';
 
 type Callback = (...args: unknown[]) => void;
 
-/** @returns what puts the real ones back */
+/** @returns a function that restores the real ones */
 export function replaceGlobals(scheduler: Scheduler, random: Random): () => void {
   const real = {
     setTimeout: globalThis.setTimeout,
@@ -62,7 +63,7 @@ function createDate(nowMs: () => number): DateConstructor {
   return VirtualDate as DateConstructor;
 }
 
-/** A timer is never early, and often a little late. */
+/** Timers are never early and often slightly late. */
 const lateMsMax = 2;
 
 function createTimers(scheduler: Scheduler, random: Random) {

@@ -1,6 +1,6 @@
 /**
- * HTTP without sockets: requests go straight into the service's own handlers. One server is made for a thread, since it
- * keeps nothing of its own; a request means the replica whose name stands where the fleet's does.
+ * HTTP without sockets: requests go straight to the service's handlers. There is one server per thread, because it has
+ * no state; the fleet name in a request selects the replica.
  */
 import type { Replica } from '../../src/app/replica.ts';
 import { AppError } from '../../src/errors.ts';
@@ -9,7 +9,7 @@ import type { Logger } from '../../src/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 export type Http = {
-  /** To be called at the beginning of a run. `onBug`: a request failed in a way that no error of ours names. */
+  /** Call this at the beginning of a run. `onBug`: a request failed with an unexpected error. */
   use(find: (replica: string) => Replica | null, onBug: (what: string) => void): void;
   request(
     method: 'GET' | 'POST',

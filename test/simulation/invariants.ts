@@ -1,4 +1,4 @@
-/** What must hold, while faults go on and when all has come to rest (docs/reliability.md). */
+/** Invariants, during faults and after the run has settled (docs/reliability.md). */
 import { gunzipSync } from 'node:zlib';
 import {
   attemptMessageId,
@@ -25,11 +25,11 @@ import { fleet as fleetName, type Member, type World } from './world.ts';
 const isReady = ({ replica, process }: Member) =>
   process.alive && !process.paused && replica?.service.status().ready === true;
 
-/** It has folded entries that the store has lost, and cannot know that while its link is cut. */
+/** Whether it has folded entries that the store lost, but cannot know it because its link is cut. */
 const isUnaware = ({ network }: World, { outran, replica, process }: Member) =>
   outran !== null && outran === replica && Object.values(network.routesOf(process)).some(({ cut }) => cut);
 
-/** Replicas that are ready and have folded equally far agree; a task is held once. At any time. */
+/** At any time: ready replicas at the same sequence agree, and a task has at most one holder. */
 export function checkAgreement(world: World): void {
   const bySeq = new Map<number, { name: string; view: string }>();
   for (const member of world.members.filter(isReady)) {
@@ -62,7 +62,7 @@ function checkTasks(world: World, replica: string, fleet: Fleet): void {
   }
 }
 
-/** Why the run has not come to rest yet, or null. */
+/** Why the run has not settled yet, or null. */
 export function unrest(world: World): string | null {
   const { log } = world;
   if (log === undefined) return 'there is no log';
@@ -82,7 +82,7 @@ export function unrest(world: World): string | null {
   return missing === undefined ? null : `entry ${missing.seq} has no dead letter`;
 }
 
-/** When the last check or hook that is waited for now is given up, by the log's clock; 0: nothing waits. */
+/** When the last pending check or hook times out, by the log's clock. 0 if there is none. */
 export function lastDeadline({ members }: World): number {
   const found = members.flatMap(({ replica }) => {
     if (replica === null) return [];
@@ -96,7 +96,7 @@ export function lastDeadline({ members }: World): number {
   return Math.max(0, ...found);
 }
 
-/** When all has come to rest. */
+/** Checks after the run has settled. */
 export function checkEnd(world: World): void {
   const { log } = world;
   if (log === undefined) {
@@ -115,7 +115,7 @@ export function checkEnd(world: World): void {
   checkArchive(world, log);
 }
 
-/** Every replica's state is what the log gives from its beginning. */
+/** Every replica's state equals a fold of the complete log. */
 function checkFold(world: World, log: Stream): void {
   const fleet = foldAll(log);
   const expected = textOf(fleet);
@@ -131,7 +131,7 @@ function foldAll(log: Stream): Fleet {
   return fleet;
 }
 
-/** As a replica does. @returns what was decided with it */
+/** Folds a message like a replica. @returns the resulting decisions */
 function fold(fleet: Fleet, message: StoredMessage): readonly Decision[] {
   const { outcomes } = foldMessage(fleet, logMessageOf(message));
   const [, , area, worker = ''] = message.subject.split('.');
@@ -140,9 +140,9 @@ function fold(fleet: Fleet, message: StoredMessage): readonly Decision[] {
   return outcomes.flatMap((it) => (it.kind === 'decided' ? [it.decision] : []));
 }
 
-/** All of its state, but for deadlines that no longer hold: a replica that runs timers has dropped some of them. */
+/** The complete state except obsolete deadlines, some of which a replica with timers has already dropped. */
 function textOf(fleet: Fleet): string {
-  // The replica may be taking a snapshot just now.
+  // The replica may be taking a snapshot.
   const snapshot = takeSnapshot(copyFleet(fleet));
   const lines = [...snapshot.lines].filter((line) => !/^\["(deadlines|deadlinesKept|forgetting)"/.test(line));
   return `${JSON.stringify(viewFleet(fleet))}\n${lines.join('')}`;
@@ -156,7 +156,7 @@ const logMessageOf = ({ seq, atMs, subject, header, data }: StoredMessage) => ({
   header: (name: string) => readField(header, name),
 });
 
-/** What was acknowledged stands where it was said to stand, unless the store itself lost it. */
+/** Every acknowledged entry is at its sequence, unless the store itself lost it. */
 function checkAcknowledged(world: World, log: Stream): void {
   const lost = new Set(world.ledger.lost.map(({ seq, subject, data }) => `${seq} ${subject} ${data}`));
   const history = { messages: [...historyOf(log)] };
@@ -167,7 +167,7 @@ function checkAcknowledged(world: World, log: Stream): void {
   }
 }
 
-/** Nothing is cut that two snapshots do not cover (protocol.md §15). */
+/** Retention removes only entries covered by two snapshots (protocol.md §15). */
 export function checkCut(world: World, stream: Stream, seq: number): void {
   if (stream !== world.log) return;
   const covering = fittingSeqs(world).filter((it) => it + 1 >= seq);
@@ -176,10 +176,10 @@ export function checkCut(world: World, stream: Stream, seq: number): void {
     world.fail(`the log is cut before ${seq}, and snapshots cover ${covering}`);
 }
 
-/** Whoever puts a version in force may not have heard yet of one that joined just now. */
+/** Grace period: a replica that activates a version may not know yet of a member that just joined. */
 const joinedJustNowMs = 8_000;
 
-/** A newer version of the rules is put in force once every member knows it (protocol.md §15). */
+/** A new rules version is activated only when every member supports it (protocol.md §15). */
 export function checkRulesSet({ log, fail, scheduler }: World): void {
   if (log === undefined) return;
   const { replicas, rulesOfReplicas } = foldAll(log);
@@ -188,13 +188,13 @@ export function checkRulesSet({ log, fail, scheduler }: World): void {
       fail(`rules that ${name} does not know are put in force`);
 }
 
-/** Of a log that ends where it ended when it was read last. */
+/** Cached while the log has the same end. */
 let known: { readonly log: Stream; readonly seq: number; readonly lives: Lives } | null = null;
 
 export const countForgotten = (world: World): number => (world.log === undefined ? 0 : livesOf(world, world.log).count);
 
 function livesOf({ settings, ledger }: World, log: Stream): Lives {
-  // Entries that moved tell no more in which life they were.
+  // For renumbered entries, the life they belong to is unknown.
   if (settings.policies.forget === undefined || ledger.lost.length > 0) return oneLife;
   if (known?.log !== log || known.seq !== log.lastSeq) {
     const fleet = createFleet(fleetName, { rules: rulesOf[2] });
@@ -203,7 +203,7 @@ function livesOf({ settings, ledger }: World, log: Stream): Lives {
   return known.lives;
 }
 
-/** A forgotten worker is another one when it comes again, and so are its attempts. */
+/** A forgotten worker that returns is a different worker with different attempts. */
 const keyOf = (worker: string, attempt: string, life: number) =>
   `${attemptMessageId(worker, attempt)}${life === 0 ? '' : ` in life ${life + 1}`}`;
 
@@ -243,10 +243,10 @@ function decisionsOf(log: Stream, lives: Lives): Map<string, Decision[]> {
 
 const dayMs = 86_400_000;
 
-/** From the entry that uses the fleet's budget of the day up, no stop is judged, and before it every one is. */
+/** Stops are judged until the entry that exhausts the fleet's daily budget, and not after it. */
 function checkBudget(world: World, log: Stream): void {
   const { usd: limit } = (world.settings.policies.budget ?? {}) as { usd?: number };
-  // Where the store went back, decisions come of entries that are gone.
+  // If the store went back, there may be decisions about lost entries.
   if (limit === undefined || world.ledger.lost.length > 0) return;
   const isUsedUp = new Map<number, boolean>();
   let [day, tenths, isSet] = [0, 0, false];
@@ -265,7 +265,7 @@ function checkBudget(world: World, log: Stream): void {
   }
 }
 
-/** One decision an attempt, durable before its reply, and no count over its cap. */
+/** One decision per attempt, stored before its reply, and no count above its cap. */
 function checkDecisions(world: World, log: Stream): void {
   const lives = livesOf(world, log);
   const decisions = decisionsOf(log, lives);
@@ -280,7 +280,7 @@ function checkDecisions(world: World, log: Stream): void {
         world.fail(`${key}: ${keepAlives.count} keep-alives of ${keepAlives.max}`);
     }
   }
-  // Where the store went back, an answer may be all that is left of an attempt.
+  // If the store went back, a reply may be all that is left of an attempt.
   if (wentBack) return;
   for (const { worker, attempt, answers, gaveUp } of world.ledger.asked.values()) {
     const told = new Map<string, Set<string>>();
@@ -302,16 +302,16 @@ function checkDecisions(world: World, log: Stream): void {
 }
 
 /**
- * Decisions of one entry. Where the log went back, an attempt may have gone or moved while its decision stayed: asked again
- * or at its new place it is judged again, and the decision that stands there is of another `seq` (protocol.md §15).
+ * Decisions about one entry. If the log went back, an attempt may be gone or moved while its decision stayed: if
+ * repeated, or at its new sequence, it is judged again, and the old decision refers to another `seq` (protocol.md §15).
  */
 const doDiffer = (decisions: readonly Decision[], wentBack: boolean): boolean =>
   decisions.some((a) => decisions.some((b) => (!wentBack || a.seq === b.seq) && essenceOf(a) !== essenceOf(b)));
 
-/** What an agent acts on. Who answered, and how long it took, may differ. */
+/** The parts of a decision that matter to an agent. Replica and duration may differ. */
 const essenceOf = ({ tookMs: _, replica: __, ...decision }: Decision) => JSON.stringify(decision);
 
-/** A worker is told of a task only when the log gave it to that worker, by that request, and of one only. */
+/** A worker gets a task only if the log assigned it to that worker by that request, and gets at most one. */
 function checkClaims(world: World, log: Stream): void {
   if (world.ledger.lost.length > 0 || world.ledger.claimed.length === 0) return;
   const fleet = createFleet(fleetName, { rules: rulesOf[2] });
@@ -335,8 +335,8 @@ function checkClaims(world: World, log: Stream): void {
 }
 
 /**
- * How many dead letters each entry has that was refused. Where the log went back they are of other entries. One that was
- * stored and that a power failure took is not owed any more: no entry of the log says that it is missing.
+ * Each refused entry has one dead letter. If the log went back, dead letters may belong to other entries. One that was
+ * stored and then lost in a power failure need not be repeated: no entry in the log says that it is missing.
  */
 function deadLettersOf({ ledger, disk }: World, log: Stream): { readonly seq: number; readonly letters: number }[] {
   if (ledger.lost.length > 0) return [];
@@ -355,10 +355,10 @@ function checkDeadLetters(world: World, log: Stream): void {
     if (letters !== 1) world.fail(`entry ${seq} was refused and has ${letters} dead letters`);
 }
 
-/** One a second, and some more at first: a server that is paused takes all that were sent meanwhile. */
+/** One per second plus a few: a suspended server later stores everything sent in the meantime. */
 const firedMax = 24;
 
-/** Timers do not fill the log, also while the server's clock is behind the log's. */
+/** Timers do not flood the log, even while the server's clock is behind the log's. */
 function checkTimers({ fail }: World, log: Stream): void {
   const counts = new Map<string, number>();
   for (const message of historyOf(log)) {
@@ -369,7 +369,7 @@ function checkTimers({ fail }: World, log: Stream): void {
   for (const [deadline, count] of counts) if (count > firedMax) fail(`the timer ${deadline} fired ${count} times`);
 }
 
-/** What retention has cut stands in the archive, each entry once. */
+/** Entries removed by retention are in the archive, each exactly once. */
 function checkArchive({ settings, ledger, fail }: World, log: Stream): void {
   if (settings.retention.archive === null || ledger.lost.length > 0) return;
   const archived = archiveFiles().flatMap((bytes) => gunzipSync(bytes).toString().trimEnd().split('\n'));
@@ -382,7 +382,7 @@ function checkArchive({ settings, ledger, fail }: World, log: Stream): void {
   if (known.size !== archived.length) fail(`the archive has ${archived.length} lines of ${known.size} entries`);
 }
 
-/** Where two texts part. */
+/** Shows where two texts differ. */
 function difference(a: string, b: string): string {
   let at = 0;
   while (at < a.length && a[at] === b[at]) at += 1;

@@ -1,4 +1,4 @@
-/** What the outside was told: acknowledged entries and answers, to be held against the log at the end. */
+/** Records acknowledged entries and replies, to compare them with the log at the end. */
 import type { Decision } from '../../machines/index.ts';
 import type { StoredMessage } from './nats/store.ts';
 
@@ -8,20 +8,20 @@ export type Asked = {
   readonly worker: string;
   readonly attempt: string;
   readonly answers: Answer[];
-  /** Its caller has given up. */
+  /** The caller has given up. */
   gaveUp: boolean;
 };
 
-/** What a worker was told by `claim-next`. */
+/** A reply of `claim-next`. */
 export type Claimed = { readonly worker: string; readonly request: string; readonly task: string };
 
 export type Ledger = {
   readonly acknowledged: Acknowledged[];
   readonly asked: Map<string, Asked>;
   readonly claimed: Claimed[];
-  /** What the store lost, by its place and its content: gone for good unless somebody stores it again. */
+  /** Entries lost by the store, by sequence and content. They are gone unless somebody stores them again. */
   readonly lost: StoredMessage[];
-  /** The refused entries whose dead letter the store lost: only a replica that starts after them may write it again. */
+  /** Refused entries whose dead letter the store lost: only a replica that starts later may write it again. */
   readonly lostLetters: Set<number>;
   onLost(messages: readonly StoredMessage[]): void;
 };

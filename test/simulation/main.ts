@@ -1,4 +1,4 @@
-/** Many seeds on all cores, or one with its trace. */
+/** Runs many seeds on all cores, or one seed with its trace. */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
@@ -22,7 +22,7 @@ const usage = `npm run test:sim [-- --seeds N] [--seed S] [--faults a,b] [--trac
   --json      one line of JSON at the end
 `;
 
-/** @returns the exit code: 1 where a seed failed */
+/** @returns the exit code: 1 if a seed failed */
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -86,7 +86,7 @@ async function runMany({ first, count, faults, stopsAtFirst, asJson }: Job): Pro
     if (!asJson)
       process.stderr.write(`seed ${result.seed} failed: ${result.failures[0]?.slice(0, 400)}\n  again: ${again}\n`);
   };
-  // In order, where the first of them is wanted.
+  // In order, if the first failing seed is wanted.
   const threads = stopsAtFirst ? 1 : Math.min(availableParallelism(), count);
   const ranges = Array.from(
     { length: threads },
@@ -131,7 +131,7 @@ function runInThread(range: Range, onResult: (result: RunResult) => void, ended:
 }
 
 async function runRange({ first, count, step, faults }: Range): Promise<void> {
-  // The service makes many errors here, and nobody reads where they were made.
+  // The service creates many errors, whose stack traces nobody reads.
   Error.stackTraceLimit = 0;
   for (let index = 0; index < count; index += 1)
     parentPort?.postMessage(await simulate(first + index * step, { faults }));

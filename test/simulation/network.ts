@@ -1,13 +1,13 @@
 /**
- * Connections between processes and the NATS server, as TCP has them: bytes arrive in order, late, or not at all once an
- * end is gone. A link that is cut holds its bytes back; when it is mended in time they arrive after all.
+ * TCP-like connections between processes and the NATS server: bytes arrive in order, late, or not at all once an end is
+ * gone. A cut link holds bytes back; if it is repaired in time, they arrive after all.
  */
 import type { Transport } from '@nats-io/nats-core/internal';
 import type { Random } from './random.ts';
 import type { Process, Scheduler } from './scheduler.ts';
 
-/** How long bytes take, and whether they get through. */
-/** `slowUntilMs`: when the last that was sent slowly has come. */
+/** Latency and state of one direction of a link. */
+/** `slowUntilMs`: when the last slow bytes have arrived. */
 export type Route = { latencyMs: number; cut: boolean; slowUntilMs: number };
 
 type End = { readonly onData: (bytes: Uint8Array) => void; readonly onClose: () => void };
@@ -23,25 +23,25 @@ export type Link = {
 
 export type Network = {
   readonly links: ReadonlySet<Link>;
-  /** What a process uses as a NATS transport. */
+  /** The NATS transport for a process. */
   createTransport(client: Process): Transport;
   routesOf(client: Process): Link['routes'];
-  /** One way or both. Bytes wait; whoever gives up meanwhile closes its end. */
+  /** Holds back bytes in one or both directions. An end that times out in the meantime closes the connection. */
   cut(client: Process, ways: { readonly toServer: boolean; readonly toClient: boolean }): void;
   heal(client: Process): void;
-  /** Both ends notice at once. */
+  /** Resets the connection; both ends notice at once. */
   reset(client: Process): void;
-  /** The process is gone: what it had not got onto the wire is lost. */
+  /** Kills the process: bytes not yet sent are lost. */
   drop(client: Process): void;
 };
 
-/** What listens at the other end. Null: nobody does. */
+/** The server at the other end, or null. */
 export type Listener = {
   readonly process: Process;
   accept(link: Link): { readonly onData: (bytes: Uint8Array) => void; readonly onClose: () => void };
 };
 
-/** @param onSend gets what a process sends, when it sends it */
+/** @param onSend called with the bytes that a process sends */
 export function createNetwork(
   scheduler: Scheduler,
   random: Random,
@@ -119,7 +119,7 @@ export function createNetwork(
 
 const latency = (random: Random, { latencyMs }: Route) => random.spread(latencyMs, latencyMs * 4);
 
-/** Null in the queue: the end of it. */
+/** Null in the queue marks its end. */
 function createPipe(scheduler: Scheduler, random: Random, receiver: Process, route: Route, end: End): Pipe {
   const queue: (Uint8Array | null)[] = [];
   let lastAtMs = 0;
@@ -191,7 +191,7 @@ function createTransport({ client, scheduler, listener, routesOf, connect, onSen
       });
     }
   }
-  /** A socket cuts what was sent as it likes. */
+  /** Splits bytes at random, like a socket. */
   const receive = (bytes: Uint8Array) => {
     parts += 1;
     const cut = (parts * 7_919) % (bytes.length + 1);
@@ -207,7 +207,7 @@ function createTransport({ client, scheduler, listener, routesOf, connect, onSen
     isEncrypted: () => false,
     connect: () =>
       new Promise((resolve, reject) => {
-        // An address that does not answer is given up after a while; one where nobody listens refuses at once.
+        // A dial to an unreachable address times out; without a listener it is refused at once.
         scheduler.after(client, routesOf(client).toServer.cut ? 1_000 : 1, () => {
           const server = listener();
           const isCut = routesOf(client).toServer.cut || routesOf(client).toClient.cut;

@@ -1,4 +1,4 @@
-/** The person who looks after the replicas: starts them again, and says what to do where a log is lost. */
+/** A simulated operator, who restarts replicas and handles a lost log. */
 import type { Replica } from '../../src/app/replica.ts';
 import type { Release } from './releases.ts';
 import { isCovered } from './snapshots.ts';
@@ -7,8 +7,8 @@ import type { Member, World } from './world.ts';
 const operatorEveryMs = 3_000;
 
 /**
- * An operator restarts a replica that has lost its log. For one that went back, or was cut past what that replica had
- * folded, this is enough; where it cannot start, what is there is accepted (protocol.md §2).
+ * Restarts a replica whose log is lost. That is enough if the log went back, or was trimmed beyond the replica's fold.
+ * If the replica cannot start, the current log is accepted (protocol.md §2).
  */
 export function operate(world: World): void {
   const { scheduler, members } = world;
@@ -19,7 +19,7 @@ export function operate(world: World): void {
       if (code === 'rules.unknown') upgrade(world, member, member.running);
       else if (member.lastError?.startsWith('rules.unknown')) upgrade(world, member, member.failed);
       else if (code === 'log.lost' && member.replica !== null) restartLost(world, member, member.replica);
-      // A restart is enough then, and whoever started it restarts it anyway.
+      // A restart is enough, and it is restarted anyway.
       else if (member.lastError?.includes('Nothing is lost')) continue;
       else if (member.lastError?.startsWith('log.lost')) acceptLog(world, member);
     }
@@ -28,7 +28,7 @@ export function operate(world: World): void {
   scheduler.after(null, operatorEveryMs, look);
 }
 
-/** It says that it is too old for the log. `release`: of the one that says so. */
+/** A replica reports that it is too old for the log. `release`: its release. */
 function upgrade(world: World, member: Member, release: Release): void {
   if (release === 2) world.fail(`${member.name} says that it does not know the rules, and it does`);
   world.trace(`the operator upgrades ${member.name}`);
@@ -46,14 +46,14 @@ function restartLost(world: World, member: Member, { fleet }: Replica): void {
 
 function acceptLog(world: World, member: Member): void {
   const { ledger, log } = world;
-  // Snapshots that cover its beginning may all be damaged.
+  // All snapshots that cover the beginning may be damaged.
   const isWhole = log !== undefined && isCovered(world, log);
   if (ledger.lost.length === 0 && isWhole) world.fail(`${member.name} says that its log is lost, and it is not`);
   world.trace(`the operator accepts the log for ${member.name}`);
   if (log !== undefined && !isWhole) ledger.onLost(log.cut.splice(0));
   if (member.acceptEmptyLog) return;
   member.acceptEmptyLog = true;
-  // It may be at its next start already, and wait for a lost log as for one that lags.
+  // It may already be starting again and wait for a lost log like for a lagging one.
   if (member.process.alive) restart(world, member);
 }
 

@@ -1,21 +1,21 @@
-/** Chance from a seed: the same seed and the same calls give the same numbers. */
+/** A deterministic random generator: the same seed and calls give the same numbers. */
 
 export type Random = {
-  /** From 0 to 1, never 1. */
+  /** A number in [0, 1). */
   next(): number;
-  /** A whole number from `min` to `max`, both included. */
+  /** An integer from `min` to `max`, inclusive. */
   int(min: number, max: number): number;
-  /** A number from `min` to `max`; small ones are as likely as large ones on a logarithmic scale. */
+  /** A number from `min` to `max`, uniform on a logarithmic scale. */
   spread(min: number, max: number): number;
   chance(probability: number): boolean;
   pick<Item>(items: readonly Item[]): Item;
-  /** A generator of its own, so that what it is asked changes nothing here. */
+  /** An independent generator, whose use does not affect this one. */
   fork(purpose: string): Random;
 };
 
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
-  // mulberry32: 32 bits of state are plenty for a run of some thousand choices.
+  // mulberry32: 32 bits of state are enough for a few thousand choices per run.
   const next = () => {
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);

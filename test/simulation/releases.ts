@@ -1,4 +1,4 @@
-/** Two releases of the service: the second knows rules in which a plan is not heeded any more. */
+/** Two releases of the service: the second supports rules that ignore plans. */
 import { assign } from 'xstate';
 import { Rules, releasedRules, taskMachine, workerMachine } from '../../machines/index.ts';
 

@@ -1,4 +1,4 @@
-/** Commands that a check runs: they take a while, pass or fail, cannot be run, or never end by themselves. */
+/** Simulated check commands: slow, passing, failing, not runnable, or endless. */
 import type { RunCheck } from '../../src/host/effects/workspace-check.ts';
 import type { Random } from './random.ts';
 import type { Process, Scheduler } from './scheduler.ts';

@@ -1,13 +1,13 @@
 /**
- * One queue of everything that will happen, in virtual time. A task belongs to a process: it does not run while that is
- * paused, and never once it is dead. Between two tasks anything may crash.
+ * A queue of all future events, in virtual time. A task belongs to a process: it does not run while the process is
+ * suspended, and never after its death. Anything may crash between two tasks.
  */
 
 export type Process = {
   readonly name: string;
   readonly alive: boolean;
   readonly paused: boolean;
-  /** Its clock minus the true time, in milliseconds. */
+  /** Offset of its clock from the true time, in milliseconds. */
   clockOffsetMs: number;
 };
 
@@ -15,16 +15,16 @@ export type Task = { cancel(): void };
 
 export type Scheduler = {
   readonly nowMs: number;
-  /** Whose task runs now; null: nobody's. */
+  /** The process whose task runs now, or null. */
   readonly current: Process | null;
   readonly steps: number;
   spawn(name: string): Process;
   kill(process: Process): void;
   pause(process: Process): void;
   resume(process: Process): void;
-  /** @param process null: it runs in any case */
+  /** @param process null for a task that always runs */
   after(process: Process | null, delayMs: number, run: () => void): Task;
-  /** Runs what is due up to `untilMs`, and stops there, or where `isDone`. */
+  /** Runs tasks due up to `untilMs`, or until `isDone`. */
   runUntil(untilMs: number, isDone?: () => boolean): void;
 };
 
@@ -36,10 +36,10 @@ type Entry = {
 };
 type Owned = { name: string; alive: boolean; paused: boolean; clockOffsetMs: number; held: Entry[] };
 
-/** 2026-01-01, so that times of a trace are easy to read. */
+/** 2026-01-01, which makes times in traces easy to read. */
 export const epochMs = Date.UTC(2026, 0, 1);
 
-/** Runs all microtasks, and what Node does after them. Deprecated for programs, and just what a scheduler needs. */
+/** Drains the microtask queue. Deprecated for programs, but exactly what a scheduler needs. */
 const drain = (process as unknown as { _tickCallback(): void })._tickCallback;
 
 export function createScheduler(): Scheduler {

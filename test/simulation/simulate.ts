@@ -1,4 +1,4 @@
-/** One run from one seed: the same seed gives the same run, step by step. */
+/** Runs one seed. The same seed gives the same run, step by step. */
 
 import type { RetentionRules } from '../../src/config/file.ts';
 import type { SnapshotSchedule } from '../../src/host/maintenance/snapshots.ts';
@@ -22,43 +22,46 @@ import { createScheduler, epochMs, type Scheduler } from './scheduler.ts';
 import { createWorld, type Settings, type World } from './world.ts';
 
 export type RunOptions = {
-  /** Gets each line of what happened. */
+  /** Called with each line of the trace. */
   readonly onTrace?: (line: string) => void;
-  /** Default: all of them. */
+  /** Names of enabled faults. Default: all. */
   readonly faults?: readonly string[];
 };
 
 export type RunResult = {
   readonly seed: number;
-  /** Empty: all that must hold held. */
+  /** Violated invariants; empty if the run passed. */
   readonly failures: readonly string[];
   readonly steps: number;
   readonly entries: number;
   readonly acknowledged: number;
   readonly answered: number;
   readonly snapshots: number;
-  /** Of replicas, from a snapshot. */
+  /** Number of replica starts from a snapshot. */
   readonly starts: number;
-  /** Of the log, by retention. */
+  /** Number of times that retention trimmed the log. */
   readonly cuts: number;
-  /** Workers and tasks. */
+  /** Number of forgotten workers and tasks. */
   readonly forgotten: number;
-  /** Until all was at rest, in virtual time. */
+  /** Virtual time until the run had settled. */
   readonly tookMs: number;
 };
 
 /**
- * The most that a run takes to come to rest, after everything is mended and after the last deadline of what is open: a
- * remote hook that was asked through a server that died is waited for, up to its timeout.
+ * Maximum time for a run to settle, after everything is repaired and the last pending deadline has passed. A remote
+ * hook requested through a server that died is pending until its timeout.
  */
 const restMsMax = 45_000;
 const checkEveryMs = 2_000;
 const restCheckEveryMs = 250;
 
-/** Until streams that were open have come to their end. */
+/** Time for open streams to end. */
 const turnsAfter = 50;
 
-/** From a macrotask, since a run drains the microtask queue itself. What is left of it at the end has no real timers. */
+/**
+ * Starts the run from a macrotask, because it drains the microtask queue itself. Leftovers of a run have no real
+ * timers.
+ */
 export async function simulate(seed: number, options: RunOptions = {}): Promise<RunResult> {
   const http = await openHttp();
   const { setImmediate: nextTurn } = globalThis;
@@ -157,7 +160,7 @@ const drawRetention = (random: Random): RetentionRules => ({
   archive: random.chance(0.5) ? '/archive' : null,
 });
 
-/** While it goes on. */
+/** Checks during the run. */
 function watch(world: World): void {
   const check = () => {
     checkAgreement(world);
@@ -180,9 +183,9 @@ function play(world: World, areAgentsDone: () => boolean): void {
       checkEnd(world);
       return;
     }
-    // What is due is done once the server's clock is there.
+    // Deadlines fire only when the server's clock reaches them.
     deadlineMs = Math.max(deadlineMs, lastDeadline(world) - (world.server?.process.clockOffsetMs ?? 0));
-    // In a quiet log, nothing tells a replica that a clock which was set back has been put right.
+    // Without new entries, a replica does not notice that a clock was corrected.
     if (scheduler.nowMs > deadlineMs + restMsMax + world.serverClockStepMs)
       world.fail(`it did not come to rest: ${reason}`);
   }

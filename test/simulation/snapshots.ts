@@ -1,4 +1,4 @@
-/** Snapshots in the store of a simulated server: which of them a start can use, and how one is damaged. */
+/** Snapshots in the simulated store: which ones a start can use, and how to damage one. */
 import type { SnapshotInfo } from '../../src/nats/snapshots/snapshot-bucket.ts';
 import { messageAt, purge, type Stream } from './nats/store.ts';
 import type { Random } from './random.ts';
@@ -15,7 +15,7 @@ type StoredObject = {
 
 const storeOf = ({ disk }: World): Stream | undefined => disk.streams.get(`OBJ_${bucket}`);
 
-/** Newest first. */
+/** Lists snapshots, newest first. */
 function objectsOf(store: Stream): StoredObject[] {
   return store.messages
     .filter(({ subject }) => subject.startsWith(`$O.${bucket}.M.`))
@@ -26,7 +26,7 @@ function objectsOf(store: Stream): StoredObject[] {
 
 const placeOf = ({ metadata }: StoredObject) => (JSON.parse(metadata.head) as Pick<SnapshotInfo, 'position'>).position;
 
-/** The last entries of the snapshots that are whole and of the log as it is now, with that entry in it. */
+/** Sequences covered by intact snapshots that belong to the current log. */
 export function fittingSeqs(world: World): number[] {
   const [store, { log }] = [storeOf(world), world];
   if (store === undefined || log === undefined) return [];
@@ -41,7 +41,7 @@ export function fittingSeqs(world: World): number[] {
     .map(({ seq }) => seq);
 }
 
-/** A chunk of the newest one is gone, or is other bytes. */
+/** Removes or changes a chunk of the newest snapshot. */
 export function damageNewest(world: World, random: Random): void {
   const store = storeOf(world);
   const newest = store === undefined ? undefined : objectsOf(store)[0];
@@ -50,21 +50,21 @@ export function damageNewest(world: World, random: Random): void {
   world.damaged.add(newest.nuid);
   world.trace(`the snapshot of ${placeOf(newest).seq} is damaged`);
   if (random.chance(0.3)) {
-    purge(store, (it) => it.subject === subject);
+    purge(store, (message) => message.subject === subject);
     return;
   }
-  store.messages = store.messages.map((it) =>
-    it.subject === subject ? { ...it, data: damaged(it.data, random) } : it,
+  store.messages = store.messages.map((message) =>
+    message.subject === subject ? { ...message, data: damaged(message.data, random) } : message,
   );
 }
 
 function damaged(data: Buffer, random: Random): Buffer {
   const bytes = Buffer.from(data);
-  const at = random.int(0, bytes.length - 1);
-  bytes[at] = (bytes[at] as number) ^ random.int(1, 255);
+  const index = random.int(0, bytes.length - 1);
+  bytes[index] = (bytes[index] as number) ^ random.int(1, 255);
   return bytes;
 }
 
-/** Whether the log begins with its first entry, or a snapshot has what came before. */
+/** Whether the log is complete or a snapshot covers its missing beginning. */
 export const isCovered = (world: World, log: Stream): boolean =>
   log.firstSeq === 1 || fittingSeqs(world).some((seq) => seq + 1 >= log.firstSeq);

@@ -1,4 +1,6 @@
-/** The world of one run: a NATS server with a disk, replicas of the real service, and everything that may befall them. */
+/**
+ * The world of one run: a simulated NATS server with a disk, replicas of the real service, and operations for faults.
+ */
 import { NatsConnectionImpl, setTransportFactory } from '@nats-io/nats-core/internal';
 import { openLink } from '../../src/app/link.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../../src/app/replica.ts';
@@ -24,21 +26,21 @@ const deadName = `STOPGATE-DEAD_${fleet}`;
 const rulesSet = `stopgate.${fleet}.own.fleet.${fleet}.rules.set`;
 const rulesSetBytes = Buffer.from(rulesSet);
 
-/** One replica and whoever starts it again. `replica` null: it does not serve now. */
+/** A replica with its supervisor. `replica` is null while it does not serve. */
 export type Member = {
   readonly name: string;
   process: Process;
   replica: Replica | null;
-  /** The replica that had folded entries which the store lost; one that is started after it has not. */
+  /** The replica instance that had folded entries that the store lost. A later instance has not. */
   outran: Replica | null;
-  /** Nobody starts it while it is meant to be down. */
+  /** While true, it is not restarted. */
   down: boolean;
   lastError: string | null;
-  /** That it is started with the next time; now; and when it ended by `lastError`. */
+  /** Release for the next start, release that runs now, and release that failed with `lastError`. */
   release: Release;
   running: Release;
   failed: Release;
-  /** It is started with `--accept-empty-log`. */
+  /** Whether it is started with `--accept-empty-log`. */
   acceptEmptyLog: boolean;
 };
 
@@ -50,13 +52,13 @@ export type World = {
   readonly disk: Disk;
   readonly ledger: Ledger;
   readonly members: readonly Member[];
-  /** How often replicas have logged a text. */
+  /** Number of times that replicas logged a text. */
   readonly heard: Map<string, number>;
-  /** The objects of the snapshots that were damaged. */
+  /** Object names of damaged snapshots. */
   readonly damaged: Set<string>;
-  /** The most that the server's clock was set by: it may be set back by as much when the server starts again. */
+  /** The largest change of the server's clock, which may be undone at a restart. */
   serverClockStepMs: number;
-  /** Null: it is down. */
+  /** Null while it is down. */
   readonly server: NatsServer | null;
   readonly log: Stream | undefined;
   readonly settings: Settings;
@@ -64,38 +66,38 @@ export type World = {
   fail(what: string): void;
   readonly failures: readonly string[];
   start(member: Member): void;
-  /** Starts another one under its name, for a moment. `onServing`: if it is not refused. */
+  /** Briefly starts another replica with the same name. `onServing` is called if it is not refused. */
   startTwin(member: Member, onServing: () => void): void;
   crash(member: Member): void;
   startServer(): void;
-  /** `power`: what was not synced is lost, too. */
+  /** With `power`, unsynced messages are lost too. */
   stopServer(how: 'process' | 'power'): void;
-  /** The log becomes what it was at `seq`; null: there is none any more. Only while the server is down. */
+  /** Rolls the log back to `seq`, or deletes it if null. Only while the server is down. */
   rewind(seq: number | null): void;
-  /** Some of its entries get other numbers. Only while the server is down. */
+  /** Renumbers some entries. Only while the server is down. */
   renumber(random: Random): void;
-  /** Called when a replica is about to put a version of the rules in force. */
+  /** Called when a replica is about to activate a rules version. */
   onRulesSet: () => void;
-  /** Called before all that stands before `seq` is removed from a stream. */
+  /** Called before all messages before `seq` are removed from a stream. */
   onPurge: (stream: Stream, seq: number) => void;
-  /** Called for the server that runs, and for each that starts. */
+  /** Called for the running server and for each later one. */
   onServer(run: (server: NatsServer) => void): void;
 };
 
 export type Settings = {
   readonly replicas: number;
   readonly workers: number;
-  /** How long faults and work go on, in virtual time. */
+  /** Duration of faults and work, in virtual time. */
   readonly busyMs: number;
-  /** 0: each entry is synced before it is acknowledged. */
+  /** Interval of disk syncs. 0 means that each entry is synced before it is acknowledged. */
   readonly syncEveryMs: number;
   readonly policies: NonNullable<ReplicaOptions['policies']>;
   readonly retention: RetentionRules;
-  /** Null: the usual one, by which a run is too short for any but those at an orderly end. */
+  /** Null means the default, with which only clean stops write snapshots during a run. */
   readonly snapshotSchedule: SnapshotSchedule | null;
-  /** Three nodes. */
+  /** Whether there are three nodes. */
   readonly isCluster: boolean;
-  /** That all replicas begin with. */
+  /** Release with which all replicas start. */
   readonly release: Release;
 };
 
@@ -104,7 +106,7 @@ export type WorldOptions = {
   readonly random: Random;
   readonly settings: Settings;
   readonly http: Http;
-  /** Null: nobody reads it. */
+  /** Receives trace lines. Null if not needed. */
   readonly onTrace: ((line: string) => void) | null;
 };
 
@@ -118,7 +120,7 @@ export function createWorld({ scheduler, random, settings, http, onTrace }: Worl
     if (putsRulesInForce(frame)) world.onRulesSet();
   };
   const network = createNetwork(scheduler, random.fork('network'), () => server, onSend);
-  // The library keeps one way to connect for the whole process: each process of ours gets its own from here.
+  // The library has one transport per process, so each simulated process gets its own here.
   setTransportFactory({ factory: () => network.createTransport(scheduler.current as Process) });
   const members = Array.from({ length: settings.replicas }, (_, index) =>
     createMember(scheduler, `r${index + 1}`, settings),
@@ -207,10 +209,10 @@ export function createWorld({ scheduler, random, settings, http, onTrace }: Worl
   return world;
 }
 
-/** A reply may name the subject, too. */
+/** The bytes may also match a reply subject, so parse the frame. */
 function putsRulesInForce(frame: Uint8Array): boolean {
   if (!Buffer.from(frame.buffer, frame.byteOffset, frame.length).includes(rulesSetBytes)) return false;
-  return readCommands(frame).some((it) => it.kind === 'pub' && it.message.subject === rulesSet);
+  return readCommands(frame).some((command) => command.kind === 'pub' && command.message.subject === rulesSet);
 }
 
 function lose(world: World, stream: Stream, seq: number): void {
@@ -219,7 +221,7 @@ function lose(world: World, stream: Stream, seq: number): void {
   world.trace(`the store of ${stream.config.name} went back to ${seq}: ${gone.length} messages are gone`);
   if (stream.config.name === logName) {
     world.ledger.onLost(gone);
-    // Whoever starts with the flag of an operator takes what is there now, without a snapshot of what was cut.
+    // A start with the operator's flag accepts the current log even without a snapshot of trimmed entries.
     if (world.members.some((it) => it.acceptEmptyLog) && !isCovered(world, stream))
       world.ledger.onLost(stream.cut.splice(0));
     for (const member of world.members) if ((member.replica?.fleet.seq ?? 0) > seq) member.outran = member.replica;
@@ -266,7 +268,7 @@ function endMember(world: World, member: Member): void {
   member.down = true;
 }
 
-/** Starts it in a process of its own, again and again until it serves. */
+/** Starts it in its own process, repeatedly until it serves. */
 function startMember(world: World, member: Member): void {
   const { scheduler, network } = world;
   const before = member.process;

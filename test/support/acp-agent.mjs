@@ -1,14 +1,14 @@
 /**
- * A small agent of the Agent Client Protocol, written with the official SDK. What it does is a script: a list of turns,
- * each a list of steps; the last turn is repeated. A session may bring turns of its own (`_meta.turns`), so that several tests
- * can share one agent. It also answers requests of its own, which nobody between it and its
- * editor knows: `_prompts` (what it was prompted with) and `_echo`.
+ * A small ACP agent, written with the official SDK. It follows a script: a list of turns, each a list of steps; the
+ * last turn is repeated. A session may have its own turns (`_meta.turns`), so that several tests can share one
+ * agent. It also supports custom requests that relays between it and its editor do not know: `_prompts` (the received
+ * prompts) and `_echo`.
  */
 import { Readable, Writable } from 'node:stream';
 import { agent, methods, ndJsonStream, RequestError } from '@agentclientprotocol/sdk';
 
 const { turns = [[]], past = [], name = 'scripted-agent' } = JSON.parse(process.argv[2] ?? '{}');
-/** By id: what a session was prompted with, and what ends its turn early. */
+/** Prompts and cancellation of each session, by id. */
 const sessions = new Map();
 const begin = (id, own = turns) => sessions.set(id, { turns: own, prompts: [], cancel: () => {} }).get(id);
 const sessionOf = (id) => sessions.get(id) ?? begin(id);

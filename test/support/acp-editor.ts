@@ -1,4 +1,4 @@
-/** An editor that talks ACP with an agent through `stopgate acp`: a client of the official SDK, on its stdin and stdout. */
+/** An editor connected to an agent through `stopgate acp`: a client of the official ACP SDK on its stdin and stdout. */
 import { PassThrough, Writable } from 'node:stream';
 import {
   type ClientContext,
@@ -25,18 +25,18 @@ export type Editor = {
   readonly agent: ClientContext;
   /** The agent's answer to `initialize`. */
   readonly initialized: InitializeResponse;
-  /** What the agent has told of a session, in order. */
+  /** The session updates from the agent, in order. */
   updatesOf(session: string): SessionUpdate[];
-  /** The chunks of the agent's words, stopgate's own included. */
+  /** The agent's message chunks, including stopgate's own. */
   saidIn(session: string): string[];
-  /** Methods that the agent's side has sent and that the SDK does not know here, with their parameters. */
+  /** Received methods that the SDK does not know, with their parameters. */
   readonly others: { method: string; params: unknown }[];
   /** Default: in the folder of the editor, with the turns of the agent. */
   newSession(folder?: string, turns?: Turns): Promise<string>;
   prompt(session: string, text?: string): Promise<PromptResponse>;
-  /** What the scripted agent was prompted with. */
+  /** The prompts that the scripted agent received. */
   promptsOf(session: string): Promise<string[]>;
-  /** The editor goes away. */
+  /** Disconnects the editor. */
   leave(): Promise<number | null>;
 };
 export type EditorOptions = {
@@ -47,13 +47,13 @@ export type EditorOptions = {
   /** Default: the scripted agent. */
   readonly agent?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** How the person answers; default: yes. */
+  /** The person's reply to permission requests. Default: yes. */
   readonly onPermission?: (asked: RequestPermissionRequest) => Promise<RequestPermissionResponse>;
   /** Default: in this process. */
   readonly start?: StartCommand;
-  /** It has no files of its own: the agent reads and writes them itself. */
+  /** The editor offers no file access, so the agent reads and writes files itself. */
   readonly isPlain?: boolean;
-  /** Default: true. Otherwise whoever opened it ends it, by `leave`. */
+  /** Default: true. If false, the caller must call `leave`. */
   readonly endsWithTest?: boolean;
 };
 

@@ -1,4 +1,4 @@
-/** Certificates of a test, which openssl makes. */
+/** Test certificates, created with openssl. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -6,7 +6,7 @@ import { makeFolder } from './deployment.ts';
 
 export const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
-/** `ca.pem`, and pairs for 127.0.0.1 that it signed: `<name>.crt`, `<name>.key`. */
+/** Creates `ca.pem`, and signs pairs for 127.0.0.1: `<name>.crt`, `<name>.key`. */
 export async function makeAuthority(...names: string[]) {
   const folder = await makeFolder({ ext: 'subjectAltName=IP:127.0.0.1,DNS:localhost\n' });
   onTestFinished(() => folder.remove());

@@ -1,8 +1,8 @@
-/** A command line as a reader types it. */
+/** Runs a command line like a reader would. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** `code`: -1 when a signal ended it; `printed`: both streams, as they came. */
+/** `code` is -1 after a signal. `printed` contains both streams, interleaved. */
 export async function runBash(
   line: string,
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },

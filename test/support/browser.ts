@@ -1,9 +1,9 @@
-/** The page's tests in Chromium: one browser a file, with what must never happen in the page. */
+/** Page tests in Chromium: one browser per file, with checks that apply to every page. */
 import type { BrowserContext, Page } from 'playwright-core';
 import { describe } from 'vitest';
 import * as chromium from './chromium.ts';
 
-/** Left out, visibly, where there is no Chromium; but a CI must have one. */
+/** Skips the tests visibly if there is no Chromium. In CI that is an error. */
 export function describeInBrowser(title: string, tests: () => void): void {
   if (chromium.noChromium === null) describe(title, tests);
   else describe.skip(`${title} (${chromium.noChromium})`, tests);
@@ -12,14 +12,14 @@ export function describeInBrowser(title: string, tests: () => void): void {
 export type Browser = {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** What went wrong in the page since the last call: errors, and requests to anybody but the service. */
+  /** Errors in the page since the last call, including requests to other origins. */
   problems(): string[];
-  /** Rules of WCAG 2.2 AA that what is shown breaks, in both colour schemes. */
+  /** Violated WCAG 2.2 AA rules, in both colour schemes. */
   axe(): Promise<string[]>;
   close(): Promise<void>;
 };
 
-/** @param urls the only origins that may be asked. @param expected messages on the console that a test brings about */
+/** @param urls the only allowed origins. @param expected console messages that a test causes on purpose */
 export async function openBrowser(urls: () => readonly string[], expected?: RegExp): Promise<Browser> {
   const { context, complaints, close } = await chromium.openBrowser(({ origin }) => urls().includes(origin));
   const page = context.pages()[0] ?? (await context.newPage());

@@ -1,4 +1,4 @@
-/** Runs TypeScript of the tests as a program: bundled by vite into one file, which is removed afterwards. */
+/** Runs a TypeScript test program: bundles it with vite into a temporary file. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -9,7 +9,7 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 /**
  * @param entry its `main.ts`, from the root
  * @param plugins vite's
- * @returns the bundle's file, as deep in the repository as what it replaces, and what removes it
+ * @returns the bundle's path, at the same depth in the repository as its source, and a function that removes it
  */
 export async function bundle(entry, plugins = []) {
   const outDir = await mkdtemp(join(root, 'node_modules', '.bundle-'));
@@ -23,7 +23,7 @@ export async function bundle(entry, plugins = []) {
   return { file: join(outDir, 'main.js'), remove: () => rm(outDir, { recursive: true, force: true }) };
 }
 
-/** Runs the `main` of `entry` with this process's arguments. Its result is the exit code. @param plugins vite's */
+/** Runs `main` of `entry` with this process's arguments. Its result is the exit code. @param plugins for vite */
 export async function runMain(entry, plugins = []) {
   const { file, remove } = await bundle(entry, plugins);
   try {

@@ -1,2 +1,2 @@
-/** Times in the conformance cases, spelled out as `stopgate test` does. */
+/** Expands the times of conformance cases like `stopgate test`. */
 export { spellTime as timeOf, spellTimes } from '../../src/cli/commands/tools/policy-cases.ts';

@@ -1,4 +1,4 @@
-/** The form of a conformance case, and how what was printed is compared with what it expects. */
+/** The format of a conformance case, and the comparison of its output. */
 import { expect } from 'vitest';
 import type { ReplayLine } from '../../machines/index.ts';
 import { compareResults } from '../../src/cli/commands/tools/policy-cases.ts';
@@ -15,6 +15,6 @@ export type Case = {
   bad?: number[];
 };
 
-/** Compared as `stopgate test` does. */
+/** Compares like `stopgate test`. */
 export const expectResults = (results: ReplayLine[], expected: Json[]): void =>
   expect(compareResults(results, expected)).toEqual([]);

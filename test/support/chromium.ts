@@ -1,4 +1,4 @@
-/** A real browser for the tests of pages: Debian's Chromium, or whatever CHROMIUM names. */
+/** A real browser for page tests: Debian's Chromium, or the program named by CHROMIUM. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,18 +11,18 @@ import { openLoopbackServer } from './loopback-server.ts';
 
 const { CHROMIUM = '/usr/bin/chromium', CI } = readEnvironment();
 
-/** Not null: there is none, and why the tests are skipped. In CI that is a failure of its own. */
+/** Why there is no browser and the tests are skipped, or null. In CI a missing browser is a failure. */
 export const noChromium: string | null =
   existsSync(CHROMIUM) || CI === 'true' ? null : `skipped: no Chromium at ${CHROMIUM}; set CHROMIUM to its path`;
 
 export type Browser = {
   readonly context: BrowserContext;
-  /** What went wrong in any page: errors on the console, and requests to where they should not go. */
+  /** Errors in any page: console errors, and requests to forbidden addresses. */
   readonly complaints: string[];
   close(): Promise<void>;
 };
 
-/** @param isOurs may the page ask for this address? */
+/** @param isOurs whether the page may request this address */
 export async function openBrowser(isOurs: (url: URL) => boolean): Promise<Browser> {
   const folder = await mkdtemp(join(tmpdir(), 'stopgate-chromium-'));
   const context = await chromium.launchPersistentContext(folder, {
@@ -63,7 +63,7 @@ export async function openBrowser(isOurs: (url: URL) => boolean): Promise<Browse
   };
 }
 
-/** What axe has to say against a page, by WCAG 2.2 AA: a line for each element. */
+/** Runs axe (WCAG 2.2 AA) on a page. @returns one line per violating element */
 export async function findViolations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   return page.evaluate(async () => {
@@ -76,7 +76,7 @@ export async function findViolations(page: Page): Promise<string[]> {
 
 export type Site = { readonly url: string; close(): Promise<void> };
 
-/** A page of its own port, made of one module, under the same policy as ours. */
+/** Serves a page with one module on its own port, with the same content security policy as ours. */
 export async function serveModule(code: string, { css = '', body = '' } = {}): Promise<Site> {
   const id = 'virtual:entry';
   const plugin = {

@@ -1,4 +1,4 @@
-/** A plain NATS client, as any agent could be: nothing of ours but the subjects. */
+/** A plain NATS client without stopgate code, like any agent's. */
 import { setTimeout } from 'node:timers/promises';
 import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core';
@@ -6,7 +6,7 @@ import { connect } from '@nats-io/transport-node';
 import type { Decision } from '../../machines/index.ts';
 
 export type Answer = {
-  /** '' for a good answer, else the `Nats-Service-Error-Code`. */
+  /** The `Nats-Service-Error-Code`, or '' if there was no error. */
   readonly code: string;
   readonly body: Decision & { readonly error: { readonly code: string; readonly message: string } };
 };
@@ -16,7 +16,7 @@ export type Client = {
   readonly manager: JetStreamManager;
   ask(subject: string, body?: object | string, timeoutMs?: number): Promise<Answer>;
   publish(tail: string, data?: object | string, messageId?: string): Promise<{ seq: number; duplicate: boolean }>;
-  /** Every payload in a stream under a subject, in order. */
+  /** All payloads in a stream on a subject, in order. */
   stored(stream: string, subject: string): Promise<Record<string, unknown>[]>;
   close(): Promise<void>;
 };
@@ -53,8 +53,8 @@ export async function openClient(url: string, fleet = 'main'): Promise<Client> {
 }
 
 /**
- * Asks again while nobody answers to `subject`. Who listens on one node of a cluster is known on the others a moment later,
- * which can be after it has said so itself.
+ * Repeats a request while there is no responder. In a cluster, a new subscription becomes known to other nodes only
+ * after a moment, possibly after the responder reports that it is ready.
  */
 export async function requestInCluster(nc: NatsConnection, subject: string, body: string | Uint8Array): Promise<Msg> {
   const timeoutMs = 60_000;

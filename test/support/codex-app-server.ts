@@ -1,6 +1,6 @@
 /**
- * The text of a Node program that answers what `codex app-server` answers of its hooks, none of which is trusted; the hash of a hook is
- * the length of its command. `npm run test:agents` runs the real one.
+ * A fake `codex app-server` as a Node program: lists the hooks, all untrusted. A hook's hash is the length of its
+ * command. `npm run test:agents` uses the real one.
  */
 export const codexAppServer = `if (process.argv.includes('--version')) { console.log('codex-cli 0.169.0'); process.exit(0); }
 const { readFileSync } = require('node:fs');

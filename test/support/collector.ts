@@ -1,4 +1,4 @@
-/** An OpenTelemetry collector on loopback: takes traces and metrics by OTLP over HTTP, and keeps them. */
+/** An OpenTelemetry collector on loopback that records traces and metrics sent by OTLP over HTTP. */
 import { openLoopbackServer } from './loopback-server.ts';
 
 export type Span = {
@@ -7,25 +7,25 @@ export type Span = {
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** 2: an error. */
+  /** 2 means error. */
   readonly status: number;
-  /** Of the process that sent it. */
+  /** Service name of the sending process. */
   readonly service: string;
 };
 export type Point = {
   readonly kind: 'sum' | 'gauge' | 'histogram';
   readonly description: string;
   readonly labels: Readonly<Record<string, unknown>>;
-  /** Of a histogram: how many values. */
+  /** Number of values in a histogram. */
   readonly value: number;
   readonly service: string;
 };
 export type Collector = {
   readonly url: string;
   readonly spans: Span[];
-  /** By the metric's name, as they came last. */
+  /** The latest values by metric name. */
   readonly metrics: Map<string, readonly Point[]>;
-  /** Until then everything is refused. */
+  /** Refuses everything until this is called. */
   accept(): void;
   close(): Promise<void>;
 };

@@ -1,6 +1,6 @@
 /**
- * A `stopgate` command in this process: the whole command line, with streams, folder, environment and Ctrl-C of its own.
- * What only a process shows (signals, what is loaded, its exit) is tested once for each command by `shipped.ts`.
+ * Runs a `stopgate` command in this process, with its own streams, folder, environment and Ctrl-C. Behaviour that only
+ * a real process has (signals, loaded modules, exit) is tested once per command with `shipped.ts`.
  */
 import { EventEmitter, once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -19,37 +19,37 @@ import { unclosed } from './unclosed.ts';
 export type CommandOptions = {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Default: nothing, closed at once. */
+  /** Text for stdin. Default: empty. */
   readonly stdin?: string | Readable;
-  /** Hears each piece of stdout as it comes. */
+  /** Called with each chunk of stdout. */
   readonly onStdout?: (text: string) => void;
-  /** Of `hook`, in this process. */
+  /** Options for `hook`. */
   readonly waits?: Partial<HookWaits>;
 };
 export type Command = {
   readonly pid: number;
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Resolves as soon as one of its streams holds this. @throws Error where it ends without having said so */
+  /** Resolves when a stream contains this text. @throws Error if the command ends without printing it */
   printed(text: string | RegExp): Promise<void>;
-  /** Its exit code, null after a signal; both streams are complete then. */
+  /** Resolves to the exit code, or null after a signal, when both streams are complete. */
   readonly ended: Promise<number | null>;
-  /** Ends it as `signal` would, and waits for that. */
+  /** Ends the command like `signal` would, and waits for the end. */
   kill(signal?: NodeJS.Signals): Promise<number | null>;
 };
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 export type StartCommand = (args: readonly string[], options: CommandOptions) => Command;
 
 const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
-/** The folder of the nats-server that the tests run on, which nats-path.ts puts first on their PATH. */
+/** The folder of the tests' nats-server, which nats-path.ts puts first on PATH. */
 const serverFolder = readVariable('PATH')
   ?.split(delimiter)
   .find((folder) => existsSync(join(folder, 'nats-server')));
-/** Set where the tests run on an old one, which would give way to a current one on this machine. */
+/** Set if the tests use an old nats-server, because stopgate would prefer a current one on this machine. */
 const serverFile = readVariable('STOPGATE_NATS_SERVER');
 const path = [...new Set([serverFolder ?? systemFolders[0], ...systemFolders])].join(delimiter);
 
-/** As `main.ts` finds it on a PATH without anything of the tests' own but the nats-server. */
+/** The environment for `main.ts`, with nothing of the tests in PATH except nats-server. */
 export const cleanEnv = (cwd: string): Record<string, string> => ({
   PATH: path,
   HOME: cwd,
@@ -57,7 +57,7 @@ export const cleanEnv = (cwd: string): Record<string, string> => ({
 });
 
 const { dev, runner, serve } = createServices(({ stderr }) => stderr);
-/** A changed stopgate.yaml is in force in a moment. */
+/** A short polling interval, so that a changed stopgate.yaml is read soon. */
 const hasty = (config: Config): Config => ({ ...config, fileIntervalMs: 20 });
 const services: Services = {
   dev: (config, ...rest) => dev(hasty(config), ...rest),
@@ -102,7 +102,7 @@ export const startCommand: StartCommand = (args, { cwd, env = {}, stdin = '', wa
   };
 };
 
-/** One command from its start to its end. */
+/** Runs a command to its end. */
 export async function runCommand(
   args: readonly string[],
   options: CommandOptions,
@@ -113,7 +113,7 @@ export async function runCommand(
   return { code, stdout: command.stdout(), stderr: command.stderr() };
 }
 
-/** What a command prints, kept whole, and waited for. */
+/** Collects a command's output and waits for texts in it. */
 export function keepStreams(onStdout: (text: string) => void = () => undefined) {
   const changes = new EventEmitter().setMaxListeners(0);
   const texts = { stdout: '', stderr: '' };

@@ -1,4 +1,4 @@
-/** The logs of the conformance cases, of the fleet `main`, without their bad lines. */
+/** Logs of the conformance cases, for fleet `main`, without invalid lines. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFields, readSubject, type StoredEntry } from '../../machines/index.ts';
 import { spellTimes, timeOf } from './case-times.ts';
@@ -9,7 +9,7 @@ type Case = { name: string; policy?: object; entries: readonly Entry[] };
 const folder = new URL('../conformance/', import.meta.url);
 
 type ConformanceLog = { readonly name: string; readonly log: readonly StoredEntry[] };
-/** Read once for all files of a worker. */
+/** Read once per vitest worker. */
 let logs: readonly ConformanceLog[] | null = null;
 
 export function conformanceLogs(): readonly ConformanceLog[] {

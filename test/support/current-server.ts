@@ -1,4 +1,4 @@
-/** Imported first by a program of the tests: from then on its PATH begins with the nats-server that `stopgate dev` would start. */
+/** Import this first in a test program: it puts the nats-server that `stopgate dev` would start first on PATH. */
 import { readEnvironment } from '../../src/config/environment.ts';
 import { preferCurrentServer } from './nats-path.ts';
 

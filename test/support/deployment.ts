@@ -1,4 +1,4 @@
-/** `stopgate serve` on a nats-server and in a folder of its own, with a plain client beside it. */
+/** `stopgate serve` with its own nats-server and folder, and a plain NATS client. */
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -9,9 +9,9 @@ import { endService, type Service, type StartService, serveShipped, startService
 import { openNats } from './shared-server.ts';
 
 export type Folder = {
-  /** A real path, in the system's temporary folder. */
+  /** Real path of a temporary folder. */
   readonly path: string;
-  /** Gives the whole path; folders on the way are made. */
+  /** Writes a file, and creates its folders. @returns the absolute path */
   write(name: string, text: string): Promise<string>;
   remove(): Promise<void>;
 };
@@ -20,19 +20,19 @@ export type Deployment = {
   readonly folder: Folder;
   readonly client: Client;
   readonly service: Service;
-  /** Where its HTTP listens. */
+  /** Address of its HTTP server. */
   readonly http: string;
   /** The service's log lines so far, parsed. */
   log(): Record<string, unknown>[];
   close(): Promise<void>;
 };
 export type DeploymentOptions = {
-  /** Text of its stopgate.yaml; default: there is none. */
+  /** Content of stopgate.yaml. Default: no file. */
   readonly config?: string;
   readonly args?: readonly string[];
   readonly env?: Record<string, string>;
   readonly nats?: NatsServerOptions;
-  /** Default: in this process. */
+  /** How to start the service. Default: in this process. */
   readonly start?: StartService;
 };
 
@@ -85,13 +85,13 @@ export async function deploy({
   }
 }
 
-/** How many entries about workers the log holds: what replicas say to each other comes at any time. */
+/** Counts the entries about workers. Others may be added by replicas at any time. */
 export async function countEntries({ manager }: Client): Promise<number> {
   const { state } = await manager.streams.info('STOPGATE_main', { subjects_filter: 'stopgate.main.worker.>' });
   return Object.values(state.subjects ?? {}).reduce((sum, count) => sum + count, 0);
 }
 
-/** JSON lines; a last one that is still being written is left out, and a first one that was cut. */
+/** Parses JSON lines. Skips an incomplete first or last line. */
 export function linesOf(text: string): Record<string, unknown>[] {
   return text.split('\n').flatMap((line) => {
     try {
@@ -102,7 +102,7 @@ export function linesOf(text: string): Record<string, unknown>[] {
   });
 }
 
-/** Two replicas of the shipped program on one server, `ra` and `rb`, that are killed and started again. */
+/** Two replicas of the shipped program on one server, `ra` and `rb`, which can be killed and restarted. */
 export async function deployReplicas(config: string) {
   const folder = await makeFolder({ 'stopgate.yaml': config });
   const server = await openNats();
@@ -118,7 +118,7 @@ export async function deployReplicas(config: string) {
     server,
     client,
     start,
-    /** Kills it with SIGKILL. */
+    /** Sends SIGKILL and waits. */
     kill: async (name: string) => replicas.get(name)?.kill('SIGKILL'),
     async close() {
       for (const replica of replicas.values()) await replica.kill('SIGKILL');
@@ -129,7 +129,7 @@ export async function deployReplicas(config: string) {
   };
 }
 
-/** A replica in this process, its server, a folder and a plain client. */
+/** A replica in this process, with its NATS server, a folder and a plain client. */
 export async function deployReplica() {
   const server = await openNats();
   const client = await openClient(server.url);

@@ -1,4 +1,4 @@
-/** `stopgate dev` in a folder of its own, and what it keeps there. */
+/** Runs `stopgate dev` in its own folder. */
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -19,7 +19,7 @@ export const exists = (file: string) =>
     () => false,
   );
 
-/** Whatever a test did: no nats-server of its folder goes on, and the folder goes. */
+/** Stops the folder's nats-server, if it still runs, and removes the folder. */
 export async function clear(folder: Folder): Promise<void> {
   const pid = await serverPid(folder).catch(() => 0);
   const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
@@ -27,7 +27,7 @@ export async function clear(folder: Folder): Promise<void> {
   await folder.remove();
 }
 
-/** Goes with the test. */
+/** Creates a folder that is cleared after the test. */
 export async function ownFolder(files: Readonly<Record<string, string>> = {}): Promise<Folder> {
   const folder = await makeFolder(files);
   onTestFinished(() => clear(folder));

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
 
-/** `toEqual` for loops: it takes several times as long as Node's comparison, so it is only asked about what differs. */
+/** A fast `toEqual` for loops: uses Node's comparison first, which is several times faster. */
 export function expectEqual(actual: unknown, expected: unknown, message?: string): void {
   if (!isDeepStrictEqual(actual, expected)) expect(actual, message).toEqual(expected);
 }

@@ -1,7 +1,7 @@
 /**
- * The baseline of the fold: fingerprints of 400 random logs and of what they fold to, for each released version of the
- * rules (`test/logs/random-<version>.txt`). The logs have fingerprints too: if their generator changes, that is no change
- * of the fold.
+ * The fold baseline: fingerprints of 400 random logs and of the resulting states, for each released version of the
+ * rules (`test/logs/random-<version>.txt`). The logs have fingerprints so that a change of their generator is not taken
+ * for a change of the fold.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -11,18 +11,18 @@ import { type Folded, foldLines } from './folded.ts';
 import { root } from './markdown.ts';
 import { randomLines } from './random-log.ts';
 
-/** These reach 99.9 % of the code of `machines/` that 1,000 logs reach; 100 of them reach 99.2 %. */
+/** 400 logs reach 99.9 % of the code in `machines/` that 1,000 logs reach; 100 logs reach 99.2 %. */
 const logsCount = 400;
-/** Seeds in one line of the baseline. */
+/** Seeds per line of the baseline. */
 const groupSize = 20;
 const entriesMax = 120;
-/** Hexadecimal digits of a fingerprint: one changed state in 16 million stays unseen. */
+/** Hexadecimal digits of a fingerprint: one changed state in 16 million goes unnoticed. */
 const digits = 6;
 
 export const groups: readonly number[] = Array.from({ length: logsCount / groupSize }, (_, index) => index);
 export const baselineFile = (version: number) => join(root, `test/logs/random-${version}.txt`);
 
-/** The log of a seed, as `stopgate replay` reads it. Version 1 is in force without an entry (protocol.md §15). */
+/** The log of a seed, in the format of `stopgate replay`. Version 1 needs no entry (protocol.md §15). */
 export function baselineLog(seed: number, version: number): string[] {
   const [lines = []] = fc.sample(randomLines(entriesMax), { numRuns: 1, seed });
   const at = lines[0]?.at;
@@ -43,13 +43,13 @@ const fingerprint = (value: unknown) =>
 
 export const groupLine = ({ logs, states }: Group) => `${logs} ${states.join('')}`;
 
-/** The lines after the comments, one a group. */
+/** The lines after the comments, one per group. */
 export function readBaseline(version: number): string[] {
   const text = readFileSync(baselineFile(version), 'utf8').trimEnd().split('\n');
   return text.filter((line) => !line.startsWith('#'));
 }
 
-/** @returns what differs in a group that was folded by a version of the rules, or null */
+/** @returns the difference in a group folded by a version of the rules, or null */
 export function compareGroup(group: number, version: number, found: Group, expected: string): string | null {
   const [logs, states = ''] = expected.split(' ');
   const first = group * groupSize;

@@ -1,9 +1,9 @@
-/** Entries as a replica reads them from its log, without a server. */
+/** Reads and replays entries like a replica, without a server. */
 import { expect } from 'vitest';
 import { type Entry, readEntry } from '../../machines/index.ts';
 import { createReplay } from '../../machines/replay/replay.ts';
 
-/** Reads the entry `stopgate.main.<tail>`. Fails where it is malformed. */
+/** Reads the entry `stopgate.main.<tail>`. @throws Error if it is malformed */
 export function entryOf(tail: string, data: object = {}): Entry {
   const text = JSON.stringify(data);
   const entry = readEntry(`stopgate.main.${tail}`, text, text.length);

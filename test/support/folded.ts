@@ -1,14 +1,14 @@
-/** What lines of a log fold to, as far as the rules say it: decisions and states, without the texts. */
+/** Folds log lines to decisions and states, without texts, which are not part of the rules. */
 import { createReplay, type FleetView, type ReplayLine, type TaskView, type WorkerView } from '../../machines/index.ts';
 
 export type Folded = {
-  /** The numbers of the lines that were refused, from 1. */
+  /** Line numbers of refused lines, from 1. */
   readonly badLines: readonly number[];
   readonly results: readonly string[];
   readonly views: readonly unknown[];
 };
 
-/** @throws Error where the log needs rules that are not known */
+/** @throws Error if the log needs an unknown version of the rules */
 export function foldLines(lines: readonly string[]): Folded {
   const replay = createReplay();
   const badLines = lines.flatMap((line, index) => (replay.fold(line) === null ? [] : [index + 1]));
@@ -18,7 +18,7 @@ export function foldLines(lines: readonly string[]): Folded {
   return { badLines, results, views: Object.values(replay.view().fleets).map(statesOf) };
 }
 
-/** A decision without its texts, which are no rules. */
+/** A decision without its texts. */
 function describe(line: ReplayLine): string {
   if (!('worker' in line)) return `${line.taskId} ${line.attempt} ${line.action}`;
   if (line.decision === null) return `${line.worker} ${line.attempt} open`;

@@ -1,4 +1,4 @@
-/** As many nats-servers as vitest has workers, started before the first file and ended after the last. */
+/** Starts one nats-server per vitest worker before the first file, and stops them after the last. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { startNatsServer } from './nats-server.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Any worker may borrow any of them: server n is lent while there is a folder `n` in `loans`. */
+    /** Any worker may borrow any server: server n is taken while the folder `n` exists in `loans`. */
     natsServers: {
       readonly loans: string;
       readonly servers: readonly { readonly url: string; readonly monitor: string }[];

@@ -1,6 +1,6 @@
 /**
- * Histories: logs that a real service has written, a short one for each feature (test/logs/histories), and what they fold
- * to, as text that can be read and compared.
+ * Histories: short logs written by a real service, one per feature (test/logs/histories), and their folds as readable
+ * text.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,12 +30,12 @@ export const historyNames = (): string[] =>
 
 export const readHistory = (name: string): string[] => readFileSync(historyFile(name), 'utf8').trimEnd().split('\n');
 
-/** What a history folds to. Times are milliseconds since its first entry. @throws Error where its rules are not known */
+/** Folds a history. Times are milliseconds since its first entry. @throws Error if its rules version is unknown */
 export function foldHistory(lines: readonly string[]): string {
   const replay = createReplay();
   const refused = lines.flatMap((line, index) => {
     const why = replay.fold(line);
-    // How V8 finds fault with JSON depends on its version, and the list of all types grows.
+    // V8's messages about JSON depend on its version, and the list of all types grows.
     return why === null ? [] : [`line ${index + 1}: ${why.replace(/(not JSON|about a worker)[:;] .*/, '$1')}`];
   });
   const answers = [...replay.take(), ...replay.open()];
@@ -55,7 +55,7 @@ export function foldHistory(lines: readonly string[]): string {
   const text = parts.map(
     ([title, items]) => `${title}\n${(items.length === 0 ? ['-'] : items).map((it) => `  ${it}\n`).join('')}`,
   );
-  return text.join('\n').replaceAll(isoTime, (at) => `+${Date.parse(at) - firstMs}`);
+  return text.join('\n').replaceAll(isoTime, (time) => `+${Date.parse(time) - firstMs}`);
 }
 
 const isoTime = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
@@ -83,19 +83,19 @@ function describeAnswer(line: ReplayLine): string {
 const ofHooks = ({ hookId, iteration, reason }: { hookId: string; iteration: number | null; reason: string }) =>
   ` by ${hookId} in iteration ${iteration}: ${reason}`;
 
-/** Entries that made no sense when they came. */
+/** Refused entries. */
 const refusedIn = ({ workers, tasks }: FleetView): string[] =>
   [...Object.entries(workers), ...Object.entries(tasks)].flatMap(([id, { refused }]) =>
     refused.map(({ seq, type, reason }) => `#${seq} ${id} ${type}: ${reason}`),
   );
 
-/** Fields with their values; those that are empty are left out. */
+/** Fields with values, without empty ones. */
 const describeFields = (fields: Readonly<Record<string, unknown>>): string =>
   Object.entries(fields)
     .filter(([, value]) => !(value === null || value === false || (typeof value === 'object' && isEmpty(value))))
     .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(', ');
-/** Empty where nothing was used. */
+/** Empty if nothing was used. */
 const describeUsages = (usages: Readonly<Record<string, UsageView | null>>): string[] =>
   Object.entries(usages).flatMap(([of, it]) =>
     it === null || it.tokens + it.usd + it.turns === 0
@@ -173,14 +173,14 @@ function waitsIn({ workers, tasks, queues }: FleetView): string[] {
   return waits.map(({ entity, id, kind, sentence: _, ...rest }) => `${entity} ${id}, ${kind}: ${describeFields(rest)}`);
 }
 
-/** Decisions as the service stored them when the history was recorded. */
+/** Decisions stored by the service during the recording. */
 export const storedDecisions = (lines: readonly string[]): Decision[] =>
   lines
     .map((line) => JSON.parse(line) as { subject: string; data: Decision })
     .filter(({ subject }) => subject.startsWith('stopgate.main.decision.'))
     .map(({ data }) => data);
 
-/** All of a decision but its texts, which are no rules, and what depends on the machine that it was made on. */
+/** A decision without its texts and without values that depend on the machine. */
 export function judgementOf({
   reason: _,
   nextPrompt: __,
@@ -192,7 +192,7 @@ export function judgementOf({
   return { ...decision, verdicts: decision.verdicts.map(({ guard, verdict }) => `${guard} ${verdict}`) };
 }
 
-/** Decisions are stored some time after they were made, and those of several workers in any order. */
+/** Decisions are stored after a delay, and those of different workers in any order. */
 export function inOrderOf(decided: readonly Decision[], stored: readonly Decision[]): Decision[] {
   const place = ({ worker, attempt, seq }: Decision) =>
     decided.findIndex((it) => it.worker === worker && it.attempt === attempt && it.seq === seq);

@@ -1,6 +1,6 @@
 /**
- * Payloads as anybody may publish them, whose bytes JSON does not give back: other spellings of numbers and texts, white
- * space, repeated and reordered names, what is no UTF-8, no JSON or no object, what is just within a limit or beyond it.
+ * Untrusted payloads that do not survive JSON parsing and serialising: unusual spellings of numbers and texts, white
+ * space, repeated and reordered names, invalid UTF-8 or JSON, values that are not objects, sizes around limits.
  */
 import fc from 'fast-check';
 import { messageBytesMax } from '../../src/nats/log/stream-info.ts';
@@ -11,7 +11,7 @@ const around = (head: string, middle: Uint8Array, tail: string): Uint8Array =>
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 const padded = (bytes: number): string => `{"output":"${'x'.repeat(bytes - '{"output":""}'.length)}"}`;
 
-/** Each names a rule that writing JSON again, or reading its text, would break. */
+/** Each name describes what reserialising JSON, or reading it as text, would change. */
 export const hostilePayloads: Readonly<Record<string, Uint8Array>> = {
   nothing: utf8(''),
   'white space': utf8(' \t\r\n{ "output" : "done" } \n'),
@@ -57,7 +57,7 @@ const object = fc
   .tuple(space, fc.array(fc.tuple(name, value), { maxLength: 6 }))
   .map(([gap, members]) => `${gap}{${members.map(([key, given]) => `${key}${gap}:${given}`).join(`${gap},`)}}${gap}`);
 
-/** Any of them: JSON of many spellings, bytes at random, and JSON with bytes at random in it. */
+/** Generates JSON in many spellings, random bytes, and JSON with random bytes in it. */
 export const hostilePayload: fc.Arbitrary<Uint8Array> = fc.oneof(
   { weight: 4, arbitrary: object.map(utf8) },
   { weight: 1, arbitrary: fc.uint8Array({ maxLength: 64 }) },

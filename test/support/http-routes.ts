@@ -1,4 +1,4 @@
-/** The routes of an HTTP server that serves nobody. */
+/** Lists the routes of the HTTP server without starting it. */
 import { createHttpApp } from '../../src/http/server.ts';
 import { createLogger } from '../../src/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';

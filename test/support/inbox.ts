@@ -1,4 +1,4 @@
-/** The inbox in a browser, empty for each test of a file. Tests take workers of their own: the fleet is the file's. */
+/** The inbox in a browser, empty for each test. Tests must use their own workers, because the file shares one fleet. */
 import { afterEach, expect } from 'vitest';
 import type { TaskView, WorkerView } from '../../machines/index.ts';
 import { type PageUnderTest, usePage } from './page.ts';
@@ -7,25 +7,25 @@ import { operatorToken, type Stage } from './stage.ts';
 export type Inbox = Pick<PageUnderTest, 'stage' | 'browser'> & {
   /** Opens the page at this path. `as`: signed in as operator under this name. */
   open(path: string, options?: { readonly as?: string }): Promise<void>;
-  /** Workers that have asked a person "<worker>?", in this order. */
+  /** Adds workers that ask a person "<worker>?", in this order. */
   escalate(...workers: string[]): Promise<void>;
-  /** What somebody else does meanwhile. */
+  /** Resolves the worker's escalation as another operator. */
   resolve(worker: string): Promise<void>;
   press(...keys: string[]): Promise<void>;
-  /** The ids of the cards, and of the one that is open. */
+  /** Ids of all cards and of the open card. */
   cards(): Promise<(string | null)[]>;
   current(): Promise<string | null>;
   /** Waits until the open panel shows this question. */
   question(text: string): Promise<void>;
   /** Waits until the document has this title. */
   title(text: string): Promise<void>;
-  /** The bodies of what the service has stored about workers. */
+  /** Bodies of the stored entries about workers. */
   stored(subject: string): Promise<unknown[]>;
 };
 
 /**
- * To be called in a `describe`.
- * @param expected messages on the console that a test brings about
+ * Call this in a `describe`.
+ * @param expected console messages that a test causes on purpose
  */
 export function useInbox(expected?: RegExp): Inbox {
   const inbox = usePage({ default: { promises: true, ask: '10m' }, brief: { ask: '10s' } }, expected);
@@ -60,7 +60,7 @@ export function useInbox(expected?: RegExp): Inbox {
   });
 }
 
-/** Nobody waits for a person any more. */
+/** Retires or resolves everything that waits for a person. */
 async function settleAll({ client, post }: Stage): Promise<void> {
   const list = async <View>(entities: string) =>
     ((await client.ask(`list.${entities}`)).body as unknown as { items: View[] }).items;

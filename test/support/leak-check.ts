@@ -1,6 +1,6 @@
 /**
- * After each file: what it opened is closed. A handle that keeps the process (socket, server, child process, watched
- * file), a timer, a command that still runs, a server that was not given back: each fails the file.
+ * After each file, verifies that everything it opened is closed. A handle that keeps the process alive (socket, server,
+ * child process, watched file), a timer, a running command or a borrowed server fails the file.
  */
 import { aroundAll } from 'vitest';
 import { unclosed } from './unclosed.ts';
@@ -13,10 +13,10 @@ const before = new Set(activeHandles());
 const timersBefore = countTimers();
 const settleTimeoutMs = 20_000;
 
-// Around all, since what a fixture holds for the whole file is closed after `afterAll`.
+// Wraps everything, because fixtures of a file are closed after `afterAll`.
 aroundAll(async (runFile) => {
   await runFile();
-  // What was closed last may need a few turns of the loop to be gone.
+  // Handles closed last may need a few turns of the event loop to disappear.
   for (const untilMs = performance.now() + settleTimeoutMs; leaks().length > 0 && performance.now() < untilMs; )
     await new Promise((done) => setTimeout(done, 10).unref());
   const left = leaks();

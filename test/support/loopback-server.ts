@@ -1,4 +1,4 @@
-/** An HTTP server of a test, on a free port of loopback. */
+/** Starts a test's HTTP server on a free loopback port. */
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** The SDK's own client, on `stopgate mcp`, on the service's `/mcp`, or on a server in this process. */
+/** The SDK's client, connected to `stopgate mcp`, the service's `/mcp`, or a server in this process. */
 import { PassThrough } from 'node:stream';
 import {
   Client,
@@ -15,20 +15,20 @@ import { startCommand } from './command.ts';
 export type ToolAnswer = {
   readonly isError: boolean;
   readonly text: string;
-  /** The structured content; `{}` of an error. */
+  /** The structured content, or `{}` for an error. */
   readonly data: Record<string, unknown>;
 };
 export type McpClient = {
   readonly client: Client;
   call(tool: string, input?: object): Promise<ToolAnswer>;
-  /** Its data. @throws Error where the tool says one */
+  /** The tool's data. @throws Error if the tool returns an error */
   ok(tool: string, input?: object): Promise<Record<string, unknown>>;
   close(): Promise<void>;
 };
 
 const latest = '2026-07-28';
 
-/** A client that speaks one version of the protocol: the new one without a handshake, or an older one with it. */
+/** A client for one protocol version: the new one has no handshake, older ones do. */
 const speaking = (version: string): ClientOptions =>
   version === latest
     ? { versionNegotiation: { mode: { pin: version } } }
@@ -37,7 +37,7 @@ const speaking = (version: string): ClientOptions =>
 export const openStdioClient = (args: readonly string[], cwd: string, version = latest): Promise<McpClient> =>
   open(openPipe(args, cwd), version);
 
-/** A transport over a command's stdin and stdout. */
+/** A transport over stdin and stdout of a command. */
 function openPipe(args: readonly string[], cwd: string): Transport {
   const stdin = new PassThrough();
   const buffer = new ReadBuffer();
@@ -67,7 +67,7 @@ export const openHttpClient = (
   version = latest,
 ): Promise<McpClient> => open(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }), version);
 
-/** On a server in this process. The new protocol has no handshake, so only an older one can begin here. */
+/** Connects to a server in this process, with an older protocol version because the new one has no handshake. */
 export async function openServerClient(server: Server): Promise<McpClient> {
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   await server.connect(theirs);
@@ -77,7 +77,7 @@ export async function openServerClient(server: Server): Promise<McpClient> {
 async function open(transport: Transport, version: string): Promise<McpClient> {
   const client = new Client({ name: 'test', version: '1' }, speaking(version));
   await client.connect(transport);
-  // The client checks what comes against the output schemas that it has listed.
+  // The client validates results against the listed output schemas.
   await client.listTools();
   const call = async (tool: string, input: object = {}): Promise<ToolAnswer> => {
     const result = await client.callTool({ name: tool, arguments: { ...input } });

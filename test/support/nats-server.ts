@@ -1,6 +1,6 @@
 /**
- * A real nats-server for a test: on a port of its own, on loopback, with JetStream, in temporary folders.
- * It signals no process but the one it started. Nothing here sleeps: readiness is a file, the end is an event.
+ * A real nats-server for a test: with JetStream, on its own loopback port, in temporary folders. It signals only its
+ * own process and never sleeps: readiness is a file, the end is an event.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,15 +10,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export type NatsServerOptions = {
-  /** Text of a configuration file (accounts, permissions, limits); port and store folder are still ours. */
+  /** Configuration file (accounts, permissions, limits). Port and store folder are added. */
   readonly config?: string;
-  /** A store that outlives the server: it is made if missing and never removed. Default: a temporary one. */
+  /** A permanent store, created if missing and never removed. Default: a temporary store. */
   readonly storeDir?: string;
   /** Default: any free port. */
   readonly port?: number;
-  /** More command line arguments, such as `['--user', 'a', '--pass', 'b']`. */
+  /** Additional arguments, such as `['--user', 'a', '--pass', 'b']`. */
   readonly args?: readonly string[];
-  /** Runs it as a user whom permissions of the store concern, where the tests run as root. */
+  /** Runs the server as an unprivileged user if the tests run as root, so that file permissions apply. */
   readonly unprivileged?: boolean;
 };
 
@@ -27,32 +27,34 @@ const isRoot = process.getuid?.() === 0;
 
 export type NatsServer = {
   readonly url: string;
-  /** Of the process that runs now: its monitoring over HTTP. */
+  /** HTTP monitoring address of the current process. */
   readonly monitor: string;
-  /** Kept over a restart, as are `url` and `storeDir`. */
+  /** Unchanged by a restart, like `url` and `storeDir`. */
   readonly port: number;
   readonly storeDir: string;
-  /** Of the process that runs now; of the last one where none does. */
+  /** Pid of the current process, or of the last one. */
   readonly pid: number;
-  /** Ends the server and removes its temporary folders. Again, or after `kill`, is fine. */
+  /** Stops the server and removes its temporary folders. Idempotent, also after `kill`. */
   stop(): Promise<void>;
-  /** Sends `signal` (default SIGKILL) and waits for the end, unless it is SIGSTOP, SIGCONT or SIGHUP. Keeps the store. */
+  /**
+   * Sends `signal` (default SIGKILL) and waits for the exit, except for SIGSTOP, SIGCONT and SIGHUP. Keeps the store.
+   */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** The same server again: same port, same store. Ends it first (SIGTERM) if it still runs. */
+  /** Restarts with the same port and store, after a SIGTERM if the server still runs. */
   restart(): Promise<void>;
 };
 
 const readyTimeoutMs = 60_000; // a start takes 50 ms; a store of a few GB on two busy cores takes seconds
 const stopTimeoutMs = 20_000; // then SIGKILL: a test's teardown must not wait for a server that hangs
-const logCharactersMax = 8_192; // the end of the server's log, for the words of an error
+const logCharactersMax = 8_192; // the end of the server's log, for error messages
 const notEnding: readonly NodeJS.Signals[] = ['SIGSTOP', 'SIGCONT', 'SIGHUP'];
 
 const alive = new Set<ChildProcess>();
 process.once('exit', () => {
-  for (const child of alive) child.kill('SIGKILL'); // a test that never came to its `stop`
+  for (const child of alive) child.kill('SIGKILL'); // in case a test did not call `stop`
 });
 
-/** @throws Error with the end of the server's log, where it does not come up. */
+/** @throws Error with the end of the server's log if it does not start */
 export async function startNatsServer(options: NatsServerOptions = {}): Promise<NatsServer> {
   const home = await mkdtemp(join(tmpdir(), 'stopgate-nats-'));
   const storeDir = options.storeDir ?? join(home, 'store');
@@ -103,7 +105,7 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
 type Ports = { readonly port: number; readonly monitor: string };
 type Running = Ports & { readonly child: ChildProcess; readonly pid: number };
 
-/** Starts one process and waits for the file in which it names its ports, written once it takes connections. */
+/** Starts a process and waits for its ports file, which the server writes once it accepts connections. */
 async function launch(args: readonly string[], home: string, user: typeof nobody | null): Promise<Running> {
   const portsDir = await mkdtemp(join(home, 'ports-'));
   if (user !== null) await chown(portsDir, user.uid, user.gid);
@@ -138,7 +140,7 @@ async function launch(args: readonly string[], home: string, user: typeof nobody
   }
 }
 
-/** Undefined as long as there is no complete ports file. */
+/** Returns undefined while there is no complete ports file. */
 async function readPorts(portsDir: string): Promise<Ports | undefined> {
   const name = (await readdir(portsDir)).find((file) => file.endsWith('.ports'));
   const text = name === undefined ? '' : await readFile(join(portsDir, name), 'utf8');
@@ -147,7 +149,7 @@ async function readPorts(portsDir: string): Promise<Ports | undefined> {
   return { port: Number(new URL(nats[0]).port), monitor: monitoring[0] };
 }
 
-/** Resolves when the process is gone; at once where it is already. */
+/** Resolves when the process is gone. */
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');

@@ -1,4 +1,4 @@
-/** The page in a browser, with a service of its own. Tests take workers of their own: the fleet is the file's. */
+/** The page in a browser, with its own service. Tests must use their own workers, because the file shares one fleet. */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { type Browser, openBrowser } from './browser.ts';
@@ -10,16 +10,16 @@ export type PageUnderTest = {
   readonly page: Page;
   /** Opens the page at this path. */
   open(path: string): Promise<void>;
-  /** Of the first that fits, on one line. */
+  /** Text of the first matching element, on one line. */
   text(selector: string): Promise<string>;
   row(worker: string): ReturnType<Page['locator']>;
-  /** The ids of the rows in their order. */
+  /** Ids of the rows, in order. */
   rows(): Promise<(string | null)[]>;
 };
 
 /**
- * To be called in a `describe`. Whatever a test does, nothing goes wrong in the page, which asks nobody but the service.
- * @param prepare what is in the log before the first test @param expected messages on the console that tests bring about
+ * Call this in a `describe`. Verifies that the page has no errors and sends requests only to the service.
+ * @param prepare fills the log before the first test @param expected console messages that tests cause on purpose
  */
 export function usePage(
   policies: Record<string, unknown>,
@@ -63,7 +63,7 @@ export function usePage(
   };
 }
 
-/** The body of `plan.updated`: three steps with these statuses. */
+/** A body of `plan.updated` with three steps of these statuses. */
 export const plan = (...statuses: string[]) => ({
   steps: ['Read the code', 'Write tests', 'Fix lint'].map((title, index) => ({ title, status: statuses[index] })),
 });

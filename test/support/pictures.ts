@@ -1,4 +1,4 @@
-/** Pictures of the page, compared with those that were looked at and committed. */
+/** Compares screenshots of the page with the committed ones. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,22 +10,22 @@ import { PNG } from 'pngjs';
 import { expect, vi } from 'vitest';
 
 const font = '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf';
-/** Not null: why pictures cannot be compared here. They hold the letters of one font. */
+/** Why pictures cannot be compared on this machine (they need a certain font), or null. */
 export const noPictures: string | null = existsSync(font) ? null : 'skipped: no DejaVu Sans, in which the pictures are';
 
 /**
- * What may differ, as a share of all pixels: releases of Chromium smooth edges in their own way, and not all of that is told
- * from a change. Another colour of one state, in a list of five workers, is more.
+ * Maximum share of differing pixels. Chromium releases smooth edges differently, which is not always recognised as
+ * smoothing. A different colour of one state in a list of five workers exceeds it.
  */
 const differentMax = 0.0005;
 
 /**
- * Gives the page one font, and one text to each time, date and duration, now and whenever it renders again. To be called for
- * each page that was opened.
+ * Gives the page a fixed font, and fixed texts for times, dates and durations, also after it renders again. Call it
+ * for each opened page.
  */
 export async function holdTextStill(page: Page): Promise<void> {
   await page.evaluate(() => {
-    // The tests have no types of a browser.
+    // The tests do not include browser types.
     // biome-ignore lint/suspicious/noExplicitAny: as above
     const { document, CSSStyleSheet, MutationObserver } = globalThis as any;
     const sheet = new CSSStyleSheet();
@@ -52,9 +52,9 @@ export async function holdTextStill(page: Page): Promise<void> {
 }
 
 /**
- * Compares what is shown with `test/system/page/pictures/<name>.png`, until all has come that is still on its way.
- * `vitest -u` writes that file: look at it before it is committed. A picture that differs is left in the folder for temporary
- * files, with what differs marked.
+ * Compares a screenshot with `test/system/page/pictures/<name>.png`, repeatedly until the page is complete. `vitest -u`
+ * writes that file: look at it before you commit it. If a picture differs, it is written to the temporary folder with
+ * the differences marked.
  */
 export async function expectPicture(page: Page, name: string): Promise<void> {
   const file = fileURLToPath(new URL(`../system/page/pictures/${name}.png`, import.meta.url));

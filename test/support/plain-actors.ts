@@ -1,7 +1,7 @@
 /**
- * A fleet of plain XState actors: the exported machines, run by XState's own functions, with the documented facts and
- * nothing else (protocol.md §4). It looks policies and facts up as somebody would who runs the machines without the service. What
- * several actors know together (claims that are refused, staleness, scopes of limits, forgetting) is left out.
+ * A fleet of plain XState actors: the exported machines, run with XState's own functions and only the documented facts
+ * (protocol.md §4). It looks up policies and facts like a user who runs the machines without the service. Rules that
+ * involve several actors (refused claims, staleness, scopes of limits, forgetting) are not covered.
  */
 import { type AnyStateMachine, createActor, type EventFromLogic, type InputFrom, type SnapshotFrom } from 'xstate';
 import {
@@ -22,18 +22,18 @@ type Actor<Machine extends AnyStateMachine> = {
   send(event: EventFromLogic<Machine>): void;
   getSnapshot(): SnapshotFrom<Machine>;
 };
-/** A way to run a machine. */
+/** Runs a machine. */
 export type Run = <Machine extends AnyStateMachine>(machine: Machine, input: InputFrom<Machine>) => Actor<Machine>;
 type Worker = Actor<typeof workerMachine>;
 type Task = Actor<typeof taskMachine>;
 
 /**
- * Two ways in which a user of the package may run its machines. The third, XState's `transition`, is compared with the
+ * Two ways to run the package's machines. The third, XState's `transition`, is compared with the
  * fold at every step in `test/unit/machines/step.test.ts`.
  */
 export const runs = {
   createActor: (machine, input) => createActor(machine, { input } as never).start(),
-  /** As one does who keeps actors in a store: each event finds one that was read from there. */
+  /** Like a user who persists actors: each event is sent to an actor restored from a store. */
   'createActor from a stored snapshot'(machine, input) {
     const start = (snapshot?: unknown) => createActor(machine, { input, snapshot } as never).start();
     let actor = start();
@@ -49,19 +49,19 @@ export const runs = {
   },
 } satisfies Record<string, Run>;
 
-/** By value: what was read from a store is equal, and not the same. */
+/** A copy, because a restored value is equal but not identical. */
 const isOther = (value: unknown, before: unknown): boolean =>
   value !== before && JSON.stringify(value) !== JSON.stringify(before);
 
 export type PlainActors = {
   /**
-   * @param place the entry's number in its log; default: how many were sent
-   * @returns why the entry is bad; null: it is not
+   * @param place the entry's sequence; default: the number of entries sent so far
+   * @returns why the entry is invalid, or null
    */
   send(atMs: number, subject: string, data: unknown, place?: number): string | null;
-  /** What was decided, in the order in which attempts ended. */
+  /** Decisions, in the order in which attempts ended. */
   readonly results: readonly (Decision | HookResult)[];
-  /** Null: nothing has named it. */
+  /** Null if no entry has named it. */
   task(id: string): { readonly state: string; readonly worker: string | null } | null;
   worker(id: string): { readonly state: string; readonly tasks: readonly string[]; readonly plan: Plan } | null;
 };
@@ -177,7 +177,7 @@ export function createPlainActors(run: Run = runs.createActor): PlainActors {
         if (tasks.get(task)?.getSnapshot().value === 'blocked') sendTask(task, 'work.resumed', {});
   };
 
-  /** When an open attempt is looked at again; null: never. */
+  /** When an open attempt is evaluated again, or null. */
   const wakeMs = (id: string): number | null => {
     const { attempt, tasks: held, activeMs } = contextOf(id);
     if (attempt === null) return null;
@@ -242,7 +242,7 @@ export function createPlainActors(run: Run = runs.createActor): PlainActors {
       const last = contextOf(id).tasks.at(-1);
       const { usageSource } = contextOf(id);
       sendWorker(id, type, data);
-      // Reports of another source than the worker's first are not counted.
+      // Only reports from the worker's first source count.
       if (type === 'usage.reported' && data.source !== undefined && (usageSource ?? data.source) !== data.source)
         return;
       if (last !== undefined && (type === 'usage.reported' || type === 'stop.attempted')) sendTask(last, type, data);
@@ -268,7 +268,7 @@ export function createPlainActors(run: Run = runs.createActor): PlainActors {
       else if (area === 'queue') depths.set(id, entry.data.pending);
       else if (area === 'ownWorker') {
         const isOperator = type.startsWith('worker.') || type === 'input.answered' || type.startsWith('escalation.');
-        // Whoever resumes such a worker grants the budget of the day once more, for all.
+        // Resuming such a worker grants the daily budget once more, for all workers.
         if (type === 'escalation.resolved' && entry.data.verdict === 'resume')
           if (contextOf(id).escalation?.budget === 'day') today = { ...usedToday(), tokens: 0, nanoUsd: 0 };
         if (type !== 'timer.fired' && (isOperator || workers.has(id))) sendWorker(id, type, entry.data);

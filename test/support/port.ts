@@ -1,4 +1,4 @@
-/** A port on loopback that answers in one fixed way, or not at all; and one that nobody listens on. */
+/** A loopback port with a fixed reply or none, and a port without a listener. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -6,12 +6,12 @@ import { onTestFinished } from 'vitest';
 export type Port = {
   /** HOST:PORT */
   readonly http: string;
-  /** What came, connection after connection. */
+  /** Received text, by connection. */
   readonly heard: string[];
   close(): Promise<void>;
 };
 
-/** @param answer written to each connection, which then ends; null: nothing, and it stays open. Goes with the test. */
+/** Closed with the test. @param answer written to each connection before closing it; null keeps it open silently */
 export async function openPort(answer: string | null): Promise<Port> {
   const port = await listen(answer);
   onTestFinished(port.close);

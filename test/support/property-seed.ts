@@ -1,4 +1,4 @@
-/** Random properties make the choices of STOPGATE_TEST_SEED as well; what fast-check prints on a failure also has their path. */
+/** Seeds fast-check with STOPGATE_TEST_SEED. On a failure, fast-check prints the seed and the path. */
 import fc from 'fast-check';
 import { readEnvironment } from '../../src/config/environment.ts';
 

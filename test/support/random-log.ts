@@ -1,10 +1,15 @@
-/** Random logs: few workers, tasks and queues, so that their entries interact; entries of every kind, and jumps in time. */
+/**
+ * Random logs with all kinds of entries and jumps in time. There are few workers, tasks and queues, so entries
+ * interact.
+ */
 import fc from 'fast-check';
 import { type Entry, readEntry, type StoredEntry } from '../../machines/index.ts';
 
 type Line = readonly [tail: string, data: object];
 
-/** A value, and then what goes with it, of which the arbitraries are made once: they cost more than what they generate. */
+/**
+ * A value with dependent values. Their arbitraries are created once, because that costs more than generating values.
+ */
 function choice<Value, Made>(values: readonly Value[], make: (value: Value) => fc.Arbitrary<Made>): fc.Arbitrary<Made> {
   const made = values.map(make);
   return fc.constantFrom(...made).chain((it) => it);
@@ -205,7 +210,7 @@ const ofFleet: fc.Arbitrary<Line> = fc.oneof(
   choice(queues, (q) => fc.nat(2).map((pending): Line => [`queue.${q}.depth.reported`, { pending }])),
 );
 
-/** Milliseconds: mostly little, now and then past a check's time, staleness, or what is forgotten. */
+/** In milliseconds: mostly short, sometimes beyond a check's timeout, staleness or forgetting. */
 const pause = fc.oneof(
   { weight: 8, arbitrary: fc.nat(2_000) },
   { weight: 2, arbitrary: fc.nat(400_000) },
@@ -214,7 +219,7 @@ const pause = fc.oneof(
 
 type LogLine = { readonly at: string; readonly subject: string; readonly data: object };
 
-/** A log of fleet `main`, in its order, as `stopgate replay` reads it. */
+/** A log of fleet `main`, in order, in the format of `stopgate replay`. */
 export const randomLines = (length: number): fc.Arbitrary<readonly LogLine[]> =>
   fc
     .array(

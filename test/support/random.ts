@@ -1,6 +1,6 @@
 /**
- * Choices that differ from run to run. vitest.config.ts makes a seed and prints it; STOPGATE_TEST_SEED repeats its
- * choices, and STOPGATE_TEST_ALL=1 leaves none: the nightly run takes everything where others take a sample.
+ * Random choices that differ from run to run. vitest.config.ts creates and prints a seed; STOPGATE_TEST_SEED repeats
+ * it. With STOPGATE_TEST_ALL=1 (the nightly run) samples contain everything.
  */
 import { createHash } from 'node:crypto';
 import { readEnvironment } from '../../src/config/environment.ts';
@@ -9,7 +9,7 @@ const { STOPGATE_TEST_SEED: seed = '0', STOPGATE_TEST_ALL: all } = readEnvironme
 
 export const takesAll = all === '1';
 
-/** Numbers from 0 to 1 (never 1), the same for the same seed and `purpose`. */
+/** A generator of numbers in [0, 1), determined by the seed and `purpose`. */
 export function createRandom(purpose: string): () => number {
   let count = 0;
   return () => {
@@ -18,7 +18,7 @@ export function createRandom(purpose: string): () => number {
   };
 }
 
-/** One of `every` of them, in their order, or all of them. */
+/** Keeps each item with probability 1/`every`, or all items with STOPGATE_TEST_ALL. */
 export function sample<Item>(items: Iterable<Item>, every: number, purpose: string): Item[] {
   const random = createRandom(purpose);
   return [...items].filter(() => takesAll || random() < 1 / every);

@@ -1,4 +1,4 @@
-/** A receiver of webhooks: keeps what it was sent, and answers what a test wants. */
+/** A webhook receiver that records requests and replies as a test wants. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { openLoopbackServer } from './loopback-server.ts';
 
@@ -10,7 +10,7 @@ export type Received = {
 export type Receiver = {
   readonly url: string;
   readonly received: Received[];
-  /** What it answers from now on: a status, or whatever it likes. */
+  /** Sets the reply: a status, or a custom handler. */
   answer(how: number | ((response: ServerResponse, count: number) => void)): void;
   close(): Promise<void>;
 };

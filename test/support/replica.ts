@@ -1,4 +1,4 @@
-/** A replica in this process, for tests: quiet, with counters that can be read. */
+/** A replica in this process with a silent log and readable metrics. */
 import { type LinkOptions, openLink } from '../../src/app/link.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../../src/app/replica.ts';
 import { createLogger } from '../../src/log.ts';
@@ -9,13 +9,13 @@ export type Counts = { refused: string[]; dead: string[]; conflicts: number };
 
 type Options = Pick<LinkOptions, 'nats'> &
   Partial<LinkOptions & ReplicaOptions> & {
-    /** Before it looks for its log. */
+    /** Called before the replica opens its log. */
     readonly onConnected?: () => void;
-    /** With each entry that it folds, also before the log's head. */
+    /** Called with each folded entry, including those of the initial fold. */
     readonly onFolded?: (subject: string) => void;
   };
 
-/** On a connection of its own, which it closes. */
+/** Starts a replica with its own connection, which is closed with it. */
 export async function startReplica({
   nats,
   creds,

@@ -1,8 +1,8 @@
-/** A connection that keeps what the server refused it, and what must be refused. */
+/** A connection that records permission violations, and assertions about them. */
 import { type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
 import { expect } from 'vitest';
 
-/** `refused`: as `publish <subject>` or `subscription <subject>`. */
+/** `refused` contains `publish <subject>` and `subscription <subject>`. */
 export type RoleClient = { readonly nc: NatsConnection; readonly refused: string[] };
 
 export function keepRefusals(nc: NatsConnection): RoleClient {
@@ -18,7 +18,7 @@ export function keepRefusals(nc: NatsConnection): RoleClient {
 
 export async function refusesPublish({ nc, refused }: RoleClient, subject: string): Promise<void> {
   nc.publish(subject, '{"by":"nobody"}');
-  await nc.flush(); // the server's refusal comes before its answer to this
+  await nc.flush(); // the server reports the violation before its reply to the flush
   await expect.poll(() => refused, { message: subject }).toContain(`publish ${subject}`);
 }
 

@@ -19,11 +19,11 @@ function linesOf(module: TestModule): string[] {
   if (command === undefined) return [];
   const line = `  ${command} ${module.relativeModuleId}`;
   const failed = [...module.children.allTests('failed')];
-  // Without a failed test, it was a hook, or the file did not load.
+  // Without a failed test, a hook failed or the file did not load.
   return failed.length === 0 ? [`${line}\n`] : failed.map((test) => `${line} -t ${quote(patternOf(test))}\n`);
 }
 
-/** What `-t` takes: a regular expression, for the names of the suites and of the test with spaces between them. */
+/** Returns the regular expression for `-t`: names of suites and test, separated by spaces. */
 function patternOf(test: TestCase): string {
   const names = [test.name];
   for (let parent = test.parent; parent.type === 'suite'; parent = parent.parent) names.unshift(parent.name);

@@ -1,13 +1,13 @@
-/** A model on loopback, in the form of OpenAI's chat completions, that gives one answer after the other. */
+/** A scripted model on loopback with OpenAI's chat completions API. */
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { openLoopbackServer } from './loopback-server.ts';
 
 type Asked = { model: string; messages: { role: string; content: string }[] };
-/** Its final message, or the call of a tool. */
+/** A final message or a tool call. */
 export type ModelAnswer = string | { readonly tool: string; readonly arguments: object };
 
-/** `asked`: the requests so far. Past its answers it gives status 500. It ends with the test. */
+/** `asked` contains the requests so far. After the last answer it replies with status 500. Closed with the test. */
 export async function scriptModel(answers: readonly ModelAnswer[]) {
   const asked: Asked[] = [];
   const { origin, close } = await openLoopbackServer(async (request, response) => {

@@ -1,4 +1,4 @@
-/** A second version of the rules, for tests alone: an exhausted budget changes nothing. */
+/** A second version of the rules, only for tests: an exhausted budget has no effect. */
 import { assign } from 'xstate';
 import { Rules, releasedRules, taskMachine, workerMachine } from '../../machines/index.ts';
 

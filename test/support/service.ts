@@ -1,4 +1,4 @@
-/** A command that runs on: `serve`, `dev` and `runner` print one line when they are ready. */
+/** Long-running commands: `serve`, `dev` and `runner` print one line when they are ready. */
 import { type Command, type StartCommand, startCommand } from './command.ts';
 import { startBuild, startShipped } from './shipped.ts';
 
@@ -15,10 +15,10 @@ export type StartService = (
   env?: Readonly<Record<string, string>>,
 ) => Promise<Service>;
 
-/** In this process. @throws Error with what it wrote to stderr, where it ends before it is ready */
+/** Starts it in this process. @throws Error with its stderr if it ends before it is ready */
 export const startService: StartService = (...place) => untilReady(startCommand, ...place);
 
-/** As it is shipped, in a process of its own. */
+/** Starts the shipped program as a process. */
 export const serveShipped: StartService = (...place) => untilReady(startShipped, ...place);
 
 /** @param program the `main.js` of another build */
@@ -33,7 +33,7 @@ async function untilReady(start: StartCommand, ...[args, cwd, env = {}]: Paramet
   return { ...command, ready: JSON.parse(command.stdout()) as Ready };
 }
 
-/** @throws Error where it does not end by itself: then a test fails and does not hang */
+/** @throws Error if it does not exit, so that the test fails instead of hanging */
 export async function endService(service: Service, timeoutMs = 30_000): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'late'>((resolve) => {

@@ -1,8 +1,8 @@
 /**
- * A nats-server that the whole run shares, lent to one test or file at a time. It comes empty, so that each has the fleet
- * `main` to itself, and it goes back only when nobody is connected any more: a connection that was left open fails the
- * file, and with it whatever lives by it (subscriptions, consumers, replicas). Which one is lent does not depend on the
- * number of vitest's worker, since two workers at a time can have the same.
+ * nats-servers shared by the whole run, each lent to one test or file at a time. A lent server is empty, so every test
+ * has the fleet `main` to itself. It can be returned only without open connections: a connection that was left open,
+ * and so every leaked subscription, consumer or replica, fails the file. Servers are not assigned by vitest's worker
+ * number, because two workers may have the same number at the same time.
  */
 import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,9 @@ const closeTimeoutMs = 20_000;
 const title = 'the shared nats-server';
 let hasLoan = false;
 
-/** A shared server; one of its own where this worker has borrowed one already, or where `options` are given (`{}` will do). */
+/**
+ * Borrows a shared server. Starts a separate one if this worker already has one, or if `options` are given (even `{}`).
+ */
 export async function openNats(options?: NatsServerOptions): Promise<NatsServer> {
   const shared = hasLoan || options !== undefined ? undefined : inject('natsServers');
   if (shared === undefined) return startNatsServer(options);
@@ -32,7 +34,7 @@ export async function openNats(options?: NatsServerOptions): Promise<NatsServer>
   return startNatsServer();
 }
 
-/** False if another worker has it: only one of many processes can make a folder. */
+/** Returns false if another worker has it: creating a folder succeeds in only one process. */
 async function take(loan: string): Promise<boolean> {
   try {
     await mkdir(loan);
@@ -68,7 +70,7 @@ function lend(server: Shared, loan: string): NatsServer {
       hasLoan = false;
       unclosed.delete(title);
       const left = await openConnections(monitor);
-      // It is not lent again: for the next borrower it would not be empty.
+      // Do not lend it again, because it is not empty.
       if (left.length > 0)
         throw new Error(`still connected to NATS: ${left.map(({ name, port }) => name ?? `port ${port}`).join(', ')}`);
       await empty(url);
@@ -77,7 +79,7 @@ function lend(server: Shared, loan: string): NatsServer {
   };
 }
 
-/** Those that do not go within a while. */
+/** Returns the connections that are still open after a while. */
 async function openConnections(monitor: string): Promise<readonly Connection[]> {
   for (const signal = AbortSignal.timeout(closeTimeoutMs); ; ) {
     const { connections } = (await (await fetch(`${monitor}/connz`)).json()) as { connections: readonly Connection[] };

@@ -1,20 +1,20 @@
-/** A `stopgate` command as a process of its own, as it is shipped: bundled, in dist, which `npm test` builds first. */
+/** Runs the shipped, bundled `stopgate` in dist as a process. `npm test` builds it first. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type CommandOptions, cleanEnv, keepStreams, runCommand, type StartCommand } from './command.ts';
 
 export const main = new URL('../../dist/program/dist/src/main.js', import.meta.url).pathname;
-/** In a checkout, file by file: with the bench, and with its modules under their own names. */
+/** The unbundled build of a checkout, which includes the bench. */
 export const unbundledMain = new URL('../../dist/src/main.js', import.meta.url).pathname;
 
 const endTimeoutMs = 30_000;
 const alive = new Set<ChildProcess>();
 process.once('exit', () => {
-  for (const child of alive) child.kill('SIGKILL'); // of a test that never came to its `kill`
+  for (const child of alive) child.kill('SIGKILL'); // in case a test did not call `kill`
 });
 
-/** Its `kill` waits for the end; one that does not end in 30 s gets SIGKILL, which its exit code shows. */
+/** `kill` waits for the exit. After 30 s it sends SIGKILL, which the exit code shows. */
 export const startShipped: StartCommand = (...given) => startProgram(main, ...given);
 
 export const startUnbundled: StartCommand = (...given) => startProgram(unbundledMain, ...given);
@@ -44,7 +44,7 @@ function startProgram(
     streams.end();
     return code as number | null;
   });
-  child.stdin.on('error', () => undefined); // it need not read it
+  child.stdin.on('error', () => undefined); // the command may not read its stdin
   if (typeof stdin === 'string') child.stdin.end(stdin);
   else stdin.pipe(child.stdin);
   return {
@@ -61,5 +61,5 @@ function startProgram(
   };
 }
 
-/** One command from its start to its end. */
+/** Runs a command to its end. */
 export const runShipped = (args: readonly string[], options: CommandOptions) => runCommand(args, options, startShipped);

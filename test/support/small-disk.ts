@@ -6,14 +6,14 @@ import { join } from 'node:path';
 
 export type SmallDisk = {
   readonly path: string;
-  /** Takes everything that is free. */
+  /** Fills the free space. */
   fill(): void;
-  /** Gives back what `fill` took. */
+  /** Frees the space again. */
   empty(): void;
   remove(): void;
 };
 
-/** Null: only root may mount one. */
+/** Returns null if not root, because only root may mount it. */
 export function mountSmallDisk(megabytes: number): SmallDisk | null {
   const path = mkdtempSync(join(tmpdir(), 'stopgate-disk-'));
   const options = ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'stopgate-test', path];

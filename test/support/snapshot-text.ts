@@ -1,4 +1,4 @@
-/** Snapshots of a fleet as one text, and back. */
+/** Converts a fleet's snapshot to text and back. */
 import { type Fleet, type Rules, restoreFleet, type SnapshotLine, takeSnapshot } from '../../machines/index.ts';
 
 export function snapshotText(fleet: Fleet): string {

@@ -1,4 +1,4 @@
-/** A replica with its HTTP server, for the inspector's tests, and a reader of its stream. */
+/** A replica with its HTTP server for inspector tests, and a reader of its event stream. */
 
 import { directoryOf } from '../../src/http/fleet-directory.ts';
 import { type HttpOptions, type HttpServer, openHttpServer } from '../../src/http/server.ts';
@@ -10,7 +10,7 @@ import type { NatsServer } from './nats-server.ts';
 import { startReplica } from './replica.ts';
 import { openNats } from './shared-server.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: the tests say what is in an answer
+// biome-ignore lint/suspicious/noExplicitAny: each test knows the shape of its replies
 export type Answer = { readonly status: number; readonly body: any };
 
 export type Stage = {
@@ -28,7 +28,7 @@ export const operatorToken = 'an-operators-token';
 
 type StageOptions = Partial<Parameters<typeof startReplica>[0]> &
   Pick<HttpOptions, 'answerLinks'> & {
-    /** On a server of its own, which may be killed. */
+    /** Uses a separate NATS server, which may be killed. */
     readonly isAlone?: boolean;
   };
 
@@ -90,12 +90,12 @@ export type StreamEvent = StreamMessage & { readonly id: string | null };
 type DataOf<Name extends StreamEvent['event']> = Extract<StreamEvent, { event: Name }>['data'];
 export type StreamReader = {
   readonly events: StreamEvent[];
-  /** The first event that fits, those that came before included. @throws Error after 5 s */
+  /** The first matching event, including earlier ones. @throws Error after 5 s */
   until<Name extends StreamEvent['event']>(
     event: Name,
     fits?: (data: DataOf<Name>) => boolean,
   ): Promise<{ id: string | null; data: DataOf<Name> }>;
-  /** The data of all that came by this name. */
+  /** Data of all events with this name. */
   all<Name extends StreamEvent['event']>(event: Name): DataOf<Name>[];
   close(): void;
 };

@@ -1,4 +1,4 @@
-/** Stands in for the service in tests of the command line: plain answers on a real NATS server, and a log. */
+/** A fake service for command line tests: canned replies on a real NATS server, and a log. */
 import { jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
@@ -7,7 +7,7 @@ import type { Decision } from '../../machines/index.ts';
 import type { NatsServer } from './nats-server.ts';
 import { openNats } from './shared-server.ts';
 
-/** Thrown by a handler: an error reply. */
+/** Throw this in a handler to send an error reply. */
 export class Refusal extends Error {
   readonly status: number;
   readonly body: object;
@@ -23,18 +23,18 @@ export type Asked = { readonly subject: string; readonly body: Record<string, un
 export type StandIn = {
   readonly url: () => string;
   readonly connection: () => NatsConnection;
-  /** A fleet of this test's own. */
+  /** A fleet used only by this test. */
   readonly newFleet: () => string;
-  /** Answers `stopgate.<fleet>.<tail>`; gives what was asked so far. */
+  /** Serves `stopgate.<fleet>.<tail>`. @returns the requests so far */
   readonly answer: (fleet: string, tail: string, handler: (asked: Asked) => object) => Promise<Asked[]>;
-  /** Makes the fleet's stream. */
+  /** Creates the fleet's stream. */
   readonly makeLog: (fleet: string) => Promise<void>;
-  /** What the log holds: subjects, without `stopgate.<fleet>.`, and bodies. */
+  /** Entries of the log: subjects without `stopgate.<fleet>.`, and bodies. */
   readonly stored: (fleet: string) => Promise<(readonly [tail: string | undefined, body: unknown])[]>;
   readonly server: () => NatsServer;
 };
 
-/** To be called at the top of a test file: one server for all of its tests. */
+/** Call at the top of a test file: all its tests share one server. */
 export function useStandIn(): StandIn {
   let server: NatsServer;
   let nc: NatsConnection;

@@ -1,4 +1,4 @@
-/** `nats stream backup` and `nats stream restore`, by the requests that the command line tool sends. */
+/** Implements `nats stream backup` and `nats stream restore` with the same requests as the nats tool. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/nats-core';
@@ -7,7 +7,7 @@ import { requestInCluster } from './client.ts';
 const timeoutMs = 30_000;
 const chunkBytes = 65_536;
 
-/** Writes `backup.json` and `stream.tar.s2` into a folder that it makes. */
+/** Writes `backup.json` and `stream.tar.s2` into a new folder. */
 export async function backUpStream(nc: NatsConnection, stream: string, folder: string): Promise<void> {
   const inbox = createInbox();
   const arriving = nc.subscribe(inbox);
@@ -19,7 +19,7 @@ export async function backUpStream(nc: NatsConnection, stream: string, folder: s
   for await (const message of arriving) {
     if (message.data.length === 0) break; // the end
     chunks.push(message.data);
-    message.respond(); // or the server sends no more
+    message.respond(); // otherwise the server stops sending
   }
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'backup.json'), JSON.stringify({ config, state }));
@@ -37,7 +37,7 @@ export async function restoreStream(nc: NatsConnection, folder: string): Promise
   answerOf(await nc.request(to, '', { timeout: timeoutMs }));
 }
 
-/** @throws Error: the server refuses */
+/** @throws Error if the server refuses */
 function answerOf(message: Msg): Record<string, unknown> {
   const answer = message.json<Record<string, unknown>>();
   if (answer.error !== undefined) throw new Error(JSON.stringify(answer.error));

@@ -1,4 +1,4 @@
-/** Ends the output with one plain line, `N passed, N failed`: what CI systems look for. */
+/** Prints a final plain line, `N passed, N failed`, for CI systems. */
 
 import type { Reporter, TestModule, TestRunEndReason } from 'vitest/node';
 import { readVariable } from '../../src/config/environment.ts';
@@ -18,5 +18,5 @@ class SummaryReporter implements Reporter {
   }
 }
 
-/** vitest's own summary, and in CI the plain line behind it. */
+/** The reporters: vitest's own and, in CI, the plain line. */
 export const reporters = readVariable('CI') === 'true' ? ['default', new SummaryReporter()] : ['default'];

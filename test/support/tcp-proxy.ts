@@ -1,13 +1,13 @@
-/** A TCP proxy on loopback that can hold bytes back one way or both, as a network does that drops packets, or reset. */
+/** A TCP proxy on loopback that can hold back bytes one way or both, like a lossy network, or reset connections. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type TcpProxy = {
   readonly port: number;
-  /** Bytes wait until `heal`; nobody is told. */
+  /** Holds back bytes until `heal`, without closing connections. */
   cut(ways: { readonly toServer: boolean; readonly toClient: boolean }): void;
   heal(): void;
-  /** Every connection ends at once. */
+  /** Resets all connections. */
   reset(): void;
   close(): Promise<void>;
 };

@@ -1,4 +1,4 @@
-/** A terminal for `runCli` in a test: streams that are kept, a folder of its own, and Ctrl-C at hand. */
+/** A fake terminal for `runCli`: recorded streams, its own folder, and Ctrl-C. */
 import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,14 +28,14 @@ export type Terminal = {
   readonly cwd: string;
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Starts a command line; gives its exit code. */
+  /** Runs a command line. @returns the exit code */
   readonly run: (...argv: string[]) => Promise<number>;
-  /** Resolves as soon as stdout holds `text`. */
+  /** Resolves when stdout contains `text`. */
   readonly printed: (text: string) => Promise<void>;
   readonly pressCtrlC: () => void;
 };
 
-/** Its folder lies in the system's temporary one and goes with the test. */
+/** Its folder is temporary and removed with the test. */
 export async function openTerminal(options: TerminalOptions = {}): Promise<Terminal> {
   const {
     env = {},
@@ -90,7 +90,7 @@ export async function openTerminal(options: TerminalOptions = {}): Promise<Termi
   };
 }
 
-/** One command line from start to end. */
+/** Runs a command line to its end. */
 export async function runOnce(argv: readonly string[], options: TerminalOptions = {}) {
   const terminal = await openTerminal(options);
   const code = await terminal.run(...argv);
@@ -103,5 +103,5 @@ export const jsonLines = (text: string): Record<string, unknown>[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-/** What a terminal would act on: none of it may come from an agent. Line ends are ours. */
+/** Matches terminal control characters, which must never come from an agent. Line breaks are ours. */
 export const controlsIn = (text: string): string[] => text.replaceAll('\n', '').match(/[\p{Cc}\u202a-\u202e]/gu) ?? [];

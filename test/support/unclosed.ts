@@ -1,2 +1,2 @@
-/** What the helpers here have started and not ended yet, as text. The leak check reads it after each file. */
+/** Descriptions of everything that helpers have started but not ended. The leak check reads it after each file. */
 export const unclosed = new Set<string>();

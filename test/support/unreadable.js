@@ -1,4 +1,4 @@
-/** For a page: what cannot be read of what it shows. Wider than the page, drawn over what follows, cut, or below twelve pixels. */
+/** Finds unreadable text in a page: wider than the page, overlapping, truncated, or smaller than twelve pixels. */
 (() => {
   const { body } = document;
   const name = (it) => `${it.tagName.toLowerCase()} ${it.getAttribute('class')} ${it.textContent.slice(0, 20)}`;

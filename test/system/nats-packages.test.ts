@@ -1,6 +1,6 @@
 /**
- * The packages of nats-server, made from a release of NATS (here one on loopback, with a program of one line) or from a
- * program that is here, and what `npm run packages` says of a program that it cannot take.
+ * Packages of nats-server, built from a NATS release (here a fake one on loopback) or from a local program, and the
+ * messages of `npm run packages` about unusable programs.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,7 +16,7 @@ import { makeFolder } from '../support/deployment.ts';
 const script = new URL('../../scripts/pack/nats-server.js', import.meta.url);
 const run = promisify(execFile);
 
-/** Serves a release in which every archive is the same. @param sumOf what SHA256SUMS says of it */
+/** Serves a release whose archives are all equal. @param sumOf returns the sum for SHA256SUMS */
 async function serveRelease(sumOf: (archive: Buffer) => string): Promise<string> {
   const folder = await makeFolder({ 'nats/LICENSE': 'Apache' });
   onTestFinished(() => folder.remove());
@@ -37,7 +37,7 @@ async function serveRelease(sumOf: (archive: Buffer) => string): Promise<string>
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** @returns the folder with the packages */
+/** @returns the folder of the packages */
 async function stage(releases: string): Promise<string> {
   const folder = await makeFolder();
   onTestFinished(() => folder.remove());
@@ -46,7 +46,7 @@ async function stage(releases: string): Promise<string> {
   return folder.path;
 }
 
-test('there is one for each platform, which npm installs there alone, with the program and its licence', async () => {
+test('each platform has a package with the program and its licence, which npm installs only there', async () => {
   const packages = await stage(await serveRelease((archive) => createHash('sha256').update(archive).digest('hex')));
   const platforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
   expect((await readdir(packages)).sort()).toEqual(platforms.map((platform) => `nats-server-${platform}`));
@@ -64,14 +64,14 @@ test('there is one for each platform, which npm installs there alone, with the p
   }
 });
 
-test('an archive that is not what SHA256SUMS says is refused', async () => {
+test('an archive that does not match SHA256SUMS is refused', async () => {
   const releases = await serveRelease(() => '0'.repeat(64));
   await expect(stage(releases)).rejects.toMatchObject({
     stderr: expect.stringContaining("not in the release's SHA256SUMS"),
   });
 });
 
-/** @returns what `readProgram` says of each, in the order of the files */
+/** @returns the results of `readProgram`, in the order of the files */
 async function read(...programs: readonly string[]): Promise<readonly string[]> {
   const call = `import { readProgram } from '${script}';
     const versionOf = (program) => {
@@ -88,7 +88,7 @@ async function read(...programs: readonly string[]): Promise<readonly string[]> 
 const says = (version: string) => `#!/bin/sh\necho 'nats-server: v${version}'\n`;
 const elf = (machine: number) => `\x7fELF${'\0'.repeat(14)}${String.fromCharCode(machine)}\0`;
 
-test('a program is taken with its version, or refused with the reason', async () => {
+test('a program is accepted with its version, or refused with a reason', async () => {
   const here = `${process.platform}-${process.arch}`;
   const rows: readonly [name: string, program: string, says: string][] = [
     ['oldest', says('2.9.0'), '2.9.0'],
@@ -118,7 +118,7 @@ test('a program is taken with its version, or refused with the reason', async ()
   ]);
 });
 
-test('a program that is taken has a package of its version', async () => {
+test('an accepted program gets a package with its version', async () => {
   const folder = await makeFolder({ 'nats-server': says('2.14.0-RC.1') });
   onTestFinished(() => folder.remove());
   const program = join(folder.path, 'nats-server');
@@ -130,7 +130,7 @@ test('a program that is taken has a package of its version', async () => {
   expect(JSON.parse(await readFile(made, 'utf8'))).toMatchObject({ version: '2.14.0-RC.1' });
 });
 
-test('a refused program leaves what an earlier run has packed', async () => {
+test('a refused program does not affect packages of an earlier run', async () => {
   const out = await makeFolder({ 'stopgate/package.json': '{}', 'stopgate-0.1.0.tgz': 'of an earlier run' });
   onTestFinished(() => out.remove());
   const pack = new URL('../../scripts/pack.js', import.meta.url).pathname;

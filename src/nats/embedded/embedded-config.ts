@@ -14,14 +14,14 @@ const credentialsSchema = z.object({ user: z.string().min(1), pass: z.string().m
 
 export const credentialsFile = (storeDir: string, role: Role) => join(storeDir, 'credentials', `${role}.json`);
 
-/** Created once and then kept, so that what a runner or a person was given stays valid. Replaced if unreadable. */
-export async function keepCredentials(storeDir: string): Promise<CredentialsOfRoles> {
+/** Reads or creates the credentials of each role, so that copies given to runners or people stay valid. */
+export async function ensureCredentials(storeDir: string): Promise<CredentialsOfRoles> {
   await mkdir(join(storeDir, 'credentials'), { recursive: true, mode: 0o700 });
-  const kept = roles.map(async (role) => [role, await keepRole(credentialsFile(storeDir, role), role)] as const);
-  return Object.fromEntries(await Promise.all(kept)) as Record<Role, Credentials>;
+  const entries = roles.map(async (role) => [role, await ensureRole(credentialsFile(storeDir, role), role)] as const);
+  return Object.fromEntries(await Promise.all(entries)) as Record<Role, Credentials>;
 }
 
-async function keepRole(file: string, role: Role): Promise<Credentials> {
+async function ensureRole(file: string, role: Role): Promise<Credentials> {
   const found = await readCredentials(file);
   if (found?.user === role) {
     await chmod(file, 0o600);
@@ -36,11 +36,11 @@ async function readCredentials(file: string): Promise<Credentials | undefined> {
   try {
     return credentialsSchema.parse(JSON.parse(await readFile(file, 'utf8')));
   } catch {
-    return undefined; // missing, cut short by a crash, or edited: replaced in each case
+    return undefined; // missing, truncated by a crash, or edited: create new credentials
   }
 }
 
-/** Never readable by others, not even while it is written, and never half written. */
+/** Writes a file atomically with mode 0600. */
 export async function writePrivately(file: string, text: string): Promise<void> {
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, text, { mode: 0o600 });
@@ -51,20 +51,20 @@ export type ServerConfig = {
   readonly name: string;
   readonly storeDir: string;
   readonly portsDir: string;
-  /** -1: any free port. */
+  /** -1 means any free port. */
   readonly port: number;
   readonly fleet: string;
   readonly credentials: CredentialsOfRoles;
-  /** All streams together may use this much disk, in bytes. */
+  /** Maximum disk usage of all streams, in bytes. */
   readonly storeBytesMax: number;
   readonly version: ServerBinary['version'];
 };
 
-/** From 2.10 on it can be set; before, and by default, it is 2 minutes. What is not synced goes with the machine's power. */
+/** How often the server syncs to disk: a power failure loses the rest. Default 2 minutes; configurable since 2.10. */
 const syncInterval = (version: ServerBinary['version']) =>
   isAtLeast(version, [2, 10, 0]) ? { sync_interval: '10s' } : {};
 
-/** JSON, which the server's own format contains. */
+/** Returns the configuration as JSON, which is a subset of the server's format. */
 export function serverConfig(options: ServerConfig): string {
   const { name, storeDir, portsDir, port, fleet, credentials, storeBytesMax, version } = options;
   const members = roles.map((role) => ({
@@ -77,14 +77,14 @@ export function serverConfig(options: ServerConfig): string {
   const config = {
     server_name: name,
     listen: `127.0.0.1:${port}`,
-    logtime: false, // our log has its own
+    logtime: false, // our log adds the time
     ports_file_dir: portsDir,
     ...serverLimits,
-    // The server adds `jetstream` to the folder.
+    // The server appends `jetstream` to `store_dir`.
     jetstream: { store_dir: storeDir, max_file_store: storeBytesMax, ...syncInterval(version) },
     no_auth_user: credentials.agent.user,
     authorization: { timeout: 30 }, // seconds; the default of 2 is too short for a client on a busy machine
-    // The server sets it aside, and does not start where there is less.
+    // The server reserves `max_file` of an account, and does not start if less disk is free.
     accounts: accountsOf(fleet, members, {
       ...agentsJetStream,
       max_file: Math.min(agentsJetStream.max_file, Math.floor(storeBytesMax / 4)),

@@ -1,6 +1,6 @@
 /**
- * Our own nats-server, as a child process on loopback, with its store in a folder of ours: the bus of `stopgate dev`
- * and `serve --embedded`. It ends no process except a nats-server that runs on this store's own configuration.
+ * Runs a nats-server as a child process on loopback, for `stopgate dev` and `serve --embedded`. It may stop a process
+ * left by an earlier run, but only a nats-server that runs with this store's configuration.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,52 +13,52 @@ import type { Logger } from '../../log.ts';
 import type { Role } from '../permissions.ts';
 import {
   credentialsFile,
-  keepCredentials,
+  ensureCredentials,
   type ServerConfig,
   serverConfig,
   writePrivately,
 } from './embedded-config.ts';
-import { endLeftServer } from './left-server.ts';
+import { stopOrphanedServer } from './orphaned-server.ts';
 import { findBinary, howToUpdate, isUnsafe, type SearchEnvironment } from './server-binary.ts';
 import {
-  end,
   nameServer,
   type Running,
   type ServerExit,
   type SuperviseOptions,
+  stopProcess,
   superviseServer,
 } from './server-process.ts';
 import { lockStore } from './store-lock.ts';
 import { openStoreSpace, watchStore } from './store-space.ts';
 
 export type EmbeddedServerOptions = {
-  /** Made with mode 0700 if missing. */
+  /** Created with mode 0700 if missing. */
   readonly storeDir: string;
-  /** The folder of the stopgate.yaml that its service follows; the server's name contains it. Default: the store. */
+  /** Folder of the stopgate.yaml that the service uses. The server's name contains it. Default: the store. */
   readonly folder?: string | undefined;
-  /** `null`: 4222 if it is free, else any free one; 0: any free one. */
+  /** Null prefers 4222 and falls back to any free port; 0 means any free port. */
   readonly port: number | null;
-  /** Its log is what anonymous clients may read but not change. */
+  /** Anonymous clients may read but not change the log of this fleet. */
   readonly fleet: string;
   readonly log: Logger;
-  /** Called when the store is ours, before the server starts. What it throws ends the start. */
+  /** Called with the store locked, before the server starts. An error aborts the start. */
   readonly beforeStart?: () => Promise<void>;
-  /** Its PATH, its cache folder and `STOPGATE_NATS_SERVER` say where the program is. */
+  /** Where `findBinary` looks for the nats-server program. */
   readonly env: SearchEnvironment;
-  /** The program; default: what `findBinary` finds. */
+  /** Path of the program. Default: the result of `findBinary`. */
   readonly binary?: string | undefined;
-  /** Decides how often a server that has ended by itself is started again. */
-  readonly keeping?: Omit<SuperviseOptions, 'log'> | undefined;
+  /** How often a crashed server is restarted. */
+  readonly supervision?: Omit<SuperviseOptions, 'log'> | undefined;
 };
 
 export type EmbeddedServer = {
   readonly url: string;
   readonly port: number;
-  /** The JSON file with user and password of a role, readable by this user alone. */
+  /** Path of the JSON file with user and password of a role (mode 0600). */
   credentials(role: Role): string;
-  /** Resolves when the server is gone for good: after `close`, or if it cannot be started again. Never rejects. */
+  /** Resolves when the server is stopped for good: after `close`, or if it cannot be restarted. Never rejects. */
   readonly closed: Promise<ServerExit>;
-  /** SIGTERM, then SIGKILL after 3 s; unlocks the store. May be called again. */
+  /** Sends SIGTERM, then SIGKILL after 3 s, and unlocks the store. Idempotent. */
   close(): Promise<void>;
 };
 
@@ -69,8 +69,8 @@ const outputCharactersMax = 8_192;
 const errorLinesMax = 10;
 
 /**
- * @throws AppError server.missing: there is no nats-server, it is too old, or it does not start
- * @throws AppError config.bad: the port is taken, another stopgate runs on this store, or it is no folder of ours
+ * @throws AppError server.missing if there is no nats-server, it is too old, or it does not start
+ * @throws AppError config.bad if the port is taken, another stopgate uses the store, or the store is unusable
  */
 export async function openEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const { fleet, log, env } = options;
@@ -83,7 +83,7 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     );
   const storeDir = await makeStore(options.storeDir);
   const portsDir = join(storeDir, 'ports');
-  const place: Place = {
+  const paths: ServerPaths = {
     binary,
     portsDir,
     pidFile: join(storeDir, 'nats-server.pid'),
@@ -92,10 +92,10 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
   const lock = await lockStore(storeDir);
   try {
     await options.beforeStart?.();
-    const ended = await endLeftServer(place.pidFile, serverArgs(place));
-    if (ended !== undefined) log.warn({ pid: ended }, 'ended the nats-server of a stopgate that was killed');
+    const stopped = await stopOrphanedServer(paths.pidFile, serverArgs(paths));
+    if (stopped !== undefined) log.warn({ pid: stopped }, 'stopped the nats-server of a stopgate that was killed');
     for (const folder of [portsDir, join(storeDir, 'jetstream')]) await mkdir(folder, { recursive: true, mode: 0o700 });
-    const credentials = await keepCredentials(storeDir);
+    const credentials = await ensureCredentials(storeDir);
     const space = await openStoreSpace(storeDir);
     const start = async (ports: readonly number[]) => {
       const config = {
@@ -104,10 +104,10 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
         portsDir,
         fleet,
         credentials,
-        storeBytesMax: await space.allot(),
+        storeBytesMax: await space.allocate(),
         version,
       };
-      const started = await launchOn(ports, place, config, log);
+      const started = await launchOn(ports, paths, config, log);
       log.info({ pid: started.child.pid, port: started.port, storeDir }, 'nats-server started');
       return started;
     };
@@ -116,7 +116,7 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     const url = `nats://127.0.0.1:${port}`;
     const { closed, restart, close, hasFailedToWrite } = superviseServer(first, () => start([port]), {
       log,
-      ...options.keeping,
+      ...options.supervision,
     });
     const storeWatch = watchStore({
       url,
@@ -132,19 +132,19 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     const stop = async () => {
       storeWatch.close();
       await close();
-      await rm(place.pidFile, { force: true });
+      await rm(paths.pidFile, { force: true });
       await space.close();
       await lock.release();
     };
-    let stopped: Promise<void> | undefined;
+    let stopping: Promise<void> | undefined;
     return {
       url,
       port,
       closed,
       credentials: (role) => credentialsFile(storeDir, role),
       close() {
-        stopped ??= stop(); // once: later the lock may belong to another process
-        return stopped;
+        stopping ??= stop(); // only once: by a second call, another process may hold the lock
+        return stopping;
       },
     };
   } catch (cause) {
@@ -170,36 +170,36 @@ const badStore = (folder: string, cause: Error) =>
 const portsFor = (port: number | null): readonly number[] =>
   port === null ? [usualPort, anyPort] : [port === 0 ? anyPort : port];
 
-type Place = {
+type ServerPaths = {
   readonly binary: string;
   readonly portsDir: string;
   readonly pidFile: string;
   readonly configFile: string;
 };
 
-/** All arguments: they identify a server that was left behind. */
-const serverArgs = ({ configFile }: Place) => ['-c', configFile];
+/** The complete arguments. They also identify a server that was left running. */
+const serverArgs = ({ configFile }: ServerPaths) => ['-c', configFile];
 
-/** Starts on the first of these ports that is free. */
+/** Starts the server on the first free port of the list. */
 async function launchOn(
   [port = anyPort, ...others]: readonly number[],
-  place: Place,
+  paths: ServerPaths,
   config: Omit<ServerConfig, 'port'>,
   log: Logger,
 ): Promise<Running> {
-  const taken = async () => port !== anyPort && !(await isFree(port));
+  const isTaken = async () => port !== anyPort && !(await isFree(port));
   let failure: unknown;
-  if (!(await taken())) {
+  if (!(await isTaken())) {
     try {
-      await writePrivately(place.configFile, serverConfig({ ...config, port }));
-      return await launch(place, log);
+      await writePrivately(paths.configFile, serverConfig({ ...config, port }));
+      return await launch(paths, log);
     } catch (cause) {
-      // Another process may have been faster. The server reports that as text only, so the port is tried here.
-      if (!(await taken())) throw cause;
+      // Another process may have taken the port just now. The server reports that only as text, so check the port here.
+      if (!(await isTaken())) throw cause;
       failure = cause;
     }
   }
-  if (others.length > 0) return launchOn(others, place, config, log);
+  if (others.length > 0) return launchOn(others, paths, config, log);
   throw new AppError(
     'config.bad',
     `port ${port} on 127.0.0.1 is taken by another process; name another port for the embedded nats-server`,
@@ -209,21 +209,21 @@ async function launchOn(
   );
 }
 
-/** Starts the process and waits until it takes connections. */
-async function launch(place: Place, log: Logger): Promise<Running> {
-  for (const left of await readdir(place.portsDir)) await rm(join(place.portsDir, left), { force: true });
-  const changes = watch(place.portsDir); // before the spawn, so that no change is missed
-  // A process group of its own: Ctrl-C in a terminal goes to a whole group, and the bus must outlive its clients.
-  const child = spawn(place.binary, serverArgs(place), { detached: true, stdio: ['ignore', 'ignore', 'pipe'] });
+/** Starts the process and waits until it accepts connections. */
+async function launch(paths: ServerPaths, log: Logger): Promise<Running> {
+  for (const name of await readdir(paths.portsDir)) await rm(join(paths.portsDir, name), { force: true });
+  const changes = watch(paths.portsDir); // before the spawn, so that no change is missed
+  // Detached: Ctrl-C in a terminal signals the whole process group, and the server must outlive its clients.
+  const child = spawn(paths.binary, serverArgs(paths), { detached: true, stdio: ['ignore', 'ignore', 'pipe'] });
   const { lastLines, hasFailedToWrite } = forwardOutput(child, log);
   const closed = watchEnd(child, lastLines);
   try {
-    if (child.pid === undefined) await once(child, 'spawn'); // throws why not
-    await writePrivately(place.pidFile, `${child.pid}\n`);
-    return { child, closed, hasFailedToWrite, port: await awaitPort(place.portsDir, changes, closed) };
+    if (child.pid === undefined) await once(child, 'spawn'); // throws the reason
+    await writePrivately(paths.pidFile, `${child.pid}\n`);
+    return { child, closed, hasFailedToWrite, port: await awaitPort(paths.portsDir, changes, closed) };
   } catch (cause) {
-    await end(child);
-    throw notStarted(place.binary, cause as Error, (await closed).lastLines);
+    await stopProcess(child);
+    throw notStarted(paths.binary, cause as Error, (await closed).lastLines);
   }
 }
 
@@ -231,7 +231,7 @@ const notStarted = (binary: string, cause: Error, lastLines: string) =>
   new AppError('server.missing', `${binary} did not start: ${cause.message}\n${lastLines}`.trimEnd(), { cause });
 
 function watchEnd(child: ChildProcess, lastLines: () => string): Promise<ServerExit> {
-  const onExit = () => child.kill('SIGTERM'); // if `close` was not called
+  const onExit = () => child.kill('SIGTERM'); // in case `close` was not called
   process.once('exit', onExit);
   return new Promise((resolve) => {
     const finish = (code: number | null, signal: NodeJS.Signals | null) => {
@@ -243,7 +243,7 @@ function watchEnd(child: ChildProcess, lastLines: () => string): Promise<ServerE
   });
 }
 
-/** The server writes its ports to a file once it takes connections. */
+/** The server writes its ports to a file once it accepts connections. */
 async function awaitPort(portsDir: string, changes: FSWatcher, closed: Promise<ServerExit>): Promise<number> {
   try {
     return await new Promise<number>((resolve, reject) => {
@@ -272,15 +272,15 @@ async function readPort(portsDir: string): Promise<number | undefined> {
 }
 
 const levels: Readonly<Record<string, 'warn' | 'error'>> = { WRN: 'warn', ERR: 'warn', FTL: 'error' };
-/** Why Go ended it, in the first of hundreds of lines. */
+/** The first line of a Go crash report. Hundreds follow. */
 const crash = /^(?:panic|fatal error): /;
-/** The server warns about every file with passwords. Only this user can read ours. */
+/** The server warns about passwords in its configuration. Only the current user can read ours. */
 const expectedWarning = 'Plaintext passwords detected';
 
-/** After it a server stores nothing more in that stream, and tells that as text only. */
+/** After such an error the server stores nothing more in the stream. It reports this only in its log. */
 const writeFailure = /no space left on device|critical write error/i;
 
-/** Puts the server's lines into our log. */
+/** Copies the server's log lines into our log. */
 function forwardOutput(child: ChildProcess, log: Logger) {
   let hasFailed = false;
   let output = '';
@@ -309,7 +309,7 @@ async function isFree(port: number): Promise<boolean> {
     await once(probe, 'listening');
     return true;
   } catch (cause) {
-    return (cause as NodeJS.ErrnoException).code !== 'EADDRINUSE'; // anything else the server reports better than we could
+    return (cause as NodeJS.ErrnoException).code !== 'EADDRINUSE'; // leave other errors to the server
   } finally {
     if (probe.listening) {
       probe.close();

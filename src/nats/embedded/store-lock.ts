@@ -1,6 +1,6 @@
 /**
- * Allows one stopgate per store. The file `lock` names its holder by pid and start time, so the lock of a killed process is
- * taken over at once, and a process that is suspended keeps its own (docs/decisions/016-our-own-store-lock.md).
+ * Allows one stopgate per store. The file `lock` identifies its holder by pid and start time, so the lock of a killed
+ * process is replaced at once, and a suspended process keeps its lock (docs/decisions/016-our-own-store-lock.md).
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -9,14 +9,11 @@ import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import { startTimeOf } from './process-identity.ts';
 
-/** `id`: no two locks are alike, not even of one process. */
+/** `id` makes every lock unique, even within a process. */
 const holderSchema = z.object({ pid: z.int().positive(), started: z.string().min(1), id: z.string() });
 type Holder = z.infer<typeof holderSchema>;
 
-/**
- * Locks the store for this process.
- * @throws AppError config.bad: another stopgate, or this one, has it
- */
+/** Locks the store for this process. @throws AppError config.bad if it is locked, even by this process */
 export async function lockStore(storeDir: string): Promise<{ release(): Promise<void> }> {
   const file = join(storeDir, 'lock');
   await acquire(file, storeDir);
@@ -24,8 +21,8 @@ export async function lockStore(storeDir: string): Promise<{ release(): Promise<
 }
 
 /**
- * Links a file that is complete, so nobody reads half a lock. Replacing a stale lock takes another lock, named after the
- * stale one. Without it, two processes that start together could each replace the lock of the other.
+ * Links a complete file, so that nobody reads half a lock. To replace a stale lock, a process must first lock a file
+ * named after the stale lock. Otherwise two processes that start together could each replace the other's new lock.
  */
 async function acquire(file: string, storeDir: string): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
@@ -34,7 +31,7 @@ async function acquire(file: string, storeDir: string): Promise<void> {
   try {
     while (!(await tryLink(draft, file))) {
       const found = await readLock(file);
-      if (found === null) continue; // released meanwhile
+      if (found === null) continue; // released in the meantime
       refuseIfHeld(found, storeDir);
       const claim = `${file}.${createHash('sha256').update(found).digest('hex').slice(0, 16)}`;
       await acquire(claim, storeDir);
@@ -75,11 +72,11 @@ function refuseIfHeld(text: string, storeDir: string): void {
   if (holder === null || startTimeOf(holder.pid) !== holder.started) return;
   throw new AppError(
     'config.bad',
-    `another stopgate (process ${holder.pid}) runs its nats-server in '${storeDir}'; stop it, or use another folder with --store`,
+    `another stopgate (process ${holder.pid}) is using '${storeDir}' for its nats-server; stop it, or use another folder with --store`,
   );
 }
 
-/** Returns null if no lock of ours has this text. We never write half a lock, but the disk may have been full. */
+/** Returns null if the text is not a lock, for example because the disk was full when it was written. */
 function parseHolder(text: string): Holder | null {
   try {
     return holderSchema.parse(JSON.parse(text));

@@ -1,7 +1,6 @@
 /**
- * Decides how much of the disk the embedded server may use: never all of it. A nats-server whose write fails stores
- * nothing more until it is restarted (2.9 does not even answer), while one at its own limit refuses an entry and
- * continues.
+ * Decides how much of the disk the embedded server may use: never all of it. After a failed write a nats-server stores
+ * nothing more until it is restarted (2.9 does not even reply). At its own limit it just refuses entries.
  */
 import { randomBytes } from 'node:crypto';
 import { readdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
@@ -11,26 +10,26 @@ import { openConnection } from '../connection.ts';
 import { privateInbox } from '../permissions.ts';
 
 export type StoreSpace = {
-  /** For a start: what its streams take now, and the room for more. In bytes. */
-  allot(): Promise<number>;
-  /** Something else takes the disk: so little is free that what was allotted must be taken back. */
+  /** Called before a start. Returns the limit for all streams in bytes: their current size plus the room left. */
+  allocate(): Promise<number>;
+  /** Whether so little disk is free, because something else fills it, that the limit must be lowered. */
   isShort(): Promise<boolean>;
-  /** Tells whether the allotted space is nearly used up, and there is more. */
+  /** Whether the limit is nearly reached and can be raised. */
   hasMore(): Promise<boolean>;
-  /** Removes what only a running server needs. */
+  /** Removes the ballast file. */
   close(): Promise<void>;
 };
 
 const mebibyte = 1_024 * 1_024;
-/** Left free, so that it is our server that refuses an entry, and not the disk. */
+/** Disk space left free, so that the server reaches its limit before the disk is full. */
 const reserveBytesMax = 512 * mebibyte;
 const reserveShare = 0.1;
-/** A start on a full disk needs some KB for its own files. It gets them by removing this file. */
+/** Size of a file that a start on a full disk removes, because the server needs some KB for its own files. */
 const ballastBytesMax = 4 * mebibyte;
-/** With less, a server would soon be full again. */
+/** With less room, the server would soon be full again. */
 const roomBytesMin = 8 * mebibyte;
 
-/** The reserve is a tenth of what is free now, with what the store takes; 512 MiB at most. */
+/** The reserve is a tenth of the free space plus the store's size, at most 512 MiB. */
 export async function openStoreSpace(storeDir: string): Promise<StoreSpace> {
   const streamsDir = join(storeDir, 'jetstream');
   const ballastFile = join(storeDir, 'ballast');
@@ -42,33 +41,33 @@ export async function openStoreSpace(storeDir: string): Promise<StoreSpace> {
   const ballastBytes = Math.floor(Math.min(ballastBytesMax, reserve / 4));
   const roomBytes = async () => Math.max(0, (await freeBytes()) - reserve);
   let room = 0;
-  let allotted = 0;
+  let limit = 0;
   return {
-    async allot() {
+    async allocate() {
       room = await roomBytes();
       if (room < roomBytesMin) {
         room = 0;
         if ((await freeBytes()) < ballastBytes) await rm(ballastFile, { force: true });
       } else await writeBallast(ballastFile, ballastBytes);
-      allotted = Math.floor((await bytesIn(streamsDir)) + room);
-      return allotted;
+      limit = Math.floor((await bytesIn(streamsDir)) + room);
+      return limit;
     },
     isShort: async () => room > 0 && (await freeBytes()) < reserve / 2,
     async hasMore() {
-      const left = allotted - (await bytesIn(streamsDir));
+      const left = limit - (await bytesIn(streamsDir));
       return left < roomBytesMin && (await roomBytes()) >= Math.max(0, left) + roomBytesMin;
     },
     close: () => rm(ballastFile, { force: true }),
   };
 }
 
-/** Fills a file, as far as there is space. Its bytes are random, since some file systems do not store zeros. */
+/** Writes as much as fits. The bytes are random because some file systems do not store zeros. */
 async function writeBallast(file: string, bytes: number): Promise<void> {
   const found = await stat(file).catch(() => null);
   if (found?.size !== bytes) await writeFile(file, randomBytes(bytes), { mode: 0o600 }).catch(() => {});
 }
 
-/** The server may delete files meanwhile. */
+/** Sums file sizes. Ignores files that the server deletes in the meantime. */
 async function bytesIn(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const sizes = entries.map(async (entry) => {
@@ -82,10 +81,9 @@ async function bytesIn(folder: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-// Watches the store of the embedded server, and restarts the server if nothing else helps: to lower its limit before
-// something else has filled the disk, to raise it when there is space again, and after a failed write. After a failed
-// write nats-server accepts connections as before, but 2.9 no longer answers anything about a stream, and newer
-// versions store nothing in it.
+// Watches the store and restarts the server if necessary: to lower its limit before something else fills the disk, to
+// raise it when there is space again, and after a failed write. After a failed write the server still accepts
+// connections, but 2.9 no longer replies to stream requests, and newer versions store nothing in the stream.
 
 export type WatchOptions = {
   readonly url: string;
@@ -98,42 +96,42 @@ export type WatchOptions = {
 };
 
 const everyMs = 500;
-/** In polls. A disk whose free space varies restarts the server every 4 s at most. */
-const [askEvery, growEvery] = [4, 8];
-/** After a start that failed. */
+/** In polls. If the free space fluctuates, the server restarts at most every 4 s. */
+const [requestEvery, growEvery] = [4, 8];
+/** Pause after a failed restart. */
 const retryMs = 2_000;
-/** A large stream on a slow disk takes seconds to answer. */
+/** A large stream on a slow disk takes seconds to reply. */
 const timeoutMs = 5_000;
-/** This many requests about the stream may fail in a row. */
+/** After this many failed stream requests in a row the server is restarted. */
 const failuresMax = 3;
 
 export function watchStore(options: WatchOptions): { close(): void } {
   const { space, log, restart, hasFailedToWrite } = options;
   let [polls, failures] = [0, 0];
-  let isAsking = false;
-  let why: string | null = null;
+  let isRequesting = false;
+  let reason: string | null = null;
   let isClosed = false;
   let timer: NodeJS.Timeout;
-  const ask = async () => {
-    isAsking = true;
-    const answers = await streamAnswers(options).finally(() => {
-      isAsking = false;
+  const requestInfo = async () => {
+    isRequesting = true;
+    const responds = await streamResponds(options).finally(() => {
+      isRequesting = false;
     });
-    if (answers !== null) failures = answers ? 0 : failures + 1;
+    if (responds !== null) failures = responds ? 0 : failures + 1;
   };
   const findReason = async () => {
-    if (await space.isShort()) return 'the disk is nearly full, so nothing more is stored until it has space again';
-    if (hasFailedToWrite() || failures >= failuresMax) return 'JetStream stores nothing more';
-    return polls % growEvery === 0 && (await space.hasMore()) ? 'the disk has more space than the log may take' : null;
+    if (await space.isShort()) return 'the disk is nearly full, so nothing is stored until there is space again';
+    if (hasFailedToWrite() || failures >= failuresMax) return 'JetStream no longer stores anything';
+    return polls % growEvery === 0 && (await space.hasMore()) ? 'the disk has space again, so the log may grow' : null;
   };
   const poll = async () => {
     polls += 1;
-    if (polls % askEvery === 0 && !isAsking) void ask();
-    why ??= await findReason();
-    if (why === null || isClosed) return;
-    log.warn(`${why}: starting nats-server again`);
+    if (polls % requestEvery === 0 && !isRequesting) void requestInfo();
+    reason ??= await findReason();
+    if (reason === null || isClosed) return;
+    log.warn(`${reason}: restarting nats-server`);
     await restart();
-    why = null;
+    reason = null;
     failures = 0;
   };
   const next = (ms: number) => {
@@ -142,7 +140,7 @@ export function watchStore(options: WatchOptions): { close(): void } {
       poll().then(
         () => next(everyMs),
         (err: unknown) => {
-          log.warn({ err }, 'nats-server could not be started again; trying again');
+          log.warn({ err }, 'nats-server could not be restarted; retrying');
           next(retryMs);
         },
       );
@@ -159,16 +157,17 @@ export function watchStore(options: WatchOptions): { close(): void } {
 }
 
 /**
- * On a connection of its own each time, since a server in that state reads no further from one that asked.
- * @returns null: there is no connection, so the server is on its way up or down, or stopped by someone
+ * Whether the server replies to a stream request. Uses a new connection each time, because a failed 2.9 server stops
+ * reading from a connection that sent one.
+ * @returns null if there is no connection: the server is starting, stopping or suspended
  */
-async function streamAnswers({ url, credsFile, fleet }: WatchOptions): Promise<boolean | null> {
+async function streamResponds({ url, credsFile, fleet }: WatchOptions): Promise<boolean | null> {
   const connection = { url, credsFile, inboxPrefix: privateInbox, name: 'stopgate watch', patient: false };
   const nc = await openConnection(connection).catch(() => null);
   if (nc === null) return null;
   try {
     const reply = await nc.request(`$JS.API.STREAM.INFO.STOPGATE_${fleet}`, '', { timeout: timeoutMs });
-    // That there is no such stream (yet) is an answer as well.
+    // "Stream not found" is a healthy reply.
     return reply.json<{ error?: { code: number } }>().error?.code !== unavailable;
   } catch {
     return false;
@@ -177,5 +176,5 @@ async function streamAnswers({ url, credsFile, fleet }: WatchOptions): Promise<b
   }
 }
 
-/** JetStream is switched off. */
+/** JetStream is disabled. */
 const unavailable = 503;

@@ -1,6 +1,4 @@
-/**
- * A fleet's log: stores entries, delivers them in order without end, and reads stored entries back (protocol.md §2).
- */
+/** A fleet's log: stores entries, delivers them in order forever, and reads stored entries back (protocol.md §2). */
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import { type NatsConnection, TimeoutError } from '@nats-io/nats-core';
 import { AppError } from '../../errors.ts';
@@ -21,51 +19,58 @@ import { type LogStreamOptions, lastDeadSeq, type OpenedLog, openLogStreams } fr
 import { type EntryHeaders, type Stored, type Submit, submitterOf, toHeaders } from './log-submitter.ts';
 
 export type EventLog = {
-  /** The last refused entry that has its dead letter. */
+  /** Sequence of the last refused entry that has a dead letter; 0 if there is none. */
   readonly deadSeq: number;
-  /** Tells whether a later start can recognise the log: false before its first `note`. */
+  /** Whether a later start can recognise this log. False before the first `note`. */
   readonly isNoted: boolean;
-  /** Stores one entry. @throws AppError log.unavailable, log.lost: not stored, or not known to be */
+  /** Stores one entry. @throws AppError log.unavailable or log.lost if it is not stored, or may not be */
   append(subject: string, payload: string, headers: EntryHeaders): Promise<Stored>;
-  /** Sends an entry. `onAnswer` gets its place in the log, or a refusal; its delivery by `read` is the proof. */
+  /**
+   * Publishes an entry. `onAnswer` gets the acknowledgement or an error. Only the delivery by `read` proves that the
+   * entry is stored.
+   */
   readonly submit: Submit;
-  /** Sends an entry without asking for an answer. */
+  /** Publishes an entry without requesting an acknowledgement. */
   send(subject: string, payload: string | Uint8Array, headers: EntryHeaders): void;
-  /** Delivers what follows `folded()`, in order and without a gap, for ever. */
+  /** Delivers the entries after `folded()`, in order and without gaps, until closed. */
   read(options: ReadOptions): { close(): void };
   /**
-   * Resolves to what the log holds now: `firstSeq` is 1, unless a retention has cut it. @throws AppError log.lost,
-   * log.unavailable
+   * The log's current bounds. `firstSeq` is 1 unless retention has removed the beginning.
+   * @throws AppError log.lost, log.unavailable
    */
   range(): Promise<LogBounds>;
-  /** Reads from `fromSeq` to `toSeq`, one subject (wildcards allowed) or all. Awaits the promises of `onMessage`. */
+  /** Reads `fromSeq` to `toSeq`, optionally filtered by subject (wildcards allowed). Awaits promises of `onMessage`. */
   history(of: HistoryRange, onMessage: (message: LogMessage) => void | Promise<void>): Promise<void>;
-  /** The newest `count` messages of a subject below `before` (null: below the end), oldest first. */
+  /**
+   * The newest `count` messages on a subject with a sequence below `before`, oldest first. Null means no upper limit.
+   */
   newest(subject: string, count: number, before: number | null): Promise<LogMessage[]>;
-  /** The payload at `seq`; null: there is none, or it has another subject. */
+  /** The payload at `seq`, or null if there is no such entry or it has another subject. */
   fetch(seq: number, subject: string): Promise<string | null>;
-  /** The first entry stored at this time or later; one beyond the last where there is none. @throws as `range` */
+  /** The first sequence stored at this time or later, or the last sequence plus one. @throws as `range` */
   seqAt(ms: number): Promise<number>;
-  /** When the entry at `seq` was stored; null: there is none, or it cannot be read now. */
+  /** When the entry at `seq` was stored, or null if it does not exist or cannot be read now. */
   timeAt(seq: number): Promise<number | null>;
-  /** The subject of the entry at `seq`; null: there is none, or it cannot be read now. */
+  /** The subject of the entry at `seq`, or null if it does not exist or cannot be read now. */
   subjectAt(seq: number): Promise<string | null>;
-  /** The last sequence number that a delivery has told of, without a request; 0: none yet. */
+  /** The highest sequence known so far, without a request. 0 if none is known. */
   lastSeq(): number;
-  /** The newest entry; `seq` 0: there is none. @throws AppError log.lost: not the log that is read; log.unavailable */
+  /**
+   * The newest entry; `seq` is 0 if there is none. @throws AppError log.lost if the log was replaced; log.unavailable
+   */
   head(): Promise<LogHead>;
-  /** Remembers outside of the log how far it is folded: a later start can say what is gone. @throws what NATS throws */
+  /** Records outside the log how far it is folded, so that a later start notices lost entries. @throws NATS errors */
   note(folded: LogPosition): Promise<void>;
 };
 
 export type LogHead = { readonly seq: number; readonly atMs: number };
 
 export type ReadOptions = {
-  /** The last entry that was folded; null: none. Each new consumer and each `head` proves that it still stands there. */
+  /** The last folded entry, or null. Each new consumer and each `head` verifies that the log still contains it. */
   readonly folded: () => LogPosition | null;
   readonly onMessage: (message: LogMessage) => void;
   readonly onLost: (error: AppError) => void;
-  /** The delivery was interrupted: entries that were stored meanwhile come late. */
+  /** Delivery was interrupted. Entries stored in the meantime arrive late. */
   readonly onInterrupted: () => void;
 };
 
@@ -77,20 +82,17 @@ export type LogBounds = {
 };
 
 export type EventLogOptions = LogStreamOptions & {
-  /** The last entry that a snapshot covers; 0: none does. Asked where the log begins later than at 1. */
+  /** Called only if the log begins after sequence 1. */
   readonly findCoveredTo: FindCoveredTo;
 };
 
-/** The server may take this long to answer about a stream: callers have given up by then. */
+/** Shortest timeout of a stream request. Callers have given up by then. */
 const timeoutMsMin = 2_000;
-/**
- * A request waits this long for a server that answered slowly at the start. An answer that is lost with its server is
- * waited for as long.
- */
+/** Longest timeout, for a server that was slow at startup. A reply that is lost with its server costs the same wait. */
 const timeoutMsMax = 8_000;
 /**
- * The tries of a start wait this long, one after another. What a server lost as it died is asked again soon, and one
- * that recovers a large store gets the time that it needs. A minute in all: nobody waits for a start.
+ * Timeouts of successive attempts at startup: short first, for a reply lost with its server, then long enough for a
+ * server that recovers a large store. One minute in total.
  */
 const startTimeoutsMs = [4_000, 8_000, 16_000, 32_000];
 
@@ -146,7 +148,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     async head() {
       const { state } = orThrow(await inspect());
       headSeq = state.last_seq;
-      // Empty, and what it had was accepted as gone: nothing of it will ever be delivered.
+      // The log is empty and its losses were accepted, so nothing up to `last_seq` will ever be delivered.
       if (state.messages === 0 && state.last_seq <= accepted.toSeq) return { seq: 0, atMs: 0 };
       return { seq: state.last_seq, atMs: Date.parse(state.last_ts) };
     },
@@ -155,7 +157,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   };
 }
 
-/** Halves the log about twenty times; the server tells the next entry where one is missing. */
+/** Binary search, about twenty requests. The server skips missing sequences. */
 async function findSeqAt(
   { streams }: JetStreamManager,
   stream: string,
@@ -165,7 +167,7 @@ async function findSeqAt(
   let [low, high] = [first_seq, last_seq + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    // The library's type lacks an option that servers have since 2.9.
+    // The library's type lacks this option, which servers have had since 2.9.
     const request = { seq: middle, next_by_subj: '>' } as { seq: number };
     const found = await streams.getMessage(stream, request);
     if (found !== null && found.time.getTime() < ms) low = found.seq + 1;
@@ -179,7 +181,7 @@ function openReader(
   { manager, prove, identity }: Proof,
   { folded, onMessage, onLost, onInterrupted }: ReadOptions,
 ) {
-  const judge = (found: AppError | null) => {
+  const proceed = (found: AppError | null) => {
     if (found === null) return 'go';
     if (found.code === 'log.lost') onLost(found);
     return 'retry';
@@ -191,9 +193,9 @@ function openReader(
     onInterrupted,
     async beforeReset() {
       const found = await prove();
-      return judge(found instanceof AppError ? found : null);
+      return proceed(found instanceof AppError ? found : null);
     },
-    onGap: async (fromSeq, toSeq) => judge(await explainGap(manager, identity, fromSeq, toSeq)),
+    onGap: async (fromSeq, toSeq) => proceed(await explainGap(manager, identity, fromSeq, toSeq)),
   });
 }
 
@@ -203,10 +205,10 @@ type Proof = {
   readonly identity: LogIdentity;
 };
 
-/** `tookMs`: the last question, when streams had been found or made. */
+/** `tookMs`: duration of the last request at startup, after the streams were opened. */
 type Opened = OpenedLog & Pick<EventLog, 'deadSeq'> & { readonly tookMs: number };
 
-/** A request without an answer is asked again: to find or create a stream twice changes nothing. */
+/** Retries on timeouts, which is safe because finding or creating a stream is idempotent. */
 async function openStreams(options: EventLogOptions): Promise<Opened> {
   const { nc, fleet, log } = options;
   for (let tries = 0; ; tries += 1) {
@@ -218,10 +220,10 @@ async function openStreams(options: EventLogOptions): Promise<Opened> {
       const deadSeq = await lastDeadSeq(manager, fleet);
       return { ...opened, deadSeq, tookMs: performance.now() - startedMs };
     } catch (error) {
-      const late = [error, (error as Error).cause].find((it) => it instanceof TimeoutError);
-      if (late === undefined) throw error;
-      if (tries + 1 === startTimeoutsMs.length) throw silent(late);
-      log.warn({ fleet, timeoutMs }, 'JetStream does not answer; asking again');
+      const timeout = [error, (error as Error).cause].find((candidate) => candidate instanceof TimeoutError);
+      if (timeout === undefined) throw error;
+      if (tries + 1 === startTimeoutsMs.length) throw noJetStream(timeout);
+      log.warn({ fleet, timeoutMs }, 'JetStream does not answer; retrying');
     }
   }
 }
@@ -230,11 +232,11 @@ async function openManager(nc: NatsConnection, timeoutMs: number): Promise<JetSt
   try {
     return await jetstreamManager(nc, { timeout: timeoutMs });
   } catch (cause) {
-    throw silent(cause as Error);
+    throw noJetStream(cause as Error);
   }
 }
 
-function silent(cause: Error): AppError {
+function noJetStream(cause: Error): AppError {
   const message =
     'JetStream does not answer on this NATS server; start it with "nats-server -js", and check the account';
   return new AppError('log.unavailable', `${message}: ${cause.message}`, { cause });
@@ -265,7 +267,7 @@ function createWriter(
       try {
         nc.publish(subject, payload, { headers: toHeaders(given) });
       } catch (cause) {
-        // The connection is closing, or the payload is more than the server takes; this must not end the process.
+        // The connection is closing or the payload is too large. Neither may crash the process.
         log.warn({ err: cause, subject }, 'entry not sent');
       }
     },

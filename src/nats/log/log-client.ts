@@ -1,4 +1,4 @@
-/** The log of a fleet for a client: publishes entries, and reads stored ones. */
+/** A client's access to a fleet's log: publishes entries and reads stored ones. */
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
 import { AppError } from '../../errors.ts';
@@ -8,19 +8,20 @@ import { type LogMessage, readLog } from './log-reader.ts';
 
 export type LogClient = {
   /**
-   * Publishes into the log and gives its sequence number.
-   * @throws AppError input.unauthorized: the server does not let us; service.unreachable, log.unavailable
+   * Publishes an entry on `stopgate.<fleet>.<tail>` and waits for the acknowledgement.
+   * @param id message id for deduplication
+   * @throws AppError input.unauthorized if the server denies the subject; service.unreachable, log.unavailable
    */
   publish(tail: string, data: object, id?: string): Promise<{ seq: number; duplicate: boolean }>;
-  /** Follows the fleet's log from its newest `last` messages on, until `signal` fires. */
+  /** Delivers the newest `last` messages and then new ones, until `signal` is aborted. */
   follow(options: { last: number; signal: AbortSignal }, onMessage: (message: LogMessage) => void): Promise<void>;
   /**
-   * The fleet's log from its start to its head as it is now.
-   * @param tail only what matches `stopgate.<fleet>.<tail>`
-   * @throws AppError actor.unknown: it has none; log.unavailable
+   * Reads the log from its beginning to its current end.
+   * @param tail limits it to the subject `stopgate.<fleet>.<tail>`
+   * @throws AppError actor.unknown if the fleet has no log; log.unavailable
    */
   read(tail?: string): Promise<LogRange>;
-  /** Its newest `count` messages on `stopgate.<fleet>.<tail>`, oldest first. @throws AppError as `read` does */
+  /** The newest `count` messages on `stopgate.<fleet>.<tail>`, oldest first. @throws AppError as `read` does */
   readNewest(tail: string, count: number): Promise<LogMessage[]>;
 };
 
@@ -30,7 +31,8 @@ export function createLogClient(nc: NatsConnection, fleet: string): LogClient {
   const stream = `STOPGATE_${fleet}`;
   return {
     publish: (tail, data, id) => append(js, `${root}.${tail}`, data, id),
-    follow: (how, onMessage) => Promise.race([readLog(nc, stream, how, onMessage), rejectForbidden(nc, operatorHint)]),
+    follow: (options, onMessage) =>
+      Promise.race([readLog(nc, stream, options, onMessage), rejectForbidden(nc, operatorHint)]),
     read: (tail) => openLogRange(nc, stream, tail === undefined ? {} : { subject: `${root}.${tail}` }),
     readNewest: (tail, count) => readNewest(nc, stream, `${root}.${tail}`, count),
   };
@@ -48,7 +50,7 @@ async function append(js: JetStreamClient, subject: string, data: object, id: st
   }
 }
 
-/** The server's permissions do not let this connection publish. */
+/** Whether the server denied a publish for lack of permission. */
 export const isForbidden = (error: unknown): boolean =>
   error instanceof PermissionViolationError || (error as Error).cause instanceof PermissionViolationError;
 

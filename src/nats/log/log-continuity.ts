@@ -1,6 +1,6 @@
 /**
- * Proves that a log is still the one that was folded (protocol.md §2): JetStream may lose an unsynced tail, be restored
- * from a backup or be trimmed, and keeps the stream's name in each case.
+ * Verifies that a log is still the one that was folded (protocol.md §2). JetStream may lose an unsynced tail, be
+ * restored from a backup or be trimmed, and keeps the stream's name in each case.
  */
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { formatIsoTime } from '../../../machines/index.ts';
@@ -18,25 +18,25 @@ import { type LogPosition, positionOf } from './log-reader.ts';
 import { deadName, infoOf, isStreamNotFound, logName } from './stream-info.ts';
 
 /**
- * Finds the last entry that the newest snapshot covers. An answer below `wanted` is new; one that reaches it may be some
- * time old. @throws what NATS throws
+ * Returns the last sequence that the newest snapshot covers; 0 if there is no snapshot. A result of at least `wanted`
+ * may come from a cache; a lower one is always fresh. @throws NATS errors
  */
 export type FindCoveredTo = (wanted: number) => Promise<number>;
 
-/** The log as it was opened. */
+/** What identifies the opened log. */
 export type LogIdentity = {
   readonly stream: string;
   /**
-   * When it was created, in the server's format. Another time tells of a restored backup or of another log, so what was
-   * folded is compared again, and the new time replaces this one.
+   * Creation time of the stream, in the server's format. If it changes, the stream was restored or replaced: the last
+   * folded entry is compared again, and if it matches, the new time is kept here.
    */
   created: string;
   readonly accepted: AcceptedGaps;
-  /** The last entry that the newest snapshot covers; 0: there is none. Asked where the log begins later than at 1. */
+  /** Called only if the log begins after sequence 1. */
   readonly findCoveredTo: FindCoveredTo;
 };
 
-/** The log as it is now, or why it is not the one that was folded. `folded` null: nothing was. */
+/** Returns the current stream info, or why this is not the folded log. `folded` is null if nothing was folded. */
 export async function inspectLog(
   manager: JetStreamManager,
   identity: LogIdentity,
@@ -46,8 +46,9 @@ export async function inspectLog(
   try {
     const info = await manager.streams.info(stream);
     const isSameStream = info.created === identity.created;
-    const other = findBreak(info, identity, folded) ?? (isSameStream ? null : await findOther(manager, info, folded));
-    if (other !== null) return isSameStream ? other : createdAgain(info, folded);
+    const mismatch =
+      findTailMismatch(info, identity, folded) ?? (isSameStream ? null : await findMismatch(manager, info, folded));
+    if (mismatch !== null) return isSameStream ? mismatch : createdAgain(info, folded);
     const cut = await findCut(info, identity);
     if (cut !== null) return cut;
     identity.created = info.created;
@@ -57,7 +58,7 @@ export async function inspectLog(
   }
 }
 
-/** Like `inspectLog`, and always reads back and compares the entry that was folded last. */
+/** Like `inspectLog`, but always reads back and compares the last folded entry. */
 export async function proveLog(
   manager: JetStreamManager,
   identity: LogIdentity,
@@ -65,22 +66,25 @@ export async function proveLog(
 ): Promise<StreamInfo | AppError> {
   const info = await inspectLog(manager, identity, folded);
   if (info instanceof AppError) return info;
-  return (await findOther(manager, info, folded).catch((cause: unknown) => toAppError(cause, identity.stream))) ?? info;
+  const mismatch = await findMismatch(manager, info, folded).catch((cause: unknown) =>
+    toAppError(cause, identity.stream),
+  );
+  return mismatch ?? info;
 }
 
-async function findOther(
+async function findMismatch(
   manager: JetStreamManager,
   { config: { name }, state }: StreamInfo,
   folded: LogPosition | null,
 ): Promise<AppError | null> {
   if (folded === null) return null;
-  // It cannot be compared, and whoever cut the log may have folded another one.
-  if (folded.seq < state.first_seq) return cutBehind(name, folded.seq);
+  // The entry cannot be compared, and the replica that removed it may have folded another log.
+  if (folded.seq < state.first_seq) return removedLastFolded(name, folded.seq);
   const found = await readPosition(manager, name, folded.seq);
   return found !== null && isSame(found, folded) ? null : replaced(name, folded);
 }
 
-/** Resolves to the entry at `seq`, or null. */
+/** Reads the position of the entry at `seq`, or null if there is none. */
 export async function readPosition(
   manager: JetStreamManager,
   stream: string,
@@ -94,22 +98,23 @@ export async function readPosition(
 const isSame = (found: LogPosition, folded: LogPosition): boolean =>
   found.atMs === folded.atMs && found.subject === folded.subject && found.digest === folded.digest;
 
-function findBreak({ state }: StreamInfo, { stream }: LogIdentity, folded: LogPosition | null): AppError | null {
+/** Compares the end of the log with the last folded entry, without reading any entry. */
+function findTailMismatch({ state }: StreamInfo, { stream }: LogIdentity, folded: LogPosition | null): AppError | null {
   if (folded === null || state.last_seq > folded.seq) return null;
   if (state.last_seq < folded.seq)
     return wentBack(`the log ${stream} ends at entry ${state.last_seq}, and entry ${folded.seq} was folded`);
   return Date.parse(state.last_ts) === folded.atMs ? null : replaced(stream, folded);
 }
 
-/** Entries at its beginning are gone, and no snapshot has them. */
+/** Returns an error if entries at the beginning are missing and no snapshot covers them. */
 async function findCut({ state }: StreamInfo, identity: LogIdentity) {
   const { stream, accepted } = identity;
-  // A stream that was never written to says 0 or 1.
+  // `first_seq` of an empty stream is 0 or 1.
   if (state.first_seq <= accepted.beginSeq) return null;
   return (await isCovered(identity, state.first_seq - 1)) ? null : missing(stream, 1, state.first_seq);
 }
 
-/** Says why the entries from `fromSeq` to the one before `toSeq` are not there; null: that was accepted. */
+/** Explains why entries `fromSeq` to `toSeq - 1` are missing. Null if the gap was accepted. */
 export async function explainGap(
   manager: JetStreamManager,
   identity: LogIdentity,
@@ -120,19 +125,19 @@ export async function explainGap(
   try {
     const { state } = await manager.streams.info(stream);
     if (isGapAccepted(accepted, fromSeq, toSeq, state.first_seq)) return null;
-    return ((await isCovered(identity, toSeq - 1)) ? cut : missing)(stream, fromSeq, toSeq);
+    return ((await isCovered(identity, toSeq - 1)) ? removed : missing)(stream, fromSeq, toSeq);
   } catch (cause) {
     return toAppError(cause, stream);
   }
 }
 
-/** Tells whether a snapshot has entry `seq` and all before it. @throws AppError log.unavailable: that is not known */
+/** Whether a snapshot covers all entries up to `seq`. @throws AppError log.unavailable if that cannot be determined */
 async function isCovered({ stream, findCoveredTo }: LogIdentity, seq: number): Promise<boolean> {
   try {
     return (await findCoveredTo(seq)) >= seq;
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    const message = `whether a snapshot covers entry ${seq} of the log ${stream} is not known: ${(cause as Error).message}`;
+    const message = `cannot determine whether a snapshot covers entry ${seq} of the log ${stream}: ${(cause as Error).message}`;
     throw new AppError('log.unavailable', message, { cause });
   }
 }
@@ -140,19 +145,19 @@ async function isCovered({ stream, findCoveredTo }: LogIdentity, seq: number): P
 const entriesOf = (fromSeq: number, toSeq: number) =>
   fromSeq === toSeq - 1 ? `entry ${fromSeq} is` : `entries ${fromSeq} to ${toSeq - 1} are`;
 
-/** Entries from `fromSeq` to the one before `toSeq` are not in the log. */
+/** Entries `fromSeq` to `toSeq - 1` are missing, and no snapshot covers them. */
 const missing = (stream: string, fromSeq: number, toSeq: number): AppError =>
   lost(`the log ${stream} has a gap: ${entriesOf(fromSeq, toSeq)} missing`);
 
-/** The same, and a snapshot covers them: retention has removed them before they were folded here. */
-const cut = (stream: string, fromSeq: number, toSeq: number): AppError =>
+/** A snapshot covers the missing entries: retention removed them before this replica folded them. */
+const removed = (stream: string, fromSeq: number, toSeq: number): AppError =>
   new AppError(
     'log.lost',
     `${entriesOf(fromSeq, toSeq)} no longer in the log ${stream}, and were not folded here: this replica lagged while they were removed behind a snapshot. Nothing is lost: restart it, and it continues from the snapshot`,
   );
 
-/** Retention leaves what a snapshot covers last, so that a start from there can compare it. */
-const cutBehind = (stream: string, foldedSeq: number): AppError =>
+/** Retention keeps the last entry that a snapshot covers, so that a start from that snapshot can compare it. */
+const removedLastFolded = (stream: string, foldedSeq: number): AppError =>
   new AppError(
     'log.lost',
     `entry ${foldedSeq}, the last that was folded here, is no longer in the log ${stream}: this replica lagged while it was removed behind a snapshot. Nothing is lost: restart it, and it continues from the snapshot`,
@@ -182,65 +187,66 @@ function toAppError(cause: unknown, stream: string): AppError {
   return new AppError('log.unavailable', `the log ${stream} does not answer: ${(cause as Error).message}`, { cause });
 }
 
-// A replicated log that looks lost may not be: for some seconds, a former leader that was cut off from the other nodes
-// answers as if it still led, without what was stored since. So such an answer counts only when it has lasted.
+// A replicated log that looks lost may be intact: a leader that is cut off from its peers keeps answering for some
+// seconds, without the entries stored since. So a loss counts only if it is reported for a while.
 
-/** nats-server notices after 10 s that a leader has lost the others. */
+/** A nats-server leader steps down 10 s after losing its peers. */
 const doubtMs = 15_000;
 
-type Ask = () => Promise<StreamInfo | AppError>;
+type Inspect = () => Promise<StreamInfo | AppError>;
 
 /**
- * As `ask`; of a replicated log, `log.lost` is `log.unavailable` until nothing else was answered for 15 s,
- * asked about at least that often.
+ * Wraps `inspect` for a replicated log: returns `log.unavailable` instead of `log.lost` until `log.lost` was the only
+ * result for 15 s. Must be called at least that often.
  */
-export function confirmLoss(ask: Ask, replicas: number): Ask {
-  if (replicas <= 1) return ask;
+export function confirmLoss(inspect: Inspect, replicas: number): Inspect {
+  if (replicas <= 1) return inspect;
   let sinceMs: number | null = null;
   let answeredMs = 0;
   return async () => {
-    // What was answered in the meantime is not known.
+    // After a pause, the results in between are unknown.
     if (performance.now() - answeredMs > doubtMs) sinceMs = null;
-    const found = await ask();
+    const found = await inspect();
     answeredMs = performance.now();
     if (!(found instanceof AppError)) sinceMs = null;
     if (!(found instanceof AppError) || found.code !== 'log.lost') return found;
     sinceMs ??= performance.now();
     if (performance.now() - sinceMs >= doubtMs) return found;
-    const message = `a node of the cluster says that ${found.message}; it may lag, and is asked again`;
+    const message = `a node of the cluster says that ${found.message}; it may lag, so stopgate will ask again`;
     return new AppError('log.unavailable', message, { cause: found });
   };
 }
 
-// Recognises a log by the entries that were noted of it, when it is opened (protocol.md §2). The server's own time of
-// creation says nothing: some servers keep it when a backup is restored, others do not.
+// Recognises a log at startup by the entries recorded in its note (protocol.md §2). The stream's creation time proves
+// nothing: some server versions keep it when a backup is restored, others do not.
 
-/** `wentBack`: it is the noted one, but no longer has the entry that was folded last. `other`: it was created again. */
+/** `wentBack`: the same log without the last folded entry. `other`: the log was created again. */
 export type Recognised = 'same' | 'wentBack' | 'other';
 
 /**
- * Compares a log with its note. Entries that the log no longer has cannot be compared; whether a snapshot of this log
- * covers it is asked afterwards, as for any log that was cut. @throws what NATS throws
+ * Compares a log with its note. Entries that retention removed cannot be compared; a later check asks whether a
+ * snapshot covers them, as for any trimmed log. @throws NATS errors
  */
 export async function recogniseLog(
   manager: JetStreamManager,
   { config, state }: Pick<StreamInfo, 'config' | 'state'>,
   { begun, folded }: LogNote,
 ): Promise<Recognised> {
-  const stands = async (mark: LogMark | null) =>
-    mark === null || mark.seq < state.first_seq ? null : standsIn(manager, config.name, mark);
-  const isFoldedThere = await stands(folded);
-  if (isFoldedThere === true) return 'same';
-  if ((await stands(begun)) === false) return 'other';
-  return isFoldedThere === null ? 'same' : 'wentBack';
+  /** Null if it cannot be compared. */
+  const contains = async (mark: LogMark | null) =>
+    mark === null || mark.seq < state.first_seq ? null : hasEntry(manager, config.name, mark);
+  const hasFolded = await contains(folded);
+  if (hasFolded === true) return 'same';
+  if ((await contains(begun)) === false) return 'other';
+  return hasFolded === null ? 'same' : 'wentBack';
 }
 
-async function standsIn(manager: JetStreamManager, stream: string, { seq, atMs, digest }: LogMark): Promise<boolean> {
+async function hasEntry(manager: JetStreamManager, stream: string, { seq, atMs, digest }: LogMark): Promise<boolean> {
   const found = await readPosition(manager, stream, seq);
   return found !== null && found.atMs === atMs && found.digest === digest;
 }
 
-/** Says what is known of the entries that are gone. */
+/** Warns that acknowledged entries are gone. */
 export function warnOfLoss({ config, state }: StreamInfo, { folded }: LogNote, log: Logger): void {
   if (folded === null) return;
   const known = { stream: config.name, foldedSeq: folded.seq, foldedAt: formatIsoTime(folded.atMs) };
@@ -250,12 +256,14 @@ export function warnOfLoss({ config, state }: StreamInfo, { folded }: LogNote, l
   else log.warn({ ...known, lastSeq: state.last_seq }, `the log went back, and was written to since: ${hint}`);
 }
 
-/** Remembers how far the log was folded, for the next start; of a log that does not have that entry, nothing. @throws what NATS throws */
+/**
+ * Records how far the log is folded, for the next start. Does nothing if the log lacks that entry. @throws NATS errors
+ */
 export async function noteFolded(manager: JetStreamManager, fleet: string, position: LogPosition): Promise<void> {
   const dead = await infoOf(manager, deadName(fleet));
   const note = parseLogNote(dead?.config.description ?? '');
   if (dead === null || (note.folded?.seq ?? 0) >= position.seq) return;
-  if (!(await standsIn(manager, logName(fleet), position))) return;
+  if (!(await hasEntry(manager, logName(fleet), position))) return;
   const begun = note.begun ?? (await readFirst(manager, logName(fleet)));
   const { seq, atMs, digest } = position;
   const description = formatLogNote(fleet, { ...note, begun, folded: { seq, atMs, digest } });

@@ -1,7 +1,8 @@
 /**
- * Imports a complete log into a fleet that has none. Entries refer to others by number, so each must keep its number:
- * the server refuses an entry that would get another one. Its time is that of the import. Of the message ids, which lines
- * do not have, only those of decisions are needed again: by them a replica knows which attempts have their decision entry.
+ * Imports a complete log into a fleet that has none. Entries refer to each other by sequence, so each must keep its
+ * own: the server refuses an entry that would get another one. Timestamps are those of the import. Exported lines
+ * contain no message ids. Only the ids of decisions are restored, because replicas use them to tell which attempts are
+ * decided.
  */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/nats-core';
@@ -17,17 +18,19 @@ export type ImportedEntry = {
   readonly payload: string | Uint8Array;
 };
 export type LogImport = {
-  /** The entries follow each other from 1 on. @throws AppError log.unavailable: not stored */
+  /** Appends consecutive entries, the first with sequence 1. @throws AppError log.unavailable if one is not stored */
   append(entries: readonly ImportedEntry[]): Promise<void>;
 };
 
-/** This many entries are sent without an acknowledgement: 18 MB at most. */
+/** Maximum number of unacknowledged entries: 18 MB at most. */
 const pendingMax = 256;
 const timeoutMs = 10_000;
-/** The headers of an entry that an import sends: an expected number, and an id of two ids and a number. */
+/** Upper bound for the headers of an imported entry: an expected sequence and a message id. */
 const headerBytesMax = 512;
 
-/** Creates the log as a service would. @throws AppError entry.refused: there is one with entries; stream.foreign, log.lost */
+/**
+ * Creates the log as a service would. @throws AppError entry.refused if the log has entries; stream.foreign, log.lost
+ */
 export async function openLogImport(nc: NatsConnection, fleet: string, log: Logger): Promise<LogImport> {
   const manager = await jetstreamManager(nc, { timeout: timeoutMs });
   const { info } = await openLogStreams(manager, {
@@ -40,9 +43,8 @@ export async function openLogImport(nc: NatsConnection, fleet: string, log: Logg
   });
   const { last_seq: lastSeq } = info.state;
   if (lastSeq > 0) {
-    const hint =
-      'import into a NATS server where it has none yet, and start its service only when the import has ended';
-    throw new AppError('entry.refused', `fleet '${fleet}' has a log already, of ${lastSeq} entries; ${hint}`);
+    const hint = 'import into a NATS server where the fleet has none, and start its service only after the import';
+    throw new AppError('entry.refused', `fleet '${fleet}' already has a log with ${lastSeq} entries; ${hint}`);
   }
   const js = jetstream(nc, { timeout: timeoutMs });
   const decisionPrefix = `stopgate.${fleet}.decision.`;
@@ -57,7 +59,7 @@ export async function openLogImport(nc: NatsConnection, fleet: string, log: Logg
     }
     try {
       const { stream, seq: stored } = await js.publish(subject, payload, { headers: h });
-      // Anybody who listens to the subject can answer.
+      // Anyone who subscribes to the subject can reply.
       if (stream !== info.config.name || stored !== seq)
         throw new Error(`entry ${stored} of the stream ${stream} was acknowledged`);
     } catch (cause) {
@@ -74,7 +76,7 @@ export async function openLogImport(nc: NatsConnection, fleet: string, log: Logg
   };
 }
 
-/** Groups entries that may be on their way at the same time. */
+/** Groups entries that may be in flight at the same time. */
 function* batchesOf(entries: readonly ImportedEntry[]): Generator<ImportedEntry[]> {
   let batch: ImportedEntry[] = [];
   for (const entry of entries) {
@@ -90,15 +92,15 @@ function* batchesOf(entries: readonly ImportedEntry[]): Generator<ImportedEntry[
 }
 
 /**
- * Headers count towards the largest message, and its first publisher may have had none. Such an entry is sent by itself,
- * so that it still gets its number, and is only checked afterwards.
+ * Headers count towards `max_msg_size`, and the original message may have had none. Such an entry is sent alone,
+ * without headers, and its sequence is checked afterwards.
  */
 const leavesNoRoom = (payload: string | Uint8Array): boolean =>
   Buffer.byteLength(payload) > messageBytesMax - headerBytesMax;
 
 /**
- * With its number, because a worker that was forgotten may have decided two attempts of one name, and the server would
- * take the second for a repeat. Null: it is no decision.
+ * Returns the message id of a decision, or null if the entry is not one. The id contains the sequence, because a worker
+ * that was forgotten may have reused an attempt id, and the server would drop the second decision as a duplicate.
  */
 function idOfDecision(worker: string, payload: string | Uint8Array, seq: number): string | null {
   const read = readJson(typeof payload === 'string' ? payload : new TextDecoder().decode(payload));

@@ -1,14 +1,14 @@
-/** A message of the log as a line, in the form that `stopgate replay` and `stopgate import` read (protocol.md §10). */
+/** Formats a log message as the JSON line that `stopgate replay` and `stopgate import` read (protocol.md §10). */
 import { formatIsoTime, isTextTooDeep, readJson } from '../../../machines/index.ts';
 import type { LogMessage } from './log-reader.ts';
 
 export type LogLine = {
   readonly at: string;
   readonly subject: string;
-  /** The text itself where it is not a JSON object, or nests too deep to be written as JSON again. */
+  /** The parsed payload, or its text if it is not JSON or nests too deeply to be serialised again. */
   readonly data: unknown;
   readonly seq: number;
-  /** The payload, where `data` written as JSON, or as text, would be other bytes. */
+  /** The exact payload. Present only if serialising `data` would give different bytes. */
   readonly base64?: string | undefined;
 };
 
@@ -17,7 +17,7 @@ export function toLogLine({ atMs, subject, data, seq }: Omit<LogMessage, 'header
   return { at: formatIsoTime(atMs), subject, data: value, seq, base64 };
 }
 
-/** The JSON of `toLogLine`, which is made once for each part. */
+/** Returns `toLogLine` as JSON, without serialising `data` twice. */
 export function formatLogLine({ atMs, subject, data, seq }: Omit<LogMessage, 'header'>): string {
   const { json, base64 } = readPayload(data);
   const bytes = base64 === undefined ? '' : `,"base64":"${base64}"`;

@@ -1,27 +1,24 @@
 /**
- * A note records a log outside of it, in the description of the fleet's dead stream: a start compares it with the log
- * that it finds. It is a sentence, because people read it in `nats stream info`.
+ * The log note: identifies the log and says how far it is folded. It is stored in the description of the dead-letter
+ * stream, so a start can compare it with the log it finds. It is a sentence because people read it in `nats stream
+ * info`.
  */
 import { formatIsoTime, parseIsoTime } from '../../../machines/index.ts';
 import type { LogPosition } from './log-reader.ts';
 
-/**
- * The gaps that a person has accepted in a log with `--accept-empty-log` (protocol.md §2). It does not cover later
- * losses.
- */
-
+/** The gaps that a person accepted with `--accept-empty-log` (protocol.md §2). Later losses are not covered. */
 export type AcceptedGaps = {
-  /** Entries up to here may be missing between others. 0: none may. */
+  /** Gaps between entries are accepted up to this sequence. 0 if none are. */
   readonly toSeq: number;
-  /** The log may begin here, though no snapshot covers what came before. 1: it may not. */
+  /** The log may begin at this sequence without a snapshot. 1 means that it must be complete. */
   readonly beginSeq: number;
 };
 
 export const nothingAccepted: AcceptedGaps = { toSeq: 0, beginSeq: 1 };
 
 /**
- * Tells whether the entries from `fromSeq` to the one before `nextSeq` may be missing, in a log whose first entry is
- * `firstSeq` by now: what retention has removed in the meantime looks like a gap that was accepted.
+ * Whether entries `fromSeq` to `nextSeq - 1` may be missing. `firstSeq` is the current first sequence of the log: a gap
+ * at the beginning was made by retention, so only `beginSeq` applies there.
  */
 export function isGapAccepted(
   { toSeq, beginSeq }: AcceptedGaps,
@@ -33,14 +30,14 @@ export function isGapAccepted(
   return nextSeq <= (isAtBeginning ? beginSeq : toSeq + 1);
 }
 
-/** An entry, with enough about it to recognise its log. */
+/** Identifies an entry well enough to recognise its log. */
 export type LogMark = Omit<LogPosition, 'subject'>;
 
 export type LogNote = {
-  /** The first entry of the log when it was noted for the first time: any backup of the log has it, too. Null: no note yet. */
+  /** The log's first entry at the first note; every backup of the log contains it. Null before the first note. */
   readonly begun: LogMark | null;
   readonly accepted: AcceptedGaps;
-  /** The last entry that a replica had folded when it last noted it. Null: none. */
+  /** The last entry folded by a replica at the last note. Null if there is none. */
   readonly folded: LogMark | null;
 };
 
@@ -57,7 +54,7 @@ export function formatLogNote(fleet: string, { begun, accepted, folded }: LogNot
 const formatMark = ({ seq, atMs, digest }: LogMark): string =>
   `entry ${seq} of ${formatIsoTime(atMs)} (sha256 ${digest})`;
 
-/** A description that is not ours notes nothing. */
+/** Returns an empty note for a description that is not ours. */
 export const parseLogNote = (description: string): LogNote => ({
   begun: parseMark(description, 'began with'),
   accepted: parseAccepted(description),

@@ -1,30 +1,32 @@
 /**
- * Reads a range of a stream once, up to the end that it had when it was opened, at the caller's pace: a consumer that
- * is asked for one batch after the other. If a message is missing or comes twice, the range ends with an error, and the
- * caller may open another.
+ * Reads a range of a stream once, up to the end it had when the range was opened. A pull consumer fetches batches at
+ * the caller's pace. A missing or repeated message ends the range with an error; the caller may open another range.
  */
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../../errors.ts';
 import { newInbox, subscribe } from '../connection.ts';
-import { type LogMessage, readPlace, toLogMessage } from './log-reader.ts';
+import { type LogMessage, parseAckSubject, toLogMessage } from './log-reader.ts';
 import { addPullConsumer, createWindows, dropConsumer, windowBytesMax } from './log-window.ts';
 import { isStreamNotFound } from './stream-info.ts';
 
 export type LogRange = {
-  /** The number of messages that it has. */
+  /** Number of messages in the range. */
   readonly count: number;
-  /** To be iterated once; it may be left early. @throws AppError log.unavailable */
+  /** Iterate at most once; leaving early is fine. @throws AppError log.unavailable */
   readonly batches: AsyncIterable<readonly LogMessage[]>;
 };
 
-/** `toSeq`: no more than that many are fetched. `subject`: only what matches this one filter; servers before 2.10 take no second. */
+/**
+ * `toSeq` bounds the number of messages fetched, so with a `subject` filter messages beyond it may arrive. There is
+ * only one filter because servers before 2.10 support no more.
+ */
 export type LogRangeOptions = { readonly fromSeq?: number; readonly toSeq?: number; readonly subject?: string };
 
 const batchMax = 1_000;
 const silenceMs = 10_000;
 
-/** @throws AppError actor.unknown: there is no such stream; log.unavailable */
+/** @throws AppError actor.unknown if there is no such stream; input.unauthorized, log.unavailable */
 export async function openLogRange(
   nc: NatsConnection,
   stream: string,
@@ -37,9 +39,9 @@ export async function openLogRange(
 }
 
 /**
- * The newest `count` messages that match (and stand below `before`), oldest first. A stream cannot be read backwards,
- * and a filter cannot be counted from its end. But the server tells, when a consumer is created, how many messages
- * match from a sequence number on. So growing steps back find where enough of them begin, without any message sent.
+ * Returns the newest `count` messages on a subject (with sequences below `before`), oldest first. JetStream cannot read
+ * backwards, but creating a consumer reports how many messages match from a sequence on. So growing steps back find the
+ * start without fetching messages.
  */
 export async function readNewest(
   nc: NatsConnection,
@@ -72,7 +74,7 @@ export async function readNewest(
 const firstStep = 256;
 const stepGrowth = 8;
 
-/** The sequence number from which there are `count` messages, or few more. `countFrom`: counts them from a number on. */
+/** Returns a sequence from which at least `count` messages match, but not many more. */
 async function startOfNewest(
   lastSeq: number,
   count: number,
@@ -129,7 +131,7 @@ async function* readBatches(
   }
 }
 
-/** Requests batches, one at a time, and checks that nothing is missing and nothing comes twice. */
+/** Requests batches, one at a time, and checks that no message is missing or repeated. */
 function openBatches(nc: NatsConnection, stream: string, consumer: string) {
   const inbox = newInbox(nc);
   const windows = createWindows(nc, stream, consumer, inbox);
@@ -147,14 +149,14 @@ function openBatches(nc: NatsConnection, stream: string, consumer: string) {
       fail(message.headers?.description || 'the server sent something that is not a message of the log');
   };
   const onMessage = (message: Msg) => {
-    const place = readPlace(message.reply ?? '');
-    if (place === null) return onStatus(message);
-    if (place.delivered !== delivered + 1) return fail('a message was lost on the way');
-    // It took the place of another: what was counted as the whole range would lack its end.
-    if (place.seq <= lastSeq) return fail(`entry ${place.seq} came after entry ${lastSeq}`);
-    delivered = place.delivered;
-    lastSeq = place.seq;
-    batch.push(toLogMessage(message, place.seq, place.atMs));
+    const delivery = parseAckSubject(message.reply ?? '');
+    if (delivery === null) return onStatus(message);
+    if (delivery.delivered !== delivered + 1) return fail('a message was lost on the way');
+    // Counting a repeated message would make the range end too early.
+    if (delivery.seq <= lastSeq) return fail(`entry ${delivery.seq} arrived after entry ${lastSeq}`);
+    delivered = delivery.delivered;
+    lastSeq = delivery.seq;
+    batch.push(toLogMessage(message, delivery.seq, delivery.atMs));
     if (windows.onEntry(message)) resolve(batch);
   };
   const subscription = subscribe(nc, `${inbox}.*`, (error, message) =>
@@ -162,11 +164,11 @@ function openBatches(nc: NatsConnection, stream: string, consumer: string) {
   );
   void nc.closed().then(() => fail('the connection to NATS was lost'));
   return {
-    /** Fewer than `count` where they would be more bytes than a window. */
+    /** Returns up to `count` messages: fewer if they exceed the window's bytes. */
     async next(count: number): Promise<LogMessage[]> {
       if (nc.isClosed()) throw new AppError('service.unreachable', 'the connection to NATS was lost');
       batch = [];
-      const late = setTimeout(() => fail(`nothing came for ${silenceMs} ms`), silenceMs);
+      const late = setTimeout(() => fail(`no message arrived within ${silenceMs} ms`), silenceMs);
       const whole = new Promise<LogMessage[]>((done, failed) => {
         [resolve, reject] = [done, failed];
       });
@@ -179,17 +181,17 @@ function openBatches(nc: NatsConnection, stream: string, consumer: string) {
   };
 }
 
-// Reads a log from one entry to another. In a cluster any node may serve it, even one that lags and has fewer entries
-// than the leader of the stream. That is noticed, and never taken for the end.
+// Reads the entries between two sequences. In a cluster, a node that lags behind the stream leader may serve the
+// consumer. Its end is never taken for the end of the log.
 
-/** `subject`: of one subject (wildcards allowed); default: of all. */
+/** `subject`: a filter, wildcards allowed. Default: all subjects. */
 export type HistoryRange = { readonly fromSeq: number; readonly toSeq: number; readonly subject?: string };
 
-/** A node that lags has seconds to catch up; each try may get another node. */
+/** Gives a lagging node seconds to catch up. Each attempt may reach another node. */
 const triesMax = 20;
 const pauseMsDefault = 250;
 
-/** Awaits promises that `onMessage` returns. @throws AppError log.unavailable: not all of it can be read now */
+/** Awaits promises that `onMessage` returns. @throws AppError log.unavailable if the range cannot be read completely */
 export async function readHistory(
   nc: NatsConnection,
   stream: string,
@@ -198,10 +200,10 @@ export async function readHistory(
   pauseMs = pauseMsDefault,
 ): Promise<void> {
   let nextSeq = fromSeq;
-  /** @returns whether it was read to `toSeq` */
+  /** @returns whether it reached `toSeq` */
   const read = async (): Promise<boolean> => {
-    const of = { fromSeq: nextSeq, toSeq, ...(subject === undefined ? {} : { subject }) };
-    for await (const batch of (await openLogRange(nc, stream, of)).batches) {
+    const range = { fromSeq: nextSeq, toSeq, ...(subject === undefined ? {} : { subject }) };
+    for await (const batch of (await openLogRange(nc, stream, range)).batches) {
       for (const message of batch) {
         if (message.seq > toSeq) return true;
         nextSeq = message.seq + 1;
@@ -219,10 +221,10 @@ export async function readHistory(
   }
 }
 
-/** The first entry of `seq` or after it, as the leader of the stream says; infinity: there is none. */
+/** Asks the stream leader for the first matching sequence from `seq` on. Infinity if there is none. */
 async function findNext(nc: NatsConnection, stream: string, seq: number, subject = '>'): Promise<number> {
   const { streams } = await jetstreamManager(nc, { checkAPI: false });
-  // The library's type lacks an option that servers have since 2.9.
+  // The library's type lacks this option, which servers have had since 2.9.
   const request = { seq, next_by_subj: subject } as { seq: number };
   return (await streams.getMessage(stream, request))?.seq ?? Number.POSITIVE_INFINITY;
 }
@@ -230,5 +232,5 @@ async function findNext(nc: NatsConnection, stream: string, seq: number, subject
 const lagging = (stream: string, missingSeq: number): AppError =>
   new AppError(
     'log.unavailable',
-    `the log could not be read to its end: a node of NATS lags, and does not have entry ${missingSeq} of ${stream}, which the leader has; try again`,
+    `the log could not be read to its end: a NATS node lags behind and lacks entry ${missingSeq} of ${stream}, which the leader has; try again`,
   );

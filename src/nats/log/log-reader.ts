@@ -1,8 +1,8 @@
 /**
- * Reads a stream in order from a sequence number on, without end. After a gap in the consumer's own sequence, silence
- * beyond its heartbeats or a reconnect, a new consumer starts where the last one ended. The library's ordered consumer
- * does this too, but nothing can be asked before its new consumer delivers, and a log that was replaced meanwhile would
- * be folded (decision 014).
+ * Delivers a stream in order from a sequence on, until closed. After a gap in the consumer sequence, missed heartbeats
+ * or a reconnect, a new consumer continues where the last one stopped. The library's ordered consumer does the same,
+ * but offers no hook before its new consumer delivers, so a log that was replaced in the meantime would be folded
+ * (decision 014).
  */
 import { createHash } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
@@ -20,7 +20,7 @@ import {
   windowCountMax,
 } from './log-window.ts';
 
-/** One message as the stream holds it: `seq` from 1, `atMs` the server's own time of storing it. */
+/** A stored message. `seq` is the stream sequence, from 1; `atMs` is the server's timestamp. */
 export type LogMessage = {
   readonly seq: number;
   readonly atMs: number;
@@ -29,12 +29,12 @@ export type LogMessage = {
   readonly header: ReadHeader;
 };
 
-/** A place in a log, with enough about the entry there to tell later whether it is still the same. */
+/** A sequence with enough about its entry to tell later whether the entry is still the same. */
 export type LogPosition = {
-  /** The sequence number in the stream, from 1. */
+  /** Stream sequence, from 1. */
   readonly seq: number;
   readonly subject: string;
-  /** When the server stored it, in milliseconds since 1970. */
+  /** The server's timestamp, in milliseconds since 1970. */
   readonly atMs: number;
   /** SHA-256 of the payload, in hex. */
   readonly digest: string;
@@ -45,7 +45,7 @@ export function positionOf({ seq, subject, atMs, data }: Omit<LogMessage, 'heade
 }
 
 export type LogReader = {
-  /** The last sequence number of the stream that a delivery has told of; 0: none yet. */
+  /** The stream's last sequence according to the latest delivery. 0 before the first delivery. */
   lastSeq(): number;
   close(): void;
 };
@@ -54,11 +54,13 @@ export type LogReaderOptions = {
   readonly stream: string;
   readonly fromSeq: number;
   readonly onMessage: (message: LogMessage) => void;
-  /** Called before each new consumer; `retry`: not yet. */
+  /** Called before each new consumer. `retry` postpones it. */
   readonly beforeReset?: () => Promise<'go' | 'retry'>;
-  /** Entries from `fromSeq` to the one before `toSeq` are missing; `retry`: not yet. Default: they are passed over. */
+  /**
+   * Called if entries `fromSeq` to `toSeq - 1` are missing. `go` skips them, as does the default; `retry` asks again.
+   */
   readonly onGap?: (fromSeq: number, toSeq: number) => Promise<'go' | 'retry'>;
-  /** Nothing is delivered until there is a new consumer: what is stored meanwhile comes late. */
+  /** Called when delivery stops until there is a new consumer. Entries stored in the meantime arrive late. */
   readonly onInterrupted?: () => void;
 };
 
@@ -101,12 +103,12 @@ type Reading = {
   readonly nc: NatsConnection;
   readonly options: LogReaderOptions;
   nextSeq: number;
-  /** The consumer's own sequence number of its last message, from 1. */
+  /** Consumer sequence of the last message, from 1. */
   deliveredSeq: number;
   lastSeq: number;
-  /** Entries from the next one to the one before this sequence number are missing. */
+  /** If not null, entries `nextSeq` to `gapTo - 1` are missing. */
   gapTo: number | null;
-  /** It is null between two consumers. */
+  /** Null between two consumers. */
   source: Source | null;
   heardMs: number;
   closed: boolean;
@@ -115,7 +117,7 @@ type Reading = {
 
 type Source = { readonly subscription: Subscription; consumer: { name: string; windows: Windows } | null };
 
-/** The readers of all fleets of a process share a connection, and what may wait for it. */
+/** Number of readers per connection. The readers of all fleets of a process share one, and its `max_pending`. */
 const readersOf = new WeakMap<NatsConnection, number>();
 const countReaders = (nc: NatsConnection, change: 1 | -1) => readersOf.set(nc, (readersOf.get(nc) ?? 0) + change);
 
@@ -140,7 +142,7 @@ function reset(reading: Reading): void {
   void attach(reading).finally(() => {
     reading.resetting = false;
     reading.heardMs = performance.now();
-    // A consumer may deliver before its creation is answered.
+    // A gap may have been delivered before the consumer's creation was acknowledged.
     if (reading.gapTo !== null) reset(reading);
   });
 }
@@ -169,7 +171,7 @@ async function tryAttach(reading: Reading): Promise<boolean> {
   if ((await options.beforeReset?.()) === 'retry' || !(await passGap(reading))) return false;
   const inbox = newInbox(nc);
   const subscription = subscribe(nc, `${inbox}.*`, (error, message) => {
-    // A consumer that was replaced may still have messages on their way.
+    // Messages of a replaced consumer may still be in flight.
     if (error === null && reading.source === source && source.consumer !== null)
       receive(reading, source.consumer.windows, message);
   });
@@ -189,7 +191,7 @@ async function tryAttach(reading: Reading): Promise<boolean> {
   }
 }
 
-/** @returns false: not yet; the next consumer will find the gap again */
+/** @returns false to retry; the next consumer will find the gap again */
 async function passGap(reading: Reading): Promise<boolean> {
   const { gapTo, nextSeq, options } = reading;
   reading.gapTo = null;
@@ -201,38 +203,39 @@ async function passGap(reading: Reading): Promise<boolean> {
 
 function receive(reading: Reading, windows: Windows, message: Msg): void {
   reading.heardMs = performance.now();
-  const place = readPlace(message.reply ?? '');
-  // Only by its place is an entry told from what the server says itself: its headers are those of whoever published it.
-  if (place === null) receiveStatus(reading, windows, message);
-  else if (place.delivered === reading.deliveredSeq + 1) receiveEntry(reading, windows, message, place);
+  const delivery = parseAckSubject(message.reply ?? '');
+  // Tell entries from status messages by the acknowledgement subject. Headers are under the publisher's control.
+  if (delivery === null) receiveStatus(reading, windows, message);
+  else if (delivery.delivered === reading.deliveredSeq + 1) receiveEntry(reading, windows, message, delivery);
   else reset(reading);
 }
 
-function receiveEntry(reading: Reading, windows: Windows, message: Msg, place: Place): void {
-  reading.deliveredSeq = place.delivered;
+function receiveEntry(reading: Reading, windows: Windows, message: Msg, delivery: DeliveryInfo): void {
+  reading.deliveredSeq = delivery.delivered;
   if (windows.onEntry(message)) openWindow(reading, windows);
-  if (place.seq < reading.nextSeq) return;
-  if (place.seq > reading.nextSeq && reading.options.onGap !== undefined) {
-    reading.gapTo = place.seq;
+  if (delivery.seq < reading.nextSeq) return;
+  if (delivery.seq > reading.nextSeq && reading.options.onGap !== undefined) {
+    reading.gapTo = delivery.seq;
     detach(reading);
     reset(reading);
     return;
   }
-  reading.nextSeq = place.seq + 1;
-  reading.lastSeq = place.seq + place.pending;
-  reading.options.onMessage(toLogMessage(message, place.seq, place.atMs));
+  reading.nextSeq = delivery.seq + 1;
+  reading.lastSeq = delivery.seq + delivery.pending;
+  reading.options.onMessage(toLogMessage(message, delivery.seq, delivery.atMs));
 }
 
 function receiveStatus(reading: Reading, windows: Windows, message: Msg): void {
   const status = windows.read(message);
   if (status === 'full' || status === 'expired') openWindow(reading, windows);
-  // A heartbeat names the last message that was sent, so that a lost last one is noticed too.
+  // A heartbeat names the last message sent, so a lost one is noticed even if no other follows.
   const sent = message.headers?.get('Nats-Last-Consumer') ?? '';
-  if (status === 'beat' && sent !== '' && Number(sent) !== reading.deliveredSeq) reset(reading);
-  // A consumer that is gone is silent from now on. A stream that is just being restored has come back when that is noticed.
+  if (status === 'heartbeat' && sent !== '' && Number(sent) !== reading.deliveredSeq) reset(reading);
+  // A deleted consumer falls silent, and the silence triggers the reset. By then, a stream being restored is usually
+  // back.
 }
 
-/** Follows the newest `last` messages and what comes after them, until `signal` fires. */
+/** Delivers the newest `last` messages and then new ones, until `signal` is aborted. */
 export async function readLog(
   nc: NatsConnection,
   stream: string,
@@ -251,11 +254,20 @@ export function toLogMessage(message: Msg, seq: number, atMs: number): LogMessag
   return { seq, atMs, subject, data, header: createHeaderReader(message, data) };
 }
 
-/** `delivered`: the consumer's own sequence number; `pending`: how many messages followed when it was sent. */
-type Place = { readonly seq: number; readonly delivered: number; readonly atMs: number; readonly pending: number };
+/** `delivered`: the consumer sequence. `pending`: number of matching messages that followed when this one was sent. */
+type DeliveryInfo = {
+  readonly seq: number;
+  readonly delivered: number;
+  readonly atMs: number;
+  readonly pending: number;
+};
 
-/** `$JS.ACK.<stream>.<consumer>.<tries>.<seq>.<delivered>.<ns>.<pending>`; newer servers put domain and account first. */
-export function readPlace(reply: string): Place | null {
+/**
+ * Parses `$JS.ACK.<stream>.<consumer>.<tries>.<seq>.<delivered>.<ns>.<pending>`. Newer servers insert domain and
+ * account before the stream.
+ * @returns null if `reply` is not an acknowledgement subject
+ */
+export function parseAckSubject(reply: string): DeliveryInfo | null {
   const tokens = reply.split('.');
   if (tokens.length < 9 || tokens[0] !== '$JS' || tokens[1] !== 'ACK') return null;
   const [seq = '', delivered = '', nanoseconds = '', pending = ''] = tokens.slice(tokens.length === 9 ? 5 : 7);

@@ -1,7 +1,7 @@
 /**
- * The two streams of a fleet: `STOPGATE_<fleet>`, its log, and `STOPGATE-DEAD_<fleet>` for refused entries (protocol.md
- * §2). The dead stream records which log it belongs to (`log-note.ts`), so a start notices a log that was lost or
- * replaced. Nothing here recreates a lost log unless it is told to.
+ * Opens the two streams of a fleet: `STOPGATE_<fleet>`, its log, and `STOPGATE-DEAD_<fleet>` for refused entries
+ * (protocol.md §2). The description of the dead-letter stream identifies the log (log-note.ts), so a start notices that
+ * the log was lost or replaced. A lost log is recreated only with `acceptEmptyLog`.
  */
 import {
   JetStreamApiError,
@@ -31,13 +31,15 @@ import {
 export type LogStreamOptions = {
   readonly nc: NatsConnection;
   readonly fleet: string;
-  /** Copies of each stream that is created. Null: three in a cluster that has the nodes, else one. */
+  /** Replicas of each new stream. Null chooses three in a cluster with enough nodes, otherwise one. */
   readonly replicas: number | null;
   /** Continue with the log as it is, even if entries are gone. */
   readonly acceptEmptyLog: boolean;
-  /** Something outside of JetStream remembers a log, so it is not created if both streams are gone. Default: false. */
+  /**
+   * A marker outside JetStream says that there was a log: do not create one if both streams are gone. Default: false.
+   */
   readonly hadLog?: boolean;
-  /** Tells whether the fold begins at a snapshot. Called only if `acceptEmptyLog`. */
+  /** Whether the fold starts from a snapshot. Called only with `acceptEmptyLog`. */
   readonly hasStart: () => Promise<boolean>;
   readonly log: Logger;
 };
@@ -45,20 +47,19 @@ export type LogStreamOptions = {
 export type OpenedLog = {
   readonly info: StreamInfo;
   readonly accepted: AcceptedGaps;
-  /** Tells whether its note says by which entries a start recognises it. */
+  /** Whether the note contains entries by which a later start can recognise the log. */
   readonly isNoted: boolean;
 };
 
-/** Finds both streams, or creates them. @throws AppError log.lost, stream.foreign, log.unavailable */
+/** Finds or creates both streams. @throws AppError log.lost, stream.foreign, log.unavailable */
 export async function openLogStreams(manager: JetStreamManager, options: LogStreamOptions): Promise<OpenedLog> {
   const { fleet, acceptEmptyLog, hadLog = false, hasStart, log } = options;
-  await refuseEavesdroppers(manager, fleet);
+  await refuseRequestCaptures(manager, fleet);
   const wanted = logConfig(fleet);
   const dead = await infoOf(manager, deadName(fleet));
   let info = await infoOf(manager, wanted.name);
   if (info === null) {
-    if ((dead !== null || hadLog) && !acceptEmptyLog)
-      throw lost(`the log ${wanted.name} is gone, though there was one`);
+    if ((dead !== null || hadLog) && !acceptEmptyLog) throw lost(`the log ${wanted.name} existed before and is gone`);
     info = await create(manager, wanted, options);
     log.info({ stream: wanted.name, replicas: info.config.num_replicas }, 'log created');
   }
@@ -91,17 +92,23 @@ async function create(manager: JetStreamManager, wanted: NamedConfig, options: L
     const { cause } = error as AppError;
     if (replicas !== null || copies === 1 || !(isWithoutPeers(cause) || isUnclustered(cause))) throw error;
     if (isWithoutPeers(cause))
-      log.warn({ stream: wanted.name }, 'this cluster has no three nodes for the log, so only one node keeps it');
+      log.warn(
+        { stream: wanted.name },
+        'this cluster has fewer than three nodes for the log, so only one node stores it',
+      );
     return add(manager, { ...wanted, num_replicas: 1 });
   }
 }
 
-/** Accepts what is missing now; the beginning only if no snapshot covers it, so that its later loss is not accepted. */
+/** Accepts the current gaps. A missing beginning is accepted only without a snapshot, so losing the snapshot is not. */
 function accept({ state }: StreamInfo, known: AcceptedGaps, hasStart: boolean): AcceptedGaps {
   return { toSeq: state.last_seq, beginSeq: hasStart ? known.beginSeq : Math.max(known.beginSeq, state.first_seq) };
 }
 
-/** The last entry that has its dead letter: they are published in the log's order, so the newest one tells. 0: none. */
+/**
+ * Returns the sequence of the last entry that has a dead letter, or 0. Dead letters are published in log order, so the
+ * newest one names it.
+ */
 export async function lastDeadSeq(manager: JetStreamManager, fleet: string): Promise<number> {
   const info = await infoOf(manager, deadName(fleet));
   if (info === null || info.state.last_seq === 0) return 0;
@@ -120,7 +127,7 @@ const logConfig = (fleet: string): NamedConfig => ({
   retention: 'limits',
   discard: 'new',
   deny_delete: true,
-  // The service cuts it behind snapshots, by a purge up to an entry.
+  // Retention purges the entries that snapshots cover.
   deny_purge: false,
   allow_rollup_hdrs: false,
   max_age: 0,
@@ -141,7 +148,7 @@ const deadConfig = (log: NamedConfig, fleet: string): NamedConfig => ({
 
 async function add(manager: JetStreamManager, config: NamedConfig): Promise<StreamInfo> {
   try {
-    // The library fills in the object that it is given.
+    // The library mutates its argument.
     return await manager.streams.add({ ...config });
   } catch (cause) {
     const code = cause instanceof JetStreamApiError && cause.status < 500 ? 'stream.foreign' : 'log.unavailable';
@@ -149,8 +156,8 @@ async function add(manager: JetStreamManager, config: NamedConfig): Promise<Stre
   }
 }
 
-/** A stream that captures requests would answer them in our place. */
-async function refuseEavesdroppers(manager: JetStreamManager, fleet: string): Promise<void> {
+/** A stream that captures requests would acknowledge them, and clients would take that for the reply. */
+async function refuseRequestCaptures(manager: JetStreamManager, fleet: string): Promise<void> {
   for (const verb of [
     'decide',
     'probe',
@@ -165,7 +172,7 @@ async function refuseEavesdroppers(manager: JetStreamManager, fleet: string): Pr
   ]) {
     const subject = `stopgate.${fleet}.${verb}.>`;
     for await (const name of manager.streams.names(subject)) {
-      const message = `the stream ${name} captures requests (${subject}); take that subject out of it`;
+      const message = `the stream ${name} captures requests (${subject}); remove that subject from it`;
       throw new AppError('stream.foreign', message);
     }
   }
@@ -192,11 +199,11 @@ function differencesOf(found: StreamConfig, wanted: NamedConfig): string[] {
 }
 
 const sorted = (value: unknown) => (Array.isArray(value) ? [...value].sort() : value);
-/** The value of a setting that the server leaves out. */
+/** The value of a setting that the server omits. */
 const defaultOf = (key: keyof StreamConfig) =>
   key.startsWith('deny') || key.startsWith('allow') ? false : key === 'max_age' ? 0 : -1;
 
-/** The fleets that have a log on this server. @throws AppError log.unavailable */
+/** Lists the fleets that have a log on this server, sorted. @throws AppError log.unavailable */
 export async function findFleets(nc: NatsConnection): Promise<string[]> {
   const found: string[] = [];
   try {

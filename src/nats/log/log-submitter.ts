@@ -1,4 +1,4 @@
-/** Stores entries without waiting for each: one shared inbox receives the acknowledgements of all. */
+/** Publishes entries asynchronously. One inbox per connection receives all acknowledgements. */
 import { headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../../errors.ts';
 import type { TraceHeaders } from '../../telemetry/tracing.ts';
@@ -15,17 +15,18 @@ export type OnStored = (answer: AppError | Stored) => void;
 
 export type Submit = (subject: string, payload: string | Uint8Array, given: EntryHeaders, onAnswer: OnStored) => void;
 
-/** As the server answers a publish to a stream (ADR-1). */
+/** The server's publish acknowledgement (ADR-1). */
 type Ack = { seq?: number; duplicate?: boolean; error?: { err_code?: number; description?: string } };
 
-/** The last acknowledgement may be so old. While others come, one only stands in line behind them. */
+/** Timeout since the last acknowledgement of any entry. While others arrive, ours is just queued. */
 const ackTimeoutMs = 1_500;
+/** Timeout of one entry while acknowledgements of others keep arriving. */
 const slowestMs = 10_000;
 const sweepEveryMs = 250;
-/** Error code of the JetStream API: larger than `max_msg_size`. */
+/** JetStream error code: the message exceeds `max_msg_size`. */
 const messageTooLarge = 10_054;
 
-/** Shared by all logs of a connection: one inbox and one sweep of what is overdue. */
+/** Returns the connection's submitter. All logs of a connection share one inbox and one timeout sweep. */
 export function submitterOf(nc: NatsConnection): Submitter {
   const found = submitters.get(nc);
   if (found !== undefined) return found;
@@ -34,7 +35,7 @@ export function submitterOf(nc: NatsConnection): Submitter {
   return made;
 }
 
-/** `findLoss`: why the stream is not there, or null; asked where nobody listens on a subject. */
+/** `findLoss` says why the stream is missing, or returns null. Called if a publish has no responder. */
 type Submitter = (...args: [...Parameters<Submit>, findLoss: () => Promise<AppError | null>]) => void;
 type Waiting = {
   readonly onAnswer: OnStored;
@@ -62,10 +63,10 @@ function createSubmitter(nc: NatsConnection): Submitter {
     answeredMs = performance.now();
     if (waiting === undefined) return;
     if (isNoResponder(message))
-      void waiting.findLoss().then((loss) => answer(token, loss ?? refused('nobody stores it')));
+      void waiting.findLoss().then((loss) => answer(token, loss ?? refused('no stream stores its subject')));
     else answer(token, readAck(message));
   });
-  // They stand in the order of their sending, so the first that may still be answered ends the sweep.
+  // The map is in publish order, so the first entry that is not overdue ends the sweep.
   const sweep = () => {
     const now = performance.now();
     for (const [token, { sentMs }] of open) {
@@ -73,7 +74,7 @@ function createSubmitter(nc: NatsConnection): Submitter {
       answer(token, refused('no acknowledgement in time'));
     }
   };
-  // After what has arrived by now, which a busy process has not read yet.
+  // setImmediate: a busy process first reads the acknowledgements that have already arrived.
   const timer = setInterval(() => setImmediate(sweep), sweepEveryMs);
   timer.unref();
   void nc.closed().then(() => clearInterval(timer));
@@ -93,7 +94,7 @@ function createSubmitter(nc: NatsConnection): Submitter {
   };
 }
 
-/** @throws Error: a value has a line break, with which it could add headers of its own */
+/** @throws Error if a value contains a line break, which could inject headers */
 export function toHeaders({ messageId, replica, trace }: EntryHeaders): MsgHdrs {
   const h = headers();
   if (messageId !== undefined) h.set('Nats-Msg-Id', messageId);
@@ -110,6 +111,6 @@ function readAck(message: Msg): AppError | Stored {
   return refused(`${error.description ?? 'refused'} (${error.err_code ?? 0})`);
 }
 
-/** Nobody listens on the subject: the stream, or JetStream itself, is not there. */
+/** No responder: the stream or JetStream itself is missing. */
 const isNoResponder = (message: Msg) => message.data.length === 0 && message.headers?.code === 503;
 const refused = (why: string) => new AppError('log.unavailable', `the log did not accept the entry: ${why}`);

@@ -1,25 +1,24 @@
 /**
- * Reads a stream by a pull consumer, one window after the other. What the server has sent and the reader has not read
- * is then never more than one window, so that `max_pending` of the server can be small. With a push consumer the server
- * itself would fix that at 32 MiB.
+ * Reads a stream through a pull consumer, one window at a time. At most one window is in flight, so the server's
+ * `max_pending` can be small. With a push consumer the server would allow 32 MiB in flight.
  */
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { sizeOf } from '../message-headers.ts';
 
 /**
- * An eighth of what may wait for a connection (`max_pending`, accounts.ts). It has some 3,500 entries, which take 30 ms to
- * fold; the request for the next window takes 0.3 ms.
+ * An eighth of `max_pending` (accounts.ts). Holds about 3,500 entries, which take 30 ms to fold; requesting the next
+ * window takes 0.3 ms.
  */
 export const windowBytesMax = 1_048_576;
-/** The share of one of many readers on a connection: any entry fits. */
+/** Minimum share of a reader if many share a connection. Any entry fits. */
 export const windowBytesMin = 131_072;
-/** With the smallest entries a window would have more, each with a cost of its own. */
+/** Bounds the per-message cost of a window of very small entries. */
 export const windowCountMax = 4_096;
 
-/** The consumer goes by itself if nobody asks it for anything: after a reader that has died. */
+/** The server deletes a consumer that is idle for this long, for example after its reader has crashed. */
 const inactiveMs = 30_000;
-/** Below `inactiveMs`: an idle reader asks again, and keeps its consumer. */
+/** Must be below `inactiveMs`, so that an idle reader renews its request and keeps its consumer. */
 const expiresMs = 20_000;
 
 export function addPullConsumer(manager: JetStreamManager, stream: string, fromSeq: number, subject?: string) {
@@ -36,7 +35,7 @@ export function addPullConsumer(manager: JetStreamManager, stream: string, fromS
   });
 }
 
-/** Does not wait for it. The server drops it by itself too, a while later. */
+/** Does not wait for the result: the server deletes an idle consumer anyway. */
 export function dropConsumer(nc: NatsConnection, stream: string, name: string): void {
   if (!nc.isClosed()) nc.publish(`$JS.API.CONSUMER.DELETE.${stream}.${name}`);
 }
@@ -44,32 +43,34 @@ export function dropConsumer(nc: NatsConnection, stream: string, name: string): 
 export type WindowRequest = {
   readonly count: number;
   readonly bytes: number;
-  /** The server says this often that it is there while it has nothing to send. Default: never. */
+  /** Interval of heartbeats while there is nothing to send. Default: no heartbeats. */
   readonly heartbeatMs?: number | undefined;
 };
 
 export type Windows = {
-  /** Asks for the next one. What is still heard of an earlier one is `old`. */
+  /** Requests the next window. Status messages of earlier windows are `old` from then on. */
   open(wanted: WindowRequest): void;
-  /** Must be called for each entry. @returns whether it was the last one of the window */
+  /** Must be called for each entry. @returns whether it was the window's last one */
   onEntry(message: Msg): boolean;
-  /** Reads what a message that is no entry says of the window. */
+  /** Reads the status in a message that is not an entry. */
   read(message: Msg): WindowStatus;
 };
 
 /**
- * `full`: the next entry does not fit into it. `expired`: it was open for long enough. `beat`: the server is there. `gone`: the
- * consumer is not, or its node serves it no more.
+ * `full`: the next entry does not fit. `expired`: the request timed out. `gone`: the consumer was deleted, or its node
+ * no longer serves it. `old`: belongs to an earlier window.
  */
-export type WindowStatus = 'full' | 'expired' | 'beat' | 'gone' | 'old';
+export type WindowStatus = 'full' | 'expired' | 'heartbeat' | 'gone' | 'old';
 
-/** @param inbox where entries arrive; the server writes about window 3 at `<inbox>.3` */
+/** @param inbox prefix of the reply subjects; window 3 uses `<inbox>.3` */
 export function createWindows(nc: NatsConnection, stream: string, consumer: string, inbox: string): Windows {
   const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
   let number = 0;
   let left = { count: 0, bytes: 0 };
   let isEmpty = true;
-  /** `max_msg_size` keeps entries below a window. If somebody raised it, a larger entry is requested by itself. */
+  /**
+   * `max_msg_size` keeps entries smaller than a window. If somebody raised it, larger entries are requested one by one.
+   */
   let isNextTooLarge = false;
   return {
     open({ count, bytes, heartbeatMs }) {
@@ -93,7 +94,7 @@ export function createWindows(nc: NatsConnection, stream: string, consumer: stri
     read(message) {
       if (message.subject !== `${inbox}.${number}`) return 'old';
       const { code, description = '' } = message.headers ?? {};
-      if (code === 100) return 'beat';
+      if (code === 100) return 'heartbeat';
       if (code === 408) return 'expired';
       if (code !== 409 || !/exceeds maxbytes/i.test(description)) return 'gone';
       isNextTooLarge = isEmpty;
@@ -102,5 +103,5 @@ export function createWindows(nc: NatsConnection, stream: string, consumer: stri
   };
 }
 
-/** As the server counts. If they are fewer, it still tells that the next entry does not fit. */
+/** Bytes as the server counts them. An undercount is harmless: the server reports that the next entry does not fit. */
 const bytesOf = (message: Msg): number => sizeOf(message) ?? message.data.length;

@@ -1,7 +1,4 @@
-/**
- * Reads what NATS stores of a fleet: the log's past, and how much there is of each stream, with the newest dead
- * letters. Never creates or changes a stream.
- */
+/** Reads a fleet's streams without changing them: the log's history, stream sizes and the newest dead letters. */
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { z } from 'zod';
@@ -14,7 +11,7 @@ import { readHistory, readNewest } from './log-range.ts';
 import { deadLimits, deadName, infoOf, logName } from './stream-info.ts';
 
 export type StoredLog = Pick<EventLog, 'range' | 'history' | 'newest'> & {
-  /** The service folds what is left. */
+  /** Gaps that the service skips when it folds this log. */
   readonly accepted: AcceptedGaps;
 };
 
@@ -31,10 +28,10 @@ export async function openStoredLog(nc: NatsConnection, fleet: string): Promise<
     () => nothingNoted,
   );
   const isNoted = (await recogniseLog(manager, info, note).catch(unavailable)) !== 'other';
-  // By its newest entry, a log that is restored meanwhile is told from one that is created again.
+  // The newest entry tells a log that is restored later from one that is created again.
   const { last_seq: newestSeq } = info.state;
   const newest = newestSeq === 0 ? null : await readPosition(manager, stream, newestSeq).catch(unavailable);
-  // What is missing at its beginning is for its readers to see.
+  // Gaps are accepted here; readers notice them themselves.
   const any: AcceptedGaps = { toSeq: Number.POSITIVE_INFINITY, beginSeq: Number.POSITIVE_INFINITY };
   const identity: LogIdentity = { stream, created: info.created, accepted: any, findCoveredTo: async () => 0 };
   return {
@@ -50,24 +47,27 @@ export async function openStoredLog(nc: NatsConnection, fleet: string): Promise<
   };
 }
 
-/** Times are of the server's clock, in milliseconds since 1970. `leader`: of a cluster; null: there is none. */
+/** Times are in milliseconds since 1970, by the server's clock. */
 export type StreamUse = {
   readonly name: string;
   readonly holds: 'log' | 'dead letters' | 'snapshots' | 'older snapshots';
   readonly messages: number;
   readonly bytes: number;
-  /** It is null if the stream has no limit of its own. */
+  /** Null if the stream has no limit. */
   readonly bytesMax: number | null;
   readonly firstSeq: number;
   readonly lastSeq: number;
-  /** It is null if the stream is empty. */
+  /** Null if the stream is empty. */
   readonly firstMs: number | null;
+  /** Null if the stream is empty. */
   readonly lastMs: number | null;
+  /** Number of replicas. */
   readonly copies: number;
+  /** Null if the stream is not replicated or has no leader now. */
   readonly leader: string | null;
 };
 
-/** The refused part of an entry, and why (protocol.md §9). */
+/** A refused entry and the reason (protocol.md §9). */
 export type DeadLetter = z.infer<typeof deadLetterSchema>;
 const deadLetterSchema = z.object({
   seq: z.number(),
@@ -80,21 +80,18 @@ const deadLetterSchema = z.object({
 
 export type StoreReport = {
   readonly streams: readonly StreamUse[];
-  /**
-   * The size of all streams of the account. A null `bytesMax` is no limit; it is null itself if the server does not
-   * say.
-   */
+  /** Size of all streams of the account; `bytesMax` is null without a limit. Null if the server does not say. */
   readonly account: { readonly bytes: number; readonly bytesMax: number | null } | null;
-  /** The newest first. */
+  /** `newest` is in descending order. */
   readonly dead: { readonly count: number; readonly max: number; readonly newest: readonly DeadLetter[] };
 };
 
-/** A page shows no more; the others are in the stream. */
+/** As many as the page shows. The others are in the stream. */
 const deadShownMax = 20;
-/** A page waits for it, and asks again soon. */
+/** The page waits for the report and soon requests the next one. */
 const timeoutMs = 1_500;
 
-/** @throws AppError log.unavailable, and what NATS throws */
+/** @throws AppError log.unavailable, and NATS errors */
 export type ReadStore = () => Promise<StoreReport>;
 
 export function createStoreReader(nc: NatsConnection, fleet: string): ReadStore {
@@ -106,7 +103,7 @@ export function createStoreReader(nc: NatsConnection, fleet: string): ReadStore 
   ] as const;
   let dead: { readonly lastSeq: number; readonly newest: readonly DeadLetter[] } = { lastSeq: 0, newest: [] };
   const readDead = async (lastSeq: number) => {
-    // They are read once: nothing in that stream ever changes.
+    // Dead letters never change, so each is read only once.
     if (lastSeq !== dead.lastSeq) {
       const newest = await readNewest(nc, deadName(fleet), `stopgate.${fleet}.dead.>`, deadShownMax);
       dead = { lastSeq, newest: newest.reverse().flatMap(({ data }) => parseDeadLetter(data)) };
@@ -150,7 +147,7 @@ function useOf({ config, state, cluster }: StreamInfo, holds: StreamUse['holds']
   };
 }
 
-/** An account may be forbidden to ask about itself. */
+/** Returns null on any error, for example if permissions forbid the request. */
 async function readAccount(manager: JetStreamManager): Promise<StoreReport['account']> {
   const info = await manager.getAccountInfo().catch(() => null);
   if (info === null) return null;

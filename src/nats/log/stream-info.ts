@@ -1,30 +1,30 @@
-/** The names of a fleet's streams, and what the server says of them. */
+/** Names and limits of a fleet's streams, and JetStream API errors. */
 import { JetStreamApiError, type JetStreamManager, type StreamInfo } from '@nats-io/jetstream';
 import { AppError } from '../../errors.ts';
 
-/** Errors of the JetStream API, told apart by their codes. */
+/** Error codes of the JetStream API. */
 const streamNotFound = 10_059;
 const noSuitablePeers = 10_005;
 const replicasNotSupported = 10_074;
 
-/** The errors of a cluster, or of the nodes that have the stream: temporarily unavailable, not the leader, offline. */
+/** Temporarily unavailable, not the leader, offline. */
 const withoutLeader: ReadonlySet<number> = new Set([10_008, 10_009, 10_118]);
 
 export const isStreamNotFound = (cause: unknown): boolean =>
   cause instanceof JetStreamApiError && cause.code === streamNotFound;
 
-/** The cluster has fewer nodes than a stream wants copies. */
+/** The cluster has fewer nodes than the stream has replicas. */
 export const isWithoutPeers = (cause: unknown): boolean =>
   cause instanceof JetStreamApiError && cause.code === noSuitablePeers;
 
-/** A leaf node alone: it announces a cluster by its own name. */
+/** The server cannot replicate streams. A single leaf node reports this although it announces a cluster name. */
 export const isUnclustered = (cause: unknown): boolean =>
   cause instanceof JetStreamApiError && cause.code === replicasNotSupported;
 
-/** Tells whether it is an election's, or that of a cluster too few of whose nodes run: it passes by itself. */
+/** Whether the error or one of its causes is due to an election or a lost quorum, which usually passes. */
 export function isWithoutLeader(error: unknown): boolean {
-  for (let it = error; it instanceof Error; it = it.cause)
-    if (it instanceof JetStreamApiError && withoutLeader.has(it.code)) return true;
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause instanceof JetStreamApiError && withoutLeader.has(cause.code)) return true;
   return false;
 }
 
@@ -43,14 +43,13 @@ export async function infoOf(manager: JetStreamManager, stream: string): Promise
   }
 }
 
-// What the streams of a fleet may hold.
-
-/** An entry of 64 KiB (docs/protocol.md §2) and its headers. What is larger the server refuses, and nothing is stored. */
+/** An entry of 64 KiB (protocol.md §2) and its headers. The server refuses larger messages. */
 export const messageBytesMax = 70 * 1_024;
 
 /**
- * Dead letters are copies, for people to look at: the newest are enough, and the entries themselves stay in the log.
- * Without an end whoever publishes nonsense would fill the disk twice. One has some 9 KB at most, so they are 200 MB.
- * No `max_bytes`: the server would set that much aside, and refuse the stream where less is free.
+ * Dead letters are copies for people to read; the entries themselves stay in the log, so the newest are enough. Without
+ * a limit, a client that publishes invalid entries would fill the disk twice. A dead letter has at most about 9 KB, so
+ * all of them have 200 MB. There is no `max_bytes`, because the server would reserve that space and refuse the stream
+ * if less is free.
  */
 export const deadLimits = { discard: 'old', max_msgs: 20_000 } as const;

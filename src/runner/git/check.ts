@@ -1,7 +1,7 @@
 /**
- * The `git` check: is everything in the worker's repository committed, and pushed, and has what must stay not changed?
- * (protocol.md §8) It fails with what it knows: a failure that was found counts even if something else could not be looked at. It writes nothing into the
- * repository and runs nothing that the repository names (sealed-repository.ts).
+ * The `git` check: whether everything in the worker's repository is committed and pushed, and whether protected files
+ * are unchanged (protocol.md §8). A failure counts even if another aspect could not be checked. It writes nothing into
+ * the repository and runs no program that the repository names (sealed-repository.ts).
  */
 import { lstat, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { findWorkerFolder } from '../folder.ts';
 import { cancelled, quote } from '../reply.ts';
 import { unchangedLfs } from './contents.ts';
 import { findRepository, isLinkedWorktree, openRepository, type Repository } from './find-repository.ts';
-import { createRunGit, type GitAnswer, type GitNoAnswer, type GitPlace } from './run-git.ts';
+import { createRunGit, type GitAnswer, type GitNoAnswer, type GitWorkspace } from './run-git.ts';
 import { type SealedRepository, sealRepository } from './sealed-repository.ts';
 import { findChangedFiles } from './unchanged.ts';
 
@@ -23,46 +23,46 @@ export type GitRequest = Extract<RunRequest, { kind: 'git' }>;
 type GitAspects = Pick<GitRequest, 'clean' | 'pushed' | 'unchanged' | 'since'>;
 
 export const gitTimeoutMs = checkTimeoutMs;
-const namesMax = 3; // as many as a plan's titles
+const namesMax = 3; // like the titles of open plan steps in a reason
 
-type Context = { readonly place: GitCheckPlace; readonly stop: Interruption; readonly timeoutMs: number };
+type Context = { readonly workspace: GitCheckWorkspace; readonly stop: Interruption; readonly timeoutMs: number };
 /** `git`: what counts as uncommitted work. */
-export type GitCheckPlace = GitPlace & { readonly git: GitConfig };
-/** A sentence against it, or why nobody can tell. Null: there is nothing against it. */
+export type GitCheckWorkspace = GitWorkspace & { readonly git: GitConfig };
+/** The result of one aspect: a sentence that describes the failure, an error or timeout, or null for a pass. */
 type Answer = string | CheckReply | null;
 
-/** @param timeoutMs for the message; the clock is `stop`'s */
+/** @param timeoutMs only for the message; `stop` enforces it */
 export async function checkGit(
   request: GitRequest,
-  place: GitCheckPlace,
+  workspace: GitCheckWorkspace,
   { stop, timeoutMs }: Pick<Context, 'stop' | 'timeoutMs'>,
 ): Promise<CheckReply> {
-  const context = { place, stop, timeoutMs };
-  const repository = await Promise.race([locate(request, place), stop.happened]);
+  const context = { workspace, stop, timeoutMs };
+  const repository = await Promise.race([locate(request, workspace), stop.happened]);
   if (typeof repository === 'string') return interrupted(repository, timeoutMs);
   if ('reason' in repository) return { outcome: 'error', reason: repository.reason };
   const answers = await inspect(repository, request, context);
   const failures = answers.filter((answer) => typeof answer === 'string');
   const unknown = answers.filter((answer) => answer !== null && typeof answer === 'object');
-  const abandoned = unknown.find((finding) => finding === cancelled);
+  const abandoned = unknown.find((reply) => reply === cancelled);
   if (abandoned !== undefined) return abandoned;
   return failures.length === 0 ? (unknown[0] ?? { outcome: 'pass' }) : { outcome: 'fail', reason: failures.join('; ') };
 }
 
-async function locate({ cwd }: GitRequest, place: GitPlace): Promise<Repository | { readonly reason: string }> {
-  const folder = await findWorkerFolder(cwd, place);
-  return 'reason' in folder ? folder : findRepository(folder.path, place.roots);
+async function locate({ cwd }: GitRequest, workspace: GitWorkspace): Promise<Repository | { readonly reason: string }> {
+  const folder = await findWorkerFolder(cwd, workspace);
+  return 'reason' in folder ? folder : findRepository(folder.path, workspace.roots);
 }
 
-/** One answer for each aspect that is asked for. */
+/** Returns the answers for `clean`, `pushed` and, if requested, `unchanged`. */
 async function inspect(
   repository: Repository,
   { clean, pushed, unchanged = [], since = null }: GitAspects,
   context: Context,
 ): Promise<Answer[]> {
-  const run = createRunGit(context.place, repository.workTree, context.stop);
+  const run = createRunGit(context.workspace, repository.workTree, context.stop);
   const sealed = await sealRepository(repository, run);
-  if (!('git' in sealed)) return [findingOf(sealed, context)];
+  if (!('git' in sealed)) return [toReply(sealed, context)];
   try {
     const uncommitted = clean ? await findUncommitted(repository, sealed, context) : null;
     const unpushed = pushed ? await findUnpushed(sealed, context) : null;
@@ -74,9 +74,8 @@ async function inspect(
   }
 }
 
-/** Returns null if nothing differs. */
 function answerOfChanged(changed: readonly string[] | GitNoAnswer, context: Context): Answer {
-  if (!Array.isArray(changed)) return findingOf(changed as GitNoAnswer, context);
+  if (!Array.isArray(changed)) return toReply(changed as GitNoAnswer, context);
   return changed.length === 0 ? null : `Changed files that must stay: ${listNames(changed)}`;
 }
 
@@ -94,15 +93,15 @@ async function findUncommitted(repository: Repository, sealed: SealedRepository,
   return `Uncommitted changes: ${listNames(names)}`;
 }
 
-/** The arguments do not look into submodules: git would start a program there that reads their configuration. */
+/** Skips submodules, because git would start a process there that reads their configuration. */
 const statusArguments = ({ untracked, worktrees }: GitConfig) => [
   'status',
   '--porcelain=v1',
   '-z',
   '--ignore-submodules=dirty',
-  // Of equal contents only: a partial clone lacks the contents that others would be compared with.
+  // Detect only exact renames: a partial clone may lack the contents for a similarity comparison.
   '--find-renames=100%',
-  // `normal` names a folder alone, and so hides what lies beside a worktree in it.
+  // `normal` reports only the folder, which would hide untracked files beside a worktree.
   `--untracked-files=${untracked === 'ignore' ? 'no' : worktrees === 'ignore' ? 'all' : 'normal'}`,
 ];
 
@@ -112,9 +111,9 @@ async function changedNames(
   context: Context,
 ): Promise<string[] | CheckReply> {
   const { workTree } = repository;
-  const { git } = context.place;
+  const { git } = context.workspace;
   const status = await sealed.git(statusArguments(git));
-  if (!('stdout' in status)) return findingOf(status, context);
+  if (!('stdout' in status)) return toReply(status, context);
   const found = readStatus(status.stdout);
   const changes = git.worktrees === 'ignore' ? await withoutWorktrees(found, repository) : found;
   const touched = changes.filter(({ code }) => code === ' M').map(({ name }) => name);
@@ -123,13 +122,13 @@ async function changedNames(
   if (names.length > 0 || !status.isCut) return names;
   return {
     outcome: 'error',
-    reason: 'git: there are more files under git-lfs to compare than fit into 16 MiB of names',
+    reason: 'git: the list of changed files exceeds 16 MiB, so not all git-lfs files can be compared',
   };
 }
 
 /**
- * Leaves out linked worktrees of this repository that lie inside it, where some agents put those of their subagents. Each
- * is a work tree of its own, with a branch of its own. Any other repository is untracked work.
+ * Removes linked worktrees of this repository that are inside it, where some agents put the worktrees of subagents.
+ * Each has its own branch. Any other nested repository counts as untracked work.
  */
 async function withoutWorktrees(changes: readonly Change[], repository: Repository): Promise<Change[]> {
   const kept: Change[] = [];
@@ -143,28 +142,30 @@ async function withoutWorktrees(changes: readonly Change[], repository: Reposito
 
 type Change = { readonly code: string; readonly name: string };
 
-/** `XY name` by NUL; a rename is followed by the old name, which is no change of its own. Git may see it in either column. */
+/**
+ * Parses NUL-separated `XY name`. A rename or copy, in either column, is followed by the old name, which is skipped.
+ */
 function readStatus(status: string): Change[] {
   const parts = status.split('\0');
   const changes: Change[] = [];
-  for (let at = 0; at < parts.length; at += 1) {
-    const part = parts[at] ?? '';
+  for (let index = 0; index < parts.length; index += 1) {
+    const part = parts[index] ?? '';
     if (part.length < 4) continue;
     const code = part.slice(0, 2);
     changes.push({ code, name: part.slice(3) });
-    if (/[RC]/.test(code)) at += 1;
+    if (/[RC]/.test(code)) index += 1;
   }
   return changes;
 }
 
-/** Each is a repository of its own. One that nobody has checked out has no `.git`, and nothing that could be lost. */
+/** Checks each submodule as its own repository. One that is not checked out has no `.git` and nothing to lose. */
 async function changedSubmodules(
   { workTree }: Repository,
   { git }: SealedRepository,
   context: Context,
 ): Promise<{ readonly names: readonly string[]; readonly unknown: CheckReply | null }> {
   const listed = await git(['ls-files', '--stage', '-z'], { only: submoduleLine });
-  if (!('stdout' in listed)) return { names: [], unknown: findingOf(listed, context) };
+  if (!('stdout' in listed)) return { names: [], unknown: toReply(listed, context) };
   const names: string[] = [];
   let unknown: CheckReply | null = null;
   for (const name of listed.stdout.split('\0').flatMap((line) => submoduleLine.exec(line)?.[1] ?? [])) {
@@ -178,11 +179,11 @@ async function changedSubmodules(
   return { names, unknown };
 }
 
-/** `mode object stage TAB name`: the mode of a submodule is 160000. */
+/** `mode object stage TAB name`, with the mode of a submodule. */
 const submoduleLine = /^160000 [0-9a-f]+ \d\t(.+)$/s;
 
-async function inspectSubmodule(path: string, around: string, context: Context): Promise<Answer> {
-  const repository = (await realpath(path)) === path ? await openRepository(path, [around]) : null;
+async function inspectSubmodule(path: string, superproject: string, context: Context): Promise<Answer> {
+  const repository = (await realpath(path)) === path ? await openRepository(path, [superproject]) : null;
   if (repository === null) return { outcome: 'error', reason: `git: the submodule ${quote(path)} is a symlink` };
   if ('reason' in repository) return { outcome: 'error', reason: repository.reason };
   const [answer = null] = await inspect(repository, { clean: true, pushed: false, unchanged: [] }, context);
@@ -192,45 +193,45 @@ async function inspectSubmodule(path: string, around: string, context: Context):
 // --- pushed ---------------------------------------------------------------------------------------------------
 
 /**
- * A commit is pushed if a branch of a remote has it, under whatever name: a branch that was made from `origin/main` has that
- * as its upstream, and is pushed under its own name.
+ * A commit is pushed if any remote branch contains it. Comparing with the upstream alone would be wrong: a branch made
+ * from `origin/main` has that as its upstream, but is pushed under its own name.
  */
 async function findUnpushed({ git, branch }: SealedRepository, context: Context): Promise<Answer> {
   if (branch === null) return findUnpushedDetached(git, context);
   const upstream = await git(['rev-parse', '--symbolic-full-name', '@{upstream}']);
   if ('interrupted' in upstream || ('reason' in upstream && upstream.exitCode === null))
-    return findingOf(upstream, context);
+    return toReply(upstream, context);
   const name = 'stdout' in upstream ? upstream.stdout.trim() : null;
-  // A branch of this repository may be an upstream too, and is on no remote.
+  // The upstream may be a local branch, which is not on a remote.
   const onRemotes = name === null || name.startsWith('refs/heads/') ? ['--remotes'] : ['--remotes', name];
   const ahead = await git(['rev-list', '--count', 'HEAD', '--not', ...onRemotes, '--']);
   if (name !== null) return countAhead(ahead, context);
-  if ('interrupted' in ahead || ('reason' in ahead && ahead.exitCode === null)) return findingOf(ahead, context);
-  // Without a commit there is nothing to count.
+  if ('interrupted' in ahead || ('reason' in ahead && ahead.exitCode === null)) return toReply(ahead, context);
+  // The count fails before the first commit.
   return 'stdout' in ahead && ahead.stdout.trim() === '0' ? null : `Branch ${branch} has no upstream`;
 }
 
-/** A commit on no branch is pushed if a branch of a remote has it. Without any remote nobody can say where it should be. */
+/** A detached HEAD is pushed if any remote branch contains it. Without a remote the result is an error. */
 async function findUnpushedDetached(git: SealedRepository['git'], context: Context): Promise<Answer> {
   const remotes = await git(['for-each-ref', '--count=1', '--format=1', 'refs/remotes/']);
-  if (!('stdout' in remotes)) return findingOf(remotes, context);
+  if (!('stdout' in remotes)) return toReply(remotes, context);
   if (remotes.stdout === '')
     return {
       outcome: 'error',
-      reason: 'git: HEAD is on no branch, and there is no remote that could have its commits',
+      reason: 'git: HEAD is detached and there is no remote, so it is unknown whether its commits are pushed',
     };
   return countAhead(await git(['rev-list', '--count', 'HEAD', '--not', '--remotes', '--']), context);
 }
 
 function countAhead(answer: GitAnswer, context: Context): Answer {
-  if (!('stdout' in answer)) return findingOf(answer, context);
+  if (!('stdout' in answer)) return toReply(answer, context);
   const count = Number(answer.stdout.trim());
   return count === 0 ? null : `${count} ${count === 1 ? 'commit' : 'commits'} not pushed`;
 }
 
-// --- nobody can tell ------------------------------------------------------------------------------------------
+// --- errors and timeouts --------------------------------------------------------------------------------------
 
-const findingOf = (answer: GitNoAnswer, { timeoutMs }: Context): CheckReply =>
+const toReply = (answer: GitNoAnswer, { timeoutMs }: Context): CheckReply =>
   'interrupted' in answer ? interrupted(answer.interrupted, timeoutMs) : { outcome: 'error', reason: answer.reason };
 
 const interrupted = (by: InterruptionCause, timeoutMs: number): CheckReply =>

@@ -1,6 +1,6 @@
 /**
- * Files of a work tree by their contents, which are the agent's: read without waiting, by no symlink, and no longer than
- * the check may run.
+ * Hashes files of a work tree. They are untrusted, so files are opened without blocking or following symlinks, and
+ * reading stops with the check's timeout.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
@@ -9,15 +9,15 @@ import { join } from 'node:path';
 import type { Interruption } from '../../timer.ts';
 import type { SealedRepository } from './sealed-repository.ts';
 
-// Large files of git-lfs without git-lfs. The index has a pointer with the file's hash where the work tree has the file.
-// Git tells them apart by the index's times and sizes; where those do not settle it, its filter would be asked, which is
-// a program that the repository names. The hash in the pointer settles it too.
+// Compares git-lfs files without git-lfs. The index contains a pointer with the file's hash. If the index's times and
+// sizes do not prove that a file is unchanged, git would run the lfs filter, which is a program named by the
+// repository. Comparing the hash in the pointer gives the same result.
 
-/** A pointer as in the specification of git-lfs, version 1. */
+/** A git-lfs pointer, version 1 of the specification. */
 const pointer =
   /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\nsize (\d+)\n$/;
 
-/** Returns the files of `names`, which git takes for changed, that are what their pointers say. */
+/** Of `names`, which git reports as changed, returns the git-lfs files that match their pointers. */
 export async function unchangedLfs(
   names: readonly string[],
   workTree: string,
@@ -27,7 +27,7 @@ export async function unchangedLfs(
   const unchanged = new Set<string>();
   for (const name of await lfsNames(names, git)) {
     if (stop.cause !== null) break;
-    if (await isAsPointed(name, workTree, git, stop)) unchanged.add(name);
+    if (await matchesPointer(name, workTree, git, stop)) unchanged.add(name);
   }
   return unchanged;
 }
@@ -38,10 +38,10 @@ async function lfsNames(names: readonly string[], git: SealedRepository['git']):
   if (!('stdout' in answer)) return [];
   // `name NUL filter NUL value NUL`
   const parts = answer.stdout.split('\0');
-  return parts.filter((_, at) => at % 3 === 0 && parts[at + 2] === 'lfs');
+  return parts.filter((_, index) => index % 3 === 0 && parts[index + 2] === 'lfs');
 }
 
-async function isAsPointed(
+async function matchesPointer(
   name: string,
   workTree: string,
   git: SealedRepository['git'],
@@ -58,8 +58,9 @@ async function isAsPointed(
 const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /**
- * Adds the contents to a hash. `begin` gets the size in bytes, and gives the hash, or null where that settles it.
- * @returns that hash; null: it is no file, it cannot be read, it is being written, or `stop` came first
+ * Adds a file's contents to a hash.
+ * @param begin receives the size in bytes and returns the hash to update, or null to skip the file
+ * @returns that hash, or null if the file was skipped, cannot be read, is not a regular file, or `stop` came first
  */
 export async function hashContents(
   path: string,

@@ -1,7 +1,7 @@
 /**
- * The changes in a worker's folder as one text: what was committed since a base, what is not committed, and new files. The
- * index of the repository says which files git need not look at, and an agent can write it; so the changes are found with
- * an index of our own. Nothing is written into the repository, and nothing runs that it names (sealed-repository.ts).
+ * The changes in a worker's folder as text: commits since a base, uncommitted changes and new files. An agent can
+ * manipulate the repository's index to hide files from git, so the changes are found with a separate index. Nothing is
+ * written into the repository, and no program that it names is run (sealed-repository.ts).
  */
 import { constants } from 'node:fs';
 import { lstat, open, readlink, realpath } from 'node:fs/promises';
@@ -10,32 +10,32 @@ import { cutMiddle } from '../../../machines/index.ts';
 import type { Interruption } from '../../timer.ts';
 import { findWorkerFolder, isInside } from '../folder.ts';
 import { findRepository, type Repository } from './find-repository.ts';
-import { createRunGit, type GitFailure, type GitNoAnswer, type GitPlace, type RunGit } from './run-git.ts';
+import { createRunGit, type GitFailure, type GitNoAnswer, type GitWorkspace, type RunGit } from './run-git.ts';
 import { type SealedRepository, sealRepository } from './sealed-repository.ts';
 import { findBase } from './unchanged.ts';
 
-/** `text`: '' where nothing has changed; null: the folder is in no repository. */
+/** `text` is '' if nothing has changed, or null if the folder is not in a repository. */
 export type Changes = { readonly text: string | null };
 
-/** A reader of more would lose its way, and a model its place. Code points. */
+/** In code points. A longer diff helps neither a person nor a model. */
 const diffLengthMax = 96_000;
-/** New files that are shown; the names of more are listed. */
+/** Number of new files whose contents are shown. Of the rest, only names are listed. */
 const newFilesMax = 200;
 const newFileBytesMax = 16_384;
 const namesMax = 1_000;
 
 export async function readChanges(
   cwd: string | null,
-  place: GitPlace,
+  workspace: GitWorkspace,
   stop: Interruption,
 ): Promise<Changes | GitNoAnswer> {
-  const folder = await findWorkerFolder(cwd, place);
+  const folder = await findWorkerFolder(cwd, workspace);
   if ('reason' in folder) return failure(folder.reason);
-  const repository = await findRepository(folder.path, place.roots);
+  const repository = await findRepository(folder.path, workspace.roots);
   if ('reason' in repository) return repository.isNone === true ? { text: null } : failure(repository.reason);
   const { workTree } = repository;
-  const run = createRunGit(place, workTree, stop);
-  const absent = await leftOut(repository, run);
+  const run = createRunGit(workspace, workTree, stop);
+  const absent = await findSparse(repository, run);
   if ('reason' in absent || 'interrupted' in absent) return absent;
   const sealed = await sealRepository(repository, run, false);
   if (!('git' in sealed)) return sealed;
@@ -49,7 +49,7 @@ export async function readChanges(
 
 const failure = (reason: string): GitFailure => ({ reason, exitCode: null });
 
-/** The arguments do not look into submodules, and run no program that attributes name. */
+/** Skips submodules, and runs no program named in attributes. */
 const diffArguments = [
   'diff',
   '--patch-with-stat',
@@ -60,8 +60,8 @@ const diffArguments = [
   '--ignore-submodules=dirty',
 ];
 
-/** Lists what a sparse checkout leaves out: the repository's own index says so, and there is nothing in its place. */
-async function leftOut(repository: Repository, run: RunGit): Promise<ReadonlySet<string> | GitNoAnswer> {
+/** Lists files that a sparse checkout omits: they are marked in the repository's index and do not exist. */
+async function findSparse(repository: Repository, run: RunGit): Promise<ReadonlySet<string> | GitNoAnswer> {
   const sealed = await sealRepository(repository, run);
   if (!('git' in sealed)) return sealed;
   try {
@@ -69,7 +69,7 @@ async function leftOut(repository: Repository, run: RunGit): Promise<ReadonlySet
     if (!('stdout' in listed)) return listed;
     const names = listed.stdout.split('\0').flatMap((part) => (part === '' ? [] : [part.slice(2)]));
     const found = await Promise.all(names.map((name) => lstat(join(repository.workTree, name)).catch(() => null)));
-    return new Set(names.filter((_, at) => found[at] === null));
+    return new Set(names.filter((_, index) => found[index] === null));
   } finally {
     await sealed.close();
   }
@@ -85,8 +85,8 @@ type Work = {
 async function compare(base: string, work: Work): Promise<Changes | GitNoAnswer> {
   const { workTree, absent, stop } = work;
   const { git } = work.sealed;
-  const made = await git(base === '' ? ['read-tree', '--empty'] : ['read-tree', base]);
-  if (!('stdout' in made)) return made;
+  const created = await git(base === '' ? ['read-tree', '--empty'] : ['read-tree', base]);
+  if (!('stdout' in created)) return created;
   if (absent.size > 0) {
     const inBase = await git(['ls-files', '-z'], { only: { test: (name) => absent.has(name) } });
     if (!('stdout' in inBase)) return inBase;
@@ -108,7 +108,7 @@ async function compare(base: string, work: Work): Promise<Changes | GitNoAnswer>
   return { text: cutMiddle(parts.filter((part) => part !== '').join('\n'), diffLengthMax) };
 }
 
-/** A new file as a diff shows it. */
+/** Formats a new file like a diff. */
 async function describeNewFile(name: string, workTree: string): Promise<string> {
   const head = `diff --git a/${name} b/${name}\nnew file\n`;
   const path = join(workTree, name);
@@ -122,7 +122,7 @@ async function describeNewFile(name: string, workTree: string): Promise<string> 
   return `${head}${lines.map((line) => `+${line}\n`).join('')}${isCut ? `(cut: it has ${found?.size} bytes)\n` : ''}`;
 }
 
-/** Returns null if it is no file, or a folder of its path leads out of the work tree. */
+/** Returns null if it is not a regular file, or a parent folder is a symlink out of the work tree. */
 async function readStart(path: string, workTree: string): Promise<Buffer | null> {
   const folder = await realpath(dirname(path)).catch(() => null);
   if (folder === null || !isInside(workTree, folder)) return null;

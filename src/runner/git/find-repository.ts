@@ -1,8 +1,7 @@
 /**
- * Finds the repository of a folder, as git does, but without git: git would read the repository's configuration first.
- * A `.git` file or symlink may lead elsewhere. It counts only if it stays within the roots or the work tree, or if what
- * it leads to names this work tree (a linked worktree, a submodule): else an agent could have us report on a repository
- * that is none of its own.
+ * Finds the repository of a folder without running git, which would read the repository's configuration. A `.git` file
+ * or symlink may point elsewhere. It is accepted only if the target is within the roots or the work tree, or names this
+ * work tree (a linked worktree, a submodule). Otherwise an agent could make us report on a foreign repository.
  */
 import { constants } from 'node:fs';
 import { lstat, open, realpath, stat } from 'node:fs/promises';
@@ -10,29 +9,29 @@ import { dirname, join, resolve } from 'node:path';
 import { isInside } from '../folder.ts';
 import { quote } from '../reply.ts';
 
-/** Real paths. */
+/** All paths are real paths. */
 export type Repository = {
   readonly workTree: string;
   readonly gitDir: string;
-  /** The directory that linked worktrees share; else `gitDir` itself. */
+  /** The directory shared by linked worktrees. Equals `gitDir` if there are none. */
   readonly commonDir: string;
-  /** Folders that its parts may lie in. */
-  readonly places: readonly string[];
+  /** Folders in which symlinks of the git directory may end. */
+  readonly allowedFolders: readonly string[];
 };
-/** `isNone`: the folder is in no repository. */
+/** `isNone`: the folder is not in a repository. */
 type Problem = { readonly reason: string; readonly isNone?: true };
 
 export const bareText = 'is a bare repository and has no work tree';
 
-/** The size of the small files in a git directory that name a path or a branch. */
+/** Maximum size of files in a git directory that contain a path or a branch. */
 const pointerBytesMax = 8_192;
 
-/** `folder`: a real path. The repository is in it or in a folder above it. */
+/** Searches `folder`, a real path, and the folders above it. */
 export async function findRepository(folder: string, roots: readonly string[]): Promise<Repository | Problem> {
-  for (let at = folder; ; at = dirname(at)) {
-    if (await exists(join(at, '.git'))) return openRepository(at, roots);
-    if (await isGitDir(at)) return { reason: `git: ${quote(at)} ${bareText}` };
-    if (at === dirname(at))
+  for (let current = folder; ; current = dirname(current)) {
+    if (await exists(join(current, '.git'))) return openRepository(current, roots);
+    if (await isGitDir(current)) return { reason: `git: ${quote(current)} ${bareText}` };
+    if (current === dirname(current))
       return {
         reason: `git: ${quote(folder)} is not a git repository, and neither is a folder above it`,
         isNone: true,
@@ -40,25 +39,25 @@ export async function findRepository(folder: string, roots: readonly string[]): 
   }
 }
 
-/** `workTree`: a real path with a `.git`. */
+/** @param workTree a real path that contains `.git` */
 export async function openRepository(workTree: string, roots: readonly string[]): Promise<Repository | Problem> {
   const link = join(workTree, '.git');
   const gitDir = await realpath(await gitDirAt(link, workTree)).catch(() => null);
-  if (gitDir === null || !(await isGitDir(gitDir))) return { reason: `git: ${quote(link)} is no git repository` };
+  if (gitDir === null || !(await isGitDir(gitDir))) return { reason: `git: ${quote(link)} is not a git repository` };
   const common = (await readSmallFile(join(gitDir, 'commondir')))?.trim();
   const commonDir = common === undefined ? gitDir : await realpath(resolve(gitDir, common)).catch(() => null);
   if (commonDir === null) return { reason: `git: ${quote(gitDir)} names a 'commondir' that does not exist` };
-  const open = await Promise.all([workTree, ...roots].map((root) => realpath(root).catch(() => null)));
-  const allowed = open.filter((place) => place !== null);
-  const isAllowed = [gitDir, commonDir].every((path) => allowed.some((place) => isInside(place, path)));
-  if (isAllowed || (await isItsOwn(workTree, { gitDir, commonDir })))
-    return { workTree, gitDir, commonDir, places: [...allowed, gitDir, commonDir] };
-  return { reason: `git: ${quote(link)} leads to ${quote(gitDir)}, outside the runner's roots` };
+  const folders = await Promise.all([workTree, ...roots].map((root) => realpath(root).catch(() => null)));
+  const allowed = folders.filter((folder) => folder !== null);
+  const isAllowed = [gitDir, commonDir].every((path) => allowed.some((folder) => isInside(folder, path)));
+  if (isAllowed || (await belongsToWorkTree(workTree, { gitDir, commonDir })))
+    return { workTree, gitDir, commonDir, allowedFolders: [...allowed, gitDir, commonDir] };
+  return { reason: `git: ${quote(link)} points to ${quote(gitDir)}, outside the runner's roots` };
 }
 
 type Directories = Pick<Repository, 'gitDir' | 'commonDir'>;
 
-/** Tells whether a folder is a linked worktree that the repository itself names as one. */
+/** Whether a folder is a linked worktree that the repository itself lists. */
 export async function isLinkedWorktree(path: string, { commonDir }: Repository): Promise<boolean> {
   const found = await openRepository(path, [commonDir]);
   return !('reason' in found) && found.commonDir === commonDir && (await isNamedBack(path, found));
@@ -70,13 +69,16 @@ async function isNamedBack(workTree: string, { gitDir, commonDir }: Directories)
   return named === workTree && isInside(commonDir, gitDir);
 }
 
-/** A linked worktree's directory names the worktree. Git keeps a submodule's in `modules/` of the repository around it. */
-async function isItsOwn(workTree: string, { gitDir, commonDir }: Directories): Promise<boolean> {
+/**
+ * Whether a git directory outside the roots belongs to this work tree. The directory of a linked worktree names the
+ * worktree. The directory of a submodule is in `modules/` of the enclosing repository.
+ */
+async function belongsToWorkTree(workTree: string, { gitDir, commonDir }: Directories): Promise<boolean> {
   if (await isNamedBack(workTree, { gitDir, commonDir })) return true;
-  for (let at = dirname(workTree); gitDir === commonDir; at = dirname(at)) {
-    const modules = await realpath(join(at, '.git', 'modules')).catch(() => null);
+  for (let current = dirname(workTree); gitDir === commonDir; current = dirname(current)) {
+    const modules = await realpath(join(current, '.git', 'modules')).catch(() => null);
     if (modules !== null) return isInside(modules, gitDir);
-    if (at === dirname(at)) return false;
+    if (current === dirname(current)) return false;
   }
   return false;
 }
@@ -86,7 +88,7 @@ async function gitDirAt(link: string, workTree: string): Promise<string> {
   return path === undefined ? link : resolve(workTree, path.trimEnd());
 }
 
-/** Recognises a git directory by the same signs as git. */
+/** Recognises a git directory by the same criteria as git. */
 async function isGitDir(path: string): Promise<boolean> {
   if (!(await exists(join(path, 'HEAD')))) return false;
   if (await exists(join(path, 'commondir'))) return true;
@@ -100,11 +102,14 @@ const exists = (path: string): Promise<boolean> =>
   );
 const isFolder = (path: string): Promise<boolean> =>
   stat(path).then(
-    (it) => it.isDirectory(),
+    (stats) => stats.isDirectory(),
     () => false,
   );
 
-/** Returns undefined if there is no such file. Without waiting: a FIFO in its place would hold one of Node's few threads for ever. */
+/**
+ * Returns undefined if there is no such file. Opens it with O_NONBLOCK, because a FIFO in its place would block one
+ * of Node's few threads forever.
+ */
 export async function readSmallFile(path: string): Promise<string | undefined> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
   if (file === null) return undefined;

@@ -1,38 +1,39 @@
-/** One git program, in an environment that names nothing to run and holds nothing secret. */
+/** Runs git in an environment that names no programs and contains no secrets. */
 import { delimiter, isAbsolute } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import type { Environment } from '../../config/environment.ts';
 import type { Interruption, InterruptionCause } from '../../timer.ts';
-import { isInside, type WorkerPlace } from '../folder.ts';
+import { isInside, type Workspace } from '../folder.ts';
 import { type Group, type GroupEnd, pickVariables, startGroup } from '../process-group.ts';
 import { quote } from '../reply.ts';
 
-export type GitPlace = WorkerPlace & {
+export type GitWorkspace = Workspace & {
   readonly env: Environment;
   onStart(group: Group): void;
 };
 
-/** `isCut`: there was more output than is kept. */
+/** `isCut`: the output was longer than `outputCharsMax`. */
 export type GitOutput = { readonly stdout: string; readonly isCut: boolean };
-/** `exitCode`: null if it did not exit by itself. */
+/** `exitCode` is null if git could not be run or was killed. */
 export type GitFailure = { readonly reason: string; readonly exitCode: number | null };
 export type GitNoAnswer = GitFailure | { readonly interrupted: InterruptionCause };
 export type GitAnswer = GitOutput | GitNoAnswer;
 export type RunOptions = {
-  /** GIT_DIR and the like. */
+  /** Additional variables such as GIT_DIR. */
   readonly env?: Env;
+  /** Text for stdin. */
   readonly input?: string;
-  /** If the parts of an output end with NUL, only parts that match are kept. */
+  /** For NUL-terminated output: only matching parts are kept. */
   readonly only?: { test(part: string): boolean };
 };
 export type RunGit = (args: readonly string[], options?: RunOptions) => Promise<GitAnswer>;
 type Env = Readonly<Record<string, string>>;
 
-/** The names of a hundred thousand changed files. */
+/** Enough for the names of a hundred thousand changed files. */
 const outputCharsMax = 16 * 1024 * 1024;
 const stderrCharsMax = 1_000;
 
-/** Git finds the user's own settings by these, of which a few are read (sealed-repository.ts). */
+/** Git needs these to find the user's settings, some of which are used (sealed-repository.ts). */
 const keptVariables = ['HOME', 'XDG_CONFIG_HOME', 'TMPDIR'] as const;
 
 const fixed: Env = {
@@ -40,17 +41,17 @@ const fixed: Env = {
   GIT_OPTIONAL_LOCKS: '0',
   GIT_TERMINAL_PROMPT: '0',
   GIT_NO_LAZY_FETCH: '1',
-  // Git's name for "no transport at all": nothing is fetched, so neither ssh nor an upload-pack is run.
+  // Disables all transports: nothing is fetched, so neither ssh nor upload-pack is run.
   GIT_ALLOW_PROTOCOL: 'none',
   GIT_PAGER: 'cat',
-  // Objects and parents that the repository puts in the place of others.
+  // Ignore replacements of objects and parents.
   GIT_NO_REPLACE_OBJECTS: '1',
   GIT_GRAFT_FILE: '/dev/null',
 };
 
-/** `workTree`: git is started there, and no program in it or in the roots is taken for git. */
-export function createRunGit(place: GitPlace, workTree: string, stop: Interruption): RunGit {
-  const base = environmentOf(place, workTree);
+/** Runs git in `workTree`, but never a program named `git` from inside it or the roots. */
+export function createRunGit(workspace: GitWorkspace, workTree: string, stop: Interruption): RunGit {
+  const base = environmentOf(workspace, workTree);
   return async (args, { env, input, only } = {}) => {
     if (stop.cause !== null) return { interrupted: stop.cause };
     const output = createOutput(only);
@@ -68,7 +69,7 @@ export function createRunGit(place: GitPlace, workTree: string, stop: Interrupti
       },
       stop,
     );
-    place.onStart(group);
+    workspace.onStart(group);
     const end = await group.ended;
     if (end.by === 'timeout' || end.by === 'cancelled') return { interrupted: end.by };
     if (end.by === 'exit' && end.code === 0) return output.end();
@@ -97,8 +98,8 @@ function createOutput(only: RunOptions['only']) {
   };
 }
 
-/** An agent may put a `git` of its own where PATH would find it first: `node_modules/.bin` is in the PATH of `npx`. */
-function environmentOf({ env, roots }: GitPlace, workTree: string): Env {
+/** Removes PATH folders inside the workspace, where an agent may put its own `git`: `npx` adds `node_modules/.bin`. */
+function environmentOf({ env, roots }: GitWorkspace, workTree: string): Env {
   const folders = (env.PATH ?? '/usr/local/bin:/usr/bin:/bin').split(delimiter);
   const isForeign = (folder: string) => ![workTree, ...roots].some((root) => isInside(root, folder));
   const path = folders.filter((folder) => isAbsolute(folder) && isForeign(folder)).join(delimiter);

@@ -1,7 +1,8 @@
 /**
- * A git directory of our own that shows a repository's commits, branches and index, and none of its configuration. A
- * configuration can name programs (filters, hooks, fsmonitor, a promisor's upload-pack, …), and new versions of git add
- * more of them. So git never reads it: it is parsed as a file, and only what changes how files are compared is taken.
+ * Creates a temporary git directory that shares a repository's commits, branches and index, but not its configuration.
+ * A configuration can name programs (filters, hooks, fsmonitor, a promisor's upload-pack, …), and new git versions add
+ * more. So git never reads the original configuration: it is parsed as a file, and only settings that affect how files
+ * are compared are copied.
  */
 import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,25 +14,25 @@ import type { GitAnswer, GitFailure, GitNoAnswer, RunGit, RunOptions } from './r
 
 export type SealedRepository = {
   readonly git: (args: readonly string[], options?: Omit<RunOptions, 'env'>) => Promise<GitAnswer>;
-  /** The branch without `refs/heads/`; null: HEAD is detached. */
+  /** The branch without `refs/heads/`, or null if HEAD is detached. */
   readonly branch: string | null;
   close(): Promise<void>;
 };
 type Sealed = SealedRepository | GitNoAnswer;
 type Setting = readonly [key: string, value: string];
 
-/** Shared by all work trees of a repository. `info`: what is ignored, and attributes. */
+/** Shared by all work trees of a repository. `info` contains ignore rules and attributes. */
 const sharedNames = ['objects', 'refs', 'packed-refs', 'reftable', 'shallow', 'info'];
-/** The settings by which files are compared. None of them names a program. */
+/** Settings that affect how files are compared. None of them names a program. */
 const comparisons =
   /^core\.(?:filemode|ignorecase|precomposeunicode|symlinks|autocrlf|eol|checkstat|trustctime|excludesfile|attributesfile)$/;
 /**
- * The settings by which the repository is stored. `worktreeConfig` and `partialClone` only say what else to read or to
+ * Settings of the storage format. `worktreeConfig` and `partialClone` are excluded: they only add files to read or
  * fetch.
  */
 const formats = /^(?:core\.repositoryformatversion|extensions\.(?!worktreeconfig$|partialclone$).+)$/;
 
-/** @param index false: without the repository's own index, for whoever makes one */
+/** @param index whether to share the repository's index; pass false to create a separate one */
 export async function sealRepository(repository: Repository, run: RunGit, index = true): Promise<Sealed> {
   const { workTree } = repository;
   const folder = await mkdtemp(join(tmpdir(), 'stopgate-git-'));
@@ -48,10 +49,10 @@ export async function sealRepository(repository: Repository, run: RunGit, index 
     const settings = await readSettings(repository, run);
     if (!Array.isArray(settings)) return settings;
     if (isBare(settings, repository)) return { reason: `git: ${quote(repository.gitDir)} ${bareText}`, exitCode: null };
-    const elsewhere = await foreignWorkTree(settings, repository);
-    if (elsewhere !== null)
+    const foreign = await foreignWorkTree(settings, repository);
+    if (foreign !== null)
       return {
-        reason: `git: core.worktree leads to ${quote(elsewhere)}, away from ${quote(workTree)}`,
+        reason: `git: core.worktree points to ${quote(foreign)} instead of ${quote(workTree)}`,
         exitCode: null,
       };
     await share(repository, folder, index);
@@ -62,37 +63,35 @@ export async function sealRepository(repository: Repository, run: RunGit, index 
     if (!('stdout' in head) && !('exitCode' in head && head.exitCode === 1)) return head;
     const branch = 'stdout' in head ? head.stdout.trim().replace(/^refs\/heads\//, '') : null;
     const compared = [...own, ...settings].filter(([key]) => comparisons.test(key));
-    const given = asVariables([...compared, ...upstreamSettings(settings, branch)]);
-    return { branch, close, git: (args, options) => run(args, { ...options, env: { ...env, ...given } }) };
+    const variables = asVariables([...compared, ...upstreamSettings(settings, branch)]);
+    return { branch, close, git: (args, options) => run(args, { ...options, env: { ...env, ...variables } }) };
   }
 }
 
 const noSettings = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
 
-/**
- * Shares the repository by symlinks. One that leads out of the repository's places is left out, as if the file did not
- * exist.
- */
-async function share({ gitDir, commonDir, places }: Repository, folder: string, index: boolean): Promise<void> {
+/** Links the shared files. A file that is a symlink out of the allowed folders is skipped, as if it did not exist. */
+async function share({ gitDir, commonDir, allowedFolders }: Repository, folder: string, index: boolean): Promise<void> {
   const isIndex = (name: string) => index && (name === 'index' || name.startsWith('sharedindex.'));
   const ownNames = (await readdir(gitDir)).filter(isIndex);
   const shared = sharedNames.map((name) => [commonDir, name] as const);
   for (const [from, name] of [...shared, ...ownNames.map((own) => [gitDir, own] as const)]) {
     const real = await realpath(join(from, name)).catch(() => null);
-    if (real !== null && places.some((place) => isInside(place, real))) await symlink(real, join(folder, name));
+    if (real !== null && allowedFolders.some((allowed) => isInside(allowed, real)))
+      await symlink(real, join(folder, name));
   }
   await writeFile(join(folder, 'HEAD'), (await readSmallFile(join(gitDir, 'HEAD'))) ?? '');
 }
 
-/** Reads the settings of the user who runs the service, such as which files they ignore everywhere. */
+/** Reads the settings of the user who runs the service, such as global ignore rules. */
 async function readOwnSettings(folder: string, run: RunGit): Promise<Setting[] | GitNoAnswer> {
   const bare = join(folder, 'empty');
   await mkdir(bare);
-  // A folder that is no repository, so that only the user's and the system's settings are listed.
+  // An empty folder is not a repository, so only the user's and the system's settings are listed.
   return parseSettings(await run(['config', '--list', '-z'], { env: { GIT_DIR: bare } }));
 }
 
-/** Reads the settings of the repository, without included files: a file outside of it is none of its own. */
+/** Reads the settings of the repository without included files, which may be outside it. */
 async function readSettings({ gitDir, commonDir }: Repository, run: RunGit): Promise<Setting[] | GitNoAnswer> {
   const shared = await readFileSettings(join(commonDir, 'config'), run);
   if (!Array.isArray(shared) || !shared.some(([key, value]) => key === 'extensions.worktreeconfig' && isTrue(value)))
@@ -106,7 +105,7 @@ async function readFileSettings(file: string, run: RunGit): Promise<Setting[] | 
   return parseSettings(await run(['config', '--file', file, '--no-includes', '--list', '-z']));
 }
 
-/** `key LF value NUL`; a key without a value is true. */
+/** Parses `key LF value NUL`. A key without a value means true. */
 function parseSettings(answer: GitAnswer): Setting[] | GitNoAnswer {
   if (!('stdout' in answer)) return answer;
   return answer.stdout.split('\0').flatMap((line) => {
@@ -118,11 +117,14 @@ function parseSettings(answer: GitAnswer): Setting[] | GitNoAnswer {
 
 const isTrue = (value: string): boolean => /^(?:true|yes|on|1)$/i.test(value);
 
-/** A `.git` may lead to one; a linked worktree of a bare repository has a directory of its own there. */
+/**
+ * A `.git` may point to a bare repository. A linked worktree of a bare repository is fine: it has its own directory
+ * there.
+ */
 const isBare = (settings: readonly Setting[], { gitDir, commonDir }: Repository): boolean =>
   gitDir === commonDir && isTrue(settings.findLast(([key]) => key === 'core.bare')?.[1] ?? 'false');
 
-/** Submodules have one, which leads to their own folder. Null: it leads nowhere else. */
+/** Returns `core.worktree` if it points to another folder, otherwise null. Submodules set it to their own folder. */
 async function foreignWorkTree(settings: readonly Setting[], { workTree, gitDir }: Repository): Promise<string | null> {
   const named = settings.findLast(([key]) => key === 'core.worktree')?.[1];
   if (named === undefined) return null;
@@ -130,7 +132,7 @@ async function foreignWorkTree(settings: readonly Setting[], { workTree, gitDir 
   return real === workTree ? null : named;
 }
 
-/** Which branch the current one is pushed to: the only settings with names that are not git's own. */
+/** Returns the upstream settings of a branch: the only settings whose keys contain names chosen by the repository. */
 function upstreamSettings(settings: readonly Setting[], branch: string | null): Setting[] {
   if (branch === null) return [];
   const ofBranch = [`branch.${branch}.remote`, `branch.${branch}.merge`];
@@ -138,7 +140,7 @@ function upstreamSettings(settings: readonly Setting[], branch: string | null): 
   return settings.filter(([key]) => ofBranch.includes(key) || key === `remote.${remote}.fetch`);
 }
 
-/** Writes a setting as a line of the file itself: git looks for these nowhere else. */
+/** Formats a setting for the config file. Git reads storage format settings only from there. */
 function formatLine([key, value]: Setting): string {
   const dot = key.indexOf('.');
   const escaped = value.replaceAll(/["\\]/g, '\\$&').replaceAll('\n', '\\n');
@@ -148,8 +150,8 @@ function formatLine([key, value]: Setting): string {
 const asVariables = (settings: readonly Setting[]): Record<string, string> =>
   Object.fromEntries([
     ['GIT_CONFIG_COUNT', String(settings.length)],
-    ...settings.flatMap(([key, value], at) => [
-      [`GIT_CONFIG_KEY_${at}`, key],
-      [`GIT_CONFIG_VALUE_${at}`, value],
+    ...settings.flatMap(([key, value], index) => [
+      [`GIT_CONFIG_KEY_${index}`, key],
+      [`GIT_CONFIG_VALUE_${index}`, value],
     ]),
   ]);

@@ -1,7 +1,6 @@
 /**
- * Which files differ from a commit: in the current commit, in the index, in the work tree, or as untracked ones. Files are
- * compared by their contents. The index also says which files git need not look at, and when it last did; an agent can
- * write all of that, so it is not believed.
+ * Finds files that differ from a commit: in the current commit, in the index, in the work tree, or as untracked files.
+ * Contents are compared. The index's flags and timestamps could save that work, but an agent can manipulate them.
  */
 import { createHash } from 'node:crypto';
 import { lstat, readlink, realpath } from 'node:fs/promises';
@@ -16,12 +15,12 @@ import type { SealedRepository } from './sealed-repository.ts';
 export type UnchangedRequest = { readonly globs: readonly string[]; readonly since: string | null };
 
 type Sealed = Pick<SealedRepository, 'git' | 'branch'>;
-/** By name, mode and object: `100644 <object>`. */
+/** Maps names to `<mode> <object>`. */
 type Files = ReadonlyMap<string, string>;
 const isFiles = (answer: Files | GitNoAnswer): answer is Files => answer instanceof Map;
 type IsIn = (name: string) => boolean;
 
-/** The names that differ, sorted. */
+/** Returns the names that differ, sorted. */
 export async function findChangedFiles(
   { globs, since }: UnchangedRequest,
   workTree: string,
@@ -47,9 +46,12 @@ export async function findChangedFiles(
   return [...changed, ...edited].sort();
 }
 
-// --- what it is compared with ---------------------------------------------------------------------------------
+// --- base commit ----------------------------------------------------------------------------------------------
 
-/** A commit; '' where there is none yet. */
+/**
+ * Returns the commit to compare with: `since`, or the merge base with the upstream, or HEAD. Returns '' before the
+ * first commit.
+ */
 export async function findBase(since: string | null, { git, branch }: Sealed): Promise<string | GitNoAnswer> {
   if (since !== null) {
     const named = await git(['rev-parse', '--verify', '--quiet', `${since}^{commit}`]);
@@ -61,7 +63,7 @@ export async function findBase(since: string | null, { git, branch }: Sealed): P
   if ('reason' in head && head.exitCode === 1) return '';
   if (!('stdout' in head) || branch === null) return textOf(head);
   const upstream = await git(['rev-parse', '--verify', '--quiet', '@{upstream}^{commit}']);
-  // Without an upstream, exit codes differ from version to version.
+  // Without an upstream, the exit code depends on the git version.
   if ('reason' in upstream && upstream.exitCode !== null) return textOf(head);
   const commit = textOf(upstream);
   if (typeof commit !== 'string') return commit;
@@ -75,13 +77,13 @@ const textOf = (answer: GitAnswer): string | GitNoAnswer => ('stdout' in answer 
 
 /** `mode type object TAB name` */
 const treeLine = /^(\d+) \w+ ([0-9a-f]+)\t(.+)$/s;
-/** `mode object stage TAB name`; a stage is left by a merge with conflicts. */
+/** `mode object stage TAB name`; a merge with conflicts leaves stages other than 0. */
 const indexLine = /^(\d+) ([0-9a-f]+ \d)\t(.+)$/s;
 
 async function treeOf(commit: string, isIn: IsIn, sealed: Sealed): Promise<Files | GitNoAnswer> {
   if (commit === '') return new Map();
   const answer = await readLines(['ls-tree', '-r', '-z', '--full-tree', commit], treeLine, isIn, sealed);
-  // There is no commit yet.
+  // No commit yet.
   return commit === 'HEAD' && 'reason' in answer && answer.exitCode === 128 ? new Map() : answer;
 }
 
@@ -99,7 +101,7 @@ async function readLines(args: string[], line: RegExp, isIn: IsIn, { git }: Seal
   return new Map(parts.flatMap((part) => (part === null ? [] : [[part[3] as string, `${part[1]} ${part[2]}`]])));
 }
 
-const tooMany: GitNoAnswer = { reason: 'git: more files must stay than fit into 16 MiB of names', exitCode: null };
+const tooMany: GitNoAnswer = { reason: 'git: the list of files that must stay exceeds 16 MiB', exitCode: null };
 
 function* differences(one: Files, other: Files): Iterable<string> {
   for (const [name, value] of one) if (other.get(name) !== value) yield name;
@@ -111,31 +113,34 @@ async function untrackedNames(isIn: IsIn, { git }: Sealed): Promise<string[] | G
   if (!('stdout' in answer)) return answer;
   return answer.isCut ? [...tooManyUntracked] : answer.stdout.split('\0').filter((name) => name !== '');
 }
-/** One is enough to fail. */
+/** A single name is enough to fail. */
 const tooManyUntracked = ['untracked files'] as const;
 
 // --- the work tree --------------------------------------------------------------------------------------------
 
-type Place = { readonly workTree: string; readonly sealed: SealedRepository; readonly stop: Interruption };
+type Context = { readonly workTree: string; readonly sealed: SealedRepository; readonly stop: Interruption };
 
 /**
- * Returns those of `files` whose contents in the work tree are others, but for what git itself converts (line ends,
- * git-lfs).
+ * Returns the names of `files` whose contents differ in the work tree, apart from conversions (line endings, git-lfs).
  */
-async function editedFiles(files: Files, known: ReadonlySet<string>, place: Place): Promise<string[] | GitNoAnswer> {
-  const { workTree, sealed, stop } = place;
+async function editedFiles(
+  files: Files,
+  known: ReadonlySet<string>,
+  context: Context,
+): Promise<string[] | GitNoAnswer> {
+  const { workTree, sealed, stop } = context;
   const folders = new Map<string, Promise<boolean>>();
   const edited: string[] = [];
   const toConvert: string[] = [];
   for (const [name, file] of files) {
     if (stop.cause !== null) return { interrupted: stop.cause };
-    // A submodule is a repository of its own.
+    // Skip submodules, which are separate repositories.
     if (known.has(name) || file.startsWith('160000')) continue;
-    const found = (await isRealFolder(dirname(name), workTree, folders)) ? await compare(name, file, place) : 'other';
+    const found = (await isRealFolder(dirname(name), workTree, folders)) ? await compare(name, file, context) : 'other';
     if (found === 'other') edited.push(name);
     if (found === 'convert') toConvert.push(name);
   }
-  const absent = edited.length === 0 ? [] : await leftOut(edited, place);
+  const absent = edited.length === 0 ? [] : await findSparse(edited, context);
   if (!Array.isArray(absent)) return absent;
   const converted = await convertedDiffer(toConvert, files, sealed);
   if (!Array.isArray(converted)) return converted;
@@ -143,7 +148,7 @@ async function editedFiles(files: Files, known: ReadonlySet<string>, place: Plac
   return [...edited.filter((name) => !absent.includes(name)), ...converted.filter((name) => !large.has(name))];
 }
 
-/** A symlink in place of a folder leads elsewhere. */
+/** Returns false if the folder or one above it is a symlink. `known` caches the results. */
 function isRealFolder(folder: string, workTree: string, known: Map<string, Promise<boolean>>): Promise<boolean> {
   const path = join(workTree, folder);
   const found =
@@ -156,7 +161,8 @@ function isRealFolder(folder: string, workTree: string, known: Map<string, Promi
   return found;
 }
 
-async function compare(name: string, file: string, { workTree, stop }: Place): Promise<'same' | 'other' | 'convert'> {
+/** `convert`: the contents differ, but may be equal after git's conversions. */
+async function compare(name: string, file: string, { workTree, stop }: Context): Promise<'same' | 'other' | 'convert'> {
   const path = join(workTree, name);
   const [mode, object = ''] = file.split(' ');
   const found = await lstat(path).catch(() => null);
@@ -170,11 +176,11 @@ async function compare(name: string, file: string, { workTree, stop }: Place): P
   return hash?.digest('hex') === object ? 'same' : 'convert';
 }
 
-/** The hash of git's own, of which `like` is one. */
+/** Creates git's hash of a blob, with the algorithm of the object id `like`. */
 const hashOf = (like: string, size: number) =>
   createHash(like.length === 64 ? 'sha256' : 'sha1').update(`blob ${size}\0`);
 
-/** Compares what git would store of them: it converts line ends, for example. */
+/** Returns the names whose object ids differ after git's conversions, such as line endings. */
 async function convertedDiffer(
   names: readonly string[],
   files: Files,
@@ -186,21 +192,21 @@ async function convertedDiffer(
   });
   if (!('stdout' in answer)) return 'interrupted' in answer ? answer : [...names];
   const objects = answer.stdout.split('\n');
-  return names.filter((name, at) => files.get(name)?.split(' ')[1] !== objects[at]);
+  return names.filter((name, index) => files.get(name)?.split(' ')[1] !== objects[index]);
 }
 
-/** As git reads names that hold line breaks. */
+/** Quotes a name as git expects it on stdin. */
 const quoteC = (name: string): string =>
   `"${name.replaceAll(/["\\]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}"`;
 
-/** A sparse checkout leaves files out; the index says which, and there is nothing in their place. */
-async function leftOut(names: readonly string[], { workTree, sealed }: Place): Promise<string[] | GitNoAnswer> {
+/** Returns the files that a sparse checkout omits: they are marked in the index and do not exist. */
+async function findSparse(names: readonly string[], { workTree, sealed }: Context): Promise<string[] | GitNoAnswer> {
   const wanted = new Set(names);
   const answer = await sealed.git(['ls-files', '-t', '-z'], {
     only: { test: (part) => part.startsWith('S ') && wanted.has(part.slice(2)) },
   });
   if (!('stdout' in answer)) return answer;
   const skipped = answer.stdout.split('\0').flatMap((part) => (part === '' ? [] : [part.slice(2)]));
-  const there = await Promise.all(skipped.map((name) => lstat(join(workTree, name)).catch(() => null)));
-  return skipped.filter((_, at) => there[at] === null);
+  const found = await Promise.all(skipped.map((name) => lstat(join(workTree, name)).catch(() => null)));
+  return skipped.filter((_, index) => found[index] === null);
 }

@@ -211,7 +211,7 @@ describe('its end', () => {
     const { seq, at } = JSON.parse(before.stdout) as { seq: number; at: string };
     expect(JSON.parse((await decide('a1')).stdout)).toMatchObject({ attempt: 'a1', seq, at });
     expect(linesOf(dev.stderr())).toContainEqual(
-      expect.objectContaining({ msg: 'nats-server has ended by itself; starting it again', signal: 'SIGKILL' }),
+      expect.objectContaining({ msg: 'nats-server exited unexpectedly; restarting it', signal: 'SIGKILL' }),
     );
     expect(await dev.kill('SIGINT')).toBe(0);
   });

@@ -146,7 +146,7 @@ describe('a runner', () => {
     expect((await stop('who')).feedback).toMatchObject([{ details: `main/${lastWorker()}/a1/` }]);
     expect(await stop('unknown')).toMatchObject({
       decision: 'block',
-      reason: 'the runner has no command "unknown": commands are named under commands: in its configuration',
+      reason: 'the runner has no command "unknown": define it under commands: in its configuration',
     });
   });
 

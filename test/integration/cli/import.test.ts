@@ -49,7 +49,7 @@ test('what was exported is the log again, and its service goes on where that one
   await folder.write('log.jsonl', exported);
 
   const full = await run('import', 'log.jsonl');
-  expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining("fleet 'main' has a log already, of") });
+  expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining("fleet 'main' already has a log with") });
   for (const { config } of await client.manager.streams.list().next()) await client.manager.streams.delete(config.name);
 
   // As an archive with its first half, and what is in it again.

@@ -1,4 +1,4 @@
-/** A log that went back or has a gap is no longer the one that was folded: 503 LOG_LOST (protocol.md §2). */
+/** A log that lost folded entries or has a gap: 503 LOG_LOST (protocol.md §2). */
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -41,7 +41,7 @@ const storeOf = ({ storeDir }: NatsServer) => join(storeDir, 'jetstream', '$G', 
 const beats = async (count: number) => {
   for (let beat = 0; beat < count; beat += 1) await client.publish('worker.w1.heartbeat.sent');
 };
-/** The log as it is now, to be restored later. */
+/** Backs up the current log, to restore it later. */
 const backUp = async () => {
   await server.kill('SIGTERM');
   await cp(storeOf(server), copyOf(server), { recursive: true });
@@ -65,7 +65,7 @@ const codeOf = async (subject: string) =>
 test.each([
   { how: 'went back', writes: 0 },
   { how: 'went back and was written to since', writes: 20 },
-])('a log that $how: LOG_LOST, and a restart folds anew and says what is gone', async ({ writes }) => {
+])('a log that $how: LOG_LOST, and a restart folds it again and warns about the loss', async ({ writes }) => {
   await start();
   await beats(3);
   await stop();
@@ -91,17 +91,17 @@ test.each([
   expect((await client.ask('decide.w1', { attempt: 'a2' })).code).toBe('');
   const decided = async () =>
     (await client.stored('STOPGATE_main', 'stopgate.main.decision.w1')).map(({ attempt }) => attempt);
-  // What was asked before the loss was noticed may have been stored, and decided by this fold.
+  // Requests from before the loss was noticed may have been stored and decided by this fold.
   await expect.poll(decided).toContain('a2');
   expect(await decided()).not.toContain('a1');
-  // It is said once.
+  // The warning is logged once.
   await stop();
   logged = [];
   await start();
   expect(logged.filter((line) => line.includes('went back'))).toEqual([]);
 });
 
-test('a log without its beginning: LOG_LOST, and no start before --accept-empty-log', async () => {
+test('a log without its beginning: LOG_LOST, and it starts only with --accept-empty-log', async () => {
   await start();
   await beats(30);
   const { config } = await client.manager.streams.info('STOPGATE_main');
@@ -117,12 +117,12 @@ test('a log without its beginning: LOG_LOST, and no start before --accept-empty-
   await start({ acceptEmptyLog: true });
   expect((await client.ask('get.worker.w1')).body).toMatchObject({ worker: 'w1' });
   await stop();
-  // What was accepted stays accepted.
+  // The acceptance is permanent.
   await start();
   expect((await client.ask('decide.w1')).body).toMatchObject({ decision: 'allow' });
 });
 
-test('a server that restarts with the same log is no loss', async () => {
+test('a NATS server that restarts with the same log is not a loss', async () => {
   await start();
   await beats(3);
   expect((await client.ask('decide.w1', { attempt: 'a1' })).code).toBe('');

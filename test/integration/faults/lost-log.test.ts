@@ -1,4 +1,4 @@
-/** The log: created with its settings, never created again silently (protocol.md §2 and §9). */
+/** The log is created with the right settings and never silently recreated (protocol.md §2 and §9). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
 import { type Client, openClient } from '../../support/client.ts';
@@ -21,7 +21,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-test('the stream is created as the protocol says', async () => {
+test('the stream is created with the settings of the protocol', async () => {
   replica = await startReplica({ nats: server.url });
   const { config } = await client.manager.streams.info('STOPGATE_main');
   expect(config).toMatchObject({
@@ -36,20 +36,20 @@ test('the stream is created as the protocol says', async () => {
   expect(dead.config).toMatchObject({ discard: 'old', max_msgs: 20_000, deny_delete: true });
 });
 
-describe.each(['deleted', 'made anew'])('a log that is %s under the service', (how) => {
-  test('gives 503 LOG_LOST, is not created again, and only --accept-empty-log goes on', async () => {
+describe.each(['deleted', 'recreated'])('a log that is %s while the service runs', (how) => {
+  test('gives 503 LOG_LOST and is recreated only with --accept-empty-log', async () => {
     replica = await startReplica({ nats: server.url });
     expect((await client.ask('decide.w1')).code).toBe('');
     const { config } = await client.manager.streams.info('STOPGATE_main');
     await client.manager.streams.delete('STOPGATE_main');
-    if (how === 'made anew') await client.manager.streams.add(config);
+    if (how === 'recreated') await client.manager.streams.add(config);
 
     await expect.poll(async () => (await client.ask('decide.w1')).body.error?.code).toBe('LOG_LOST');
     expect((await client.ask('get.worker.w1')).code).toBe('503');
     expect(replica.service.status()).toMatchObject({ ready: false });
     const names: string[] = [];
     for await (const name of client.manager.streams.names()) names.push(name);
-    expect(names.includes('STOPGATE_main')).toBe(how === 'made anew');
+    expect(names.includes('STOPGATE_main')).toBe(how === 'recreated');
 
     await replica.close();
     replica = null;

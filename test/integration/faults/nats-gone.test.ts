@@ -1,4 +1,4 @@
-/** The NATS server fails: 503 within the deadline, nothing acknowledged is lost, and after it everything goes on. */
+/** The NATS server fails: requests get 503 in time, nothing acknowledged is lost, and the service recovers. */
 import { execFileSync } from 'node:child_process';
 import { afterEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
@@ -22,14 +22,14 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** As an edge inside the service asks, whose client is not cut off with NATS. */
+/** Sends a request like the service's own HTTP edge, whose client is still connected when NATS is not. */
 const decideInside = (worker: string, attempt: string): Promise<string> =>
   replica.service.decide(worker, { attempt }).then(
     ({ decision }) => decision,
     (error: { code: string }) => error.code,
   );
 
-test('nats-server killed and back: 503 in the gap, then it goes on where it stood', async () => {
+test('nats-server killed and restarted: 503 in between, then the service continues', async () => {
   await open();
   await client.publish('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
   expect((await client.ask('decide.w1', { attempt: 'a1' })).body.retry.count).toBe(1);
@@ -52,13 +52,13 @@ test('nats-server killed and back: 503 in the gap, then it goes on where it stoo
   expect((await client.manager.streams.getMessage('STOPGATE_main', { seq }))?.subject).toBe(
     'stopgate.main.worker.w1.heartbeat.sent',
   );
-  // The client of a2 gave up; its attempt was stored once the log was back, and counts once.
+  // The client of a2 gave up. Its attempt was stored when the log was back, and counts once.
   const decided = (await client.stored('STOPGATE_main', 'stopgate.main.decision.w1')).map((it) => it.attempt);
   expect(new Set(decided).size).toBe(decided.length);
   expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toMatchObject({ attempt: 'a1', retry: { count: 1 } });
 });
 
-test('a full store: 503 at once, reads go on, and nothing is lost', async () => {
+test('a full store: 503 at once, reads still work, and nothing is lost', async () => {
   await open({ config: 'jetstream { max_file_store: 4MB }' });
   await client.publish('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
   const stored = await fill(100);
@@ -69,24 +69,24 @@ test('a full store: 503 at once, reads go on, and nothing is lost', async () => 
   expect((await client.ask('probe.w1')).body).toMatchObject({ decision: 'block' });
 });
 
-test('a store that has become read-only: 503, and reads go on where the server answers them', async () => {
+test('a store that becomes read-only: 503, and reads work if the server still replies', async () => {
   await open({ unprivileged: true });
   await client.publish('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
   execFileSync('chown', ['-R', String(process.getuid?.() ?? 0), server.storeDir]);
   execFileSync('chmod', ['-R', 'a-w,a+rX', server.storeDir]);
-  // What is open stays writable: the fault shows where the next block of the store would be made.
+  // Open files stay writable: the fault appears when the server creates the next block file.
   const stored = await fill(400);
   expect(stored).toBeLessThan(400);
   const answer = await client.ask('decide.w1', { attempt: 'a1' });
   expect(answer).toMatchObject({ code: '503', body: { error: { code: 'UNAVAILABLE' } } });
-  // Servers of today answer nothing more once they could not write.
+  // Some servers stop replying after a failed write.
   const { body } = await client.ask('get.worker.w2');
   if (body.error === undefined) expect(body).toMatchObject({ worker: 'w2', toolCount: stored });
   else expect(body.error.code).toBe('UNAVAILABLE');
   execFileSync('chmod', ['-R', 'u+w', server.storeDir]);
 });
 
-/** Entries of 60 KB until one is refused; how many were stored. */
+/** Publishes entries of 60 KB until one is refused. @returns the number stored */
 async function fill(max: number): Promise<number> {
   const filler = { tool: 'Bash', call: 'x'.repeat(60_000) };
   for (let stored = 0; stored < max; stored += 1) {

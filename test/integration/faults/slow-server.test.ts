@@ -1,11 +1,11 @@
-/** A NATS server that is slow at a start is waited for: one that recovers a large store answers after many seconds. */
+/** A start waits for a slow NATS server: recovering a large store takes many seconds. */
 import { afterEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { startReplica } from '../../support/replica.ts';
 import { openNats } from '../../support/shared-server.ts';
 
-/** Longer than a request of the running service may take. */
+/** Longer than the timeout of requests after startup. */
 const standstillMs = 3_000;
 
 let server: NatsServer;
@@ -15,7 +15,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-test('a server that stands still while a replica starts', async () => {
+test('a replica starts although the server is suspended at first', async () => {
   server = await openNats({});
   replica = await startReplica({
     nats: server.url,

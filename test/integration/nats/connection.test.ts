@@ -1,4 +1,4 @@
-/** A connection to a real server: one that goes and comes back, and messages that nobody expects. */
+/** Connections to a real server: reconnects, failing callbacks and malformed messages. */
 import type { NatsConnection, PublishOptions } from '@nats-io/nats-core';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createBus } from '../../../src/nats/bus.ts';
@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const nc of opened.splice(0)) await nc.close();
 });
 
-/** A server for one test, which gets it back when the connections are closed. */
+/** Borrows a server for one test. It is returned when the connections are closed. */
 async function borrow() {
   const server = await openNats();
   onTestFinished(() => server.stop());
@@ -24,7 +24,7 @@ async function open(url: string, onFault?: OnFault) {
   return nc;
 }
 
-test('a machine whose clock was set back meanwhile reconnects all the same', async () => {
+test('a connection reconnects even if the system clock was set back', async () => {
   const server = await openNats({});
   onTestFinished(() => server.stop());
   const nc = await open(server.url);
@@ -35,7 +35,7 @@ test('a machine whose clock was set back meanwhile reconnects all the same', asy
   await expect.poll(() => nc.flush().then(() => true)).toBe(true);
 });
 
-test('a callback that throws is reported, and the next message is handled', async () => {
+test('an error in a callback is reported, and the next message is handled', async () => {
   const server = await borrow();
   const faults: unknown[] = [];
   const nc = await open(server.url, (error, subject) => faults.push([String(error), subject]));
@@ -50,10 +50,10 @@ test('a callback that throws is reported, and the next message is handled', asyn
   expect(faults).toEqual([['Error: a bug', 'a.b']]);
 });
 
-test('a reply with headers that the library cannot parse is a reply, and the connection stays', async () => {
+test('a reply with malformed headers is accepted, and the connection survives', async () => {
   const server = await borrow();
   const [nc, other] = [await open(server.url), await open(server.url)];
-  // No client of NATS writes such a name, so it is written past the library's own checks.
+  // NATS clients refuse to write such a header name, so the test bypasses the library.
   const malformed = { headers: { encode: () => Buffer.from('NATS/1.0\r\na b: c\r\n\r\n') } };
   subscribe(other, 'asked', (_error, message) => void message.respond('', malformed as unknown as PublishOptions));
   await other.flush();
@@ -66,12 +66,12 @@ test('a reply with headers that the library cannot parse is a reply, and the con
   expect(heard).toEqual([]);
 });
 
-test('one process connects over TCP or through WebSockets, since the library has one transport for all', async () => {
+test('a process cannot connect over TCP and WebSocket at the same time', async () => {
   const server = await borrow();
   const nc = await open(server.url);
   await expect(open('ws://127.0.0.1:1')).rejects.toMatchObject({
     code: 'input.bad',
-    message: expect.stringContaining('is connected to NATS over TCP'),
+    message: expect.stringContaining('is already connected to NATS over TCP'),
   });
   await nc.close();
   await expect(open('ws://127.0.0.1:1')).rejects.toMatchObject({ code: 'service.unreachable' });

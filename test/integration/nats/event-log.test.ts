@@ -1,4 +1,4 @@
-/** A log is found or created, also where the server loses what it was asked. */
+/** Opening a log: found or created, even if replies get lost. */
 import { jetstreamManager } from '@nats-io/jetstream';
 import { type NatsConnection, TimeoutError } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
@@ -35,7 +35,7 @@ const open = (connection: NatsConnection, fleet: string, coveredTo = 0, acceptEm
     hasStart: async () => coveredTo > 0,
   });
 
-/** The connection, but of each request the first `count` are carried out, and their answers are lost. */
+/** Wraps a connection: the first `count` requests of each kind are carried out, but their replies are lost. */
 function withoutAnswers(subject: string, count: number) {
   const timeoutsMs: number[] = [];
   const request: NatsConnection['request'] = async (asked, payload, options) => {
@@ -49,7 +49,7 @@ function withoutAnswers(subject: string, count: number) {
 }
 
 test.each(['INFO', 'STREAM.NAMES', 'STREAM.INFO', 'STREAM.CREATE'])(
-  'a start whose $JS.API.%s is lost asks again, and waits longer each time',
+  'a start whose reply to $JS.API.%s is lost retries with a longer timeout each time',
   async (request) => {
     const fleet = `lost-${request.toLowerCase().replace('.', '-')}`;
     const { connection, timeoutsMs } = withoutAnswers(`$JS.API.${request}`, 2);
@@ -88,13 +88,13 @@ test.each([
   },
 );
 
-test('a start that gets no answer at all ends with log.unavailable', async () => {
+test('a start without any reply ends with log.unavailable', async () => {
   const { connection, timeoutsMs } = withoutAnswers('$JS.API.STREAM.NAMES', Number.POSITIVE_INFINITY);
   await expect(open(connection, 'silent')).rejects.toMatchObject({ code: 'log.unavailable' });
   expect(timeoutsMs).toEqual([4_000, 8_000, 16_000, 32_000]);
 });
 
-test('a reader behind a cut says that nothing is lost where a snapshot covers it, and else that it is', async () => {
+test('a reader behind trimmed entries reports no loss if a snapshot covers them, otherwise a loss', async () => {
   const why = async (fleet: string, coveredTo: number, foldedSeq: number | null = null) => {
     const opened = await open(nc, fleet, coveredTo);
     for (let index = 0; index < 6; index += 1)
@@ -108,16 +108,16 @@ test('a reader behind a cut says that nothing is lost where a snapshot covers it
     });
     return `${error.code}: ${error.message}`;
   };
-  // It has folded nothing yet, and sees the gap.
+  // It has folded nothing yet and notices the gap.
   expect(await why('covered', 5)).toMatch(/^log.lost: entries 1 to 3 are no longer in the log .* restart it/);
   expect(await why('uncovered', 0)).toMatch(
     /^log.lost: the log STOPGATE_uncovered has a gap: entries 1 to 3 are missing/,
   );
-  // No entry is missing, but whether this is the log that it has folded cannot be told.
+  // No entry is missing, but the last folded entry can no longer be compared.
   expect(await why('unproved', 5, 3)).toMatch(/^log.lost: entry 3, the last that was folded here, is no longer in/);
 });
 
-test('a gap that was accepted excuses no beginning that is lost or cut later', async () => {
+test('an accepted gap does not excuse a beginning that is lost or trimmed later', async () => {
   const fleet = 'accepted';
   const stream = `STOPGATE_${fleet}`;
   const opened = await open(nc, fleet);
@@ -142,7 +142,7 @@ test('a gap that was accepted excuses no beginning that is lost or cut later', a
   };
   expect(await read(4, { accept: false })).toMatch('has a gap: entry 5 is missing');
   expect(await read(4, { accept: true })).toEqual([6, 7]);
-  // The snapshot is gone, and was there when the gap was accepted.
+  // The snapshot is gone, but existed when the gap was accepted.
   expect(await read(0, { accept: false })).toMatch('has a gap: entries 1 to 2 are missing');
   expect(await read(0, { accept: true })).toEqual([3, 4, 6, 7]);
   expect(await read(0, { accept: false })).toEqual([3, 4, 6, 7]);
@@ -150,7 +150,7 @@ test('a gap that was accepted excuses no beginning that is lost or cut later', a
   expect(await read(0, { accept: false })).toMatch('has a gap: entries 1 to 3 are missing');
 });
 
-test('a gap is no loss while nobody can say what snapshots cover', async () => {
+test('a gap is not reported as a loss while the snapshots cannot be read', async () => {
   const fleet = 'silent-snapshots';
   let [answers, asked] = [false, 0];
   const findCoveredTo = async () => {
@@ -170,7 +170,7 @@ test('a gap is no loss while nobody can say what snapshots cover', async () => {
   for (let index = 0; index < 4; index += 1)
     await opened.append(`stopgate.${fleet}.worker.w1.heartbeat.sent`, '{}', {});
   await (await jetstreamManager(nc)).streams.purge(`STOPGATE_${fleet}`, { seq: 3 });
-  await expect(opened.range()).rejects.toThrow(/whether a snapshot covers entry 2 .* is not known: timeout/);
+  await expect(opened.range()).rejects.toThrow(/cannot determine whether a snapshot covers entry 2 .*: timeout/);
   const lost = new Promise<AppError>((onLost) => {
     const reader = opened.read({ folded: () => null, onMessage: () => {}, onLost, onInterrupted: () => {} });
     reading.push(reader);

@@ -1,4 +1,4 @@
-/** What stands between two entries is read whole, or it is an error: also where the node that serves it lags. */
+/** A range of the log is read completely or with an error, even if the node that serves it lags behind. */
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -23,7 +23,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** A node has only the entries up to `lastSeq(created)`, where `created` counts its consumers from 1. */
+/** A node that has only the entries up to `lastSeq(created)`. `created` counts its consumers from 1. */
 function servedByNodeWith(lastSeq: (created: number) => number): NatsConnection {
   let created = 0;
   const request: NatsConnection['request'] = async (subject, payload, options) => {
@@ -52,26 +52,26 @@ async function read(from: NatsConnection, range: Partial<HistoryRange> = {}): Pr
 }
 const upTo = (last: number) => Array.from({ length: last }, (_, at) => at + 1);
 
-test('a node that catches up meanwhile is asked again for what was missing', async () => {
+test('missing entries are requested again until the node has caught up', async () => {
   expect(await read(servedByNodeWith((created) => 4 * created))).toEqual(upTo(10));
 });
 
-test('a node that stays behind is an error, and not the end of the log', async () => {
+test('a node that stays behind causes an error and is not taken for the end of the log', async () => {
   const reading = read(servedByNodeWith(() => 7));
-  await expect(reading).rejects.toThrow('does not have entry 8 of STOPGATE_main, which the leader has; try again');
+  await expect(reading).rejects.toThrow('lacks entry 8 of STOPGATE_main, which the leader has; try again');
 });
 
-test('nor is it the end of what one subject has', async () => {
+test('a node that stays behind is not taken for the end of a filtered log', async () => {
   const even = { subject: 'log.*.even' };
   for (let seq = 11; seq <= 20; seq += 1) await nc.request(seq % 2 === 0 ? `log.${seq}.even` : `log.${seq}`, '{}');
   expect(await read(nc, { ...even, toSeq: 17 })).toEqual([12, 14, 16]);
   expect(await read(nc, { subject: 'log.*.none', toSeq: 17 })).toEqual([]);
   const lagging = servedByNodeWith(() => 0);
-  await expect(read(lagging, { ...even, toSeq: 17 })).rejects.toThrow('does not have entry 12 of STOPGATE_main');
+  await expect(read(lagging, { ...even, toSeq: 17 })).rejects.toThrow('lacks entry 12 of STOPGATE_main');
   expect(await read(lagging, { ...even, toSeq: 11 })).toEqual([]);
 });
 
-test('where the log ends earlier, or its last entry is gone, that is its end', async () => {
+test('a log that ends earlier, or lacks its last entry, is read to its end', async () => {
   expect(await read(nc, { toSeq: 99 })).toEqual(upTo(10));
   const { streams } = await jetstreamManager(nc);
   await streams.deleteMessage(stream, 10);
@@ -80,7 +80,7 @@ test('where the log ends earlier, or its last entry is gone, that is its end', a
   expect(await read(nc)).toEqual([]);
 });
 
-test('an entry that is missing within is passed over', async () => {
+test('a missing entry in between is skipped', async () => {
   const { streams } = await jetstreamManager(nc);
   await streams.deleteMessage(stream, 5);
   expect(await read(nc, { toSeq: 5 })).toEqual(upTo(4));

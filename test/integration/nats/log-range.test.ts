@@ -1,4 +1,4 @@
-/** Reading a range of a log once: whole, in order, at the reader's pace; and the newest of what matches, wherever it lies. */
+/** Ranges of a log are read completely, in order, at the reader's pace. Also finds the newest matching messages. */
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
@@ -18,7 +18,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** A stream of these subjects, in order. */
+/** Creates a stream with one message per subject. */
 async function fill(at: NatsConnection, stream: string, subjects: readonly string[]): Promise<void> {
   const manager = await jetstreamManager(at);
   await manager.streams.add({ name: stream, subjects: [`${stream}.>`] });
@@ -29,7 +29,7 @@ async function fill(at: NatsConnection, stream: string, subjects: readonly strin
 }
 const many = (count: number, subject: string) => Array.from({ length: count }, () => subject);
 
-/** A connection on which the message at `seq` is delivered twice, by two of the consumer's own numbers. */
+/** A connection on which the message at `seq` is delivered twice, with two consumer sequences. */
 function repeating(at: NatsConnection, seq: number): NatsConnection {
   const subscribe: NatsConnection['subscribe'] = (subject, options) => {
     let repeated = 0;
@@ -57,7 +57,7 @@ function repeating(at: NatsConnection, seq: number): NatsConnection {
 }
 
 describe('a range', () => {
-  test('is the log to its head as it was, in order; what comes later is not in it', async () => {
+  test('contains the log up to its end at the time of opening, in order', async () => {
     await fill(nc, 'whole', many(2_500, 'a'));
     const { count, batches } = await openLogRange(nc, 'whole', { fromSeq: 11 });
     await nc.request('whole.a', '{}');
@@ -67,7 +67,7 @@ describe('a range', () => {
     expect(count).toBe(2_490);
   });
 
-  test('has the times of the server, to the millisecond', async () => {
+  test("has the server's timestamps, to the millisecond", async () => {
     await fill(nc, 'times', many(50, 'a'));
     const manager = await jetstreamManager(nc);
     for await (const batch of (await openLogRange(nc, 'times')).batches) {
@@ -78,21 +78,21 @@ describe('a range', () => {
     }
   });
 
-  test('that is empty has no batches', async () => {
+  test('has no batches if it is empty', async () => {
     await fill(nc, 'empty', []);
     const { count, batches } = await openLogRange(nc, 'empty');
     for await (const batch of batches) expect.unreachable(String(batch.length));
     expect(count).toBe(0);
   });
 
-  test('that the reader leaves early leaves no consumer behind', async () => {
+  test('leaves no consumer behind if the reader stops early', async () => {
     await fill(nc, 'left', many(3_000, 'a'));
     for await (const _ of (await openLogRange(nc, 'left')).batches) break;
     const manager = await jetstreamManager(nc);
     await expect.poll(async () => (await manager.streams.info('left')).state.consumer_count).toBe(0);
   });
 
-  test('whose server goes away ends with an error, not with half of it', async () => {
+  test('ends with an error if the server goes away', async () => {
     const own = await openNats();
     onTestFinished(() => own.stop());
     const at = await connect({ servers: own.url, maxReconnectAttempts: 0 });
@@ -106,24 +106,24 @@ describe('a range', () => {
     await expect(read()).rejects.toThrow('the connection to NATS was lost');
   });
 
-  test('in which a message comes twice ends with an error: its last one would be left out', async () => {
+  test('ends with an error if a message is repeated, because the last one would be missing', async () => {
     await fill(nc, 'twice', many(5, 'a'));
     const seqs: number[] = [];
     const read = async () => {
       for await (const batch of (await openLogRange(repeating(nc, 3), 'twice')).batches)
         seqs.push(...batch.map(({ seq }) => seq));
     };
-    await expect(read()).rejects.toThrow('entry 3 came after entry 3');
+    await expect(read()).rejects.toThrow('entry 3 arrived after entry 3');
     expect(seqs).toEqual([]);
   });
 
-  test('of a stream that is not there', async () => {
+  test('of a missing stream is an error', async () => {
     await expect(openLogRange(nc, 'nothing')).rejects.toMatchObject({ code: 'actor.unknown' });
     await expect(readNewest(nc, 'nothing', 'a', 1)).rejects.toMatchObject({ code: 'actor.unknown' });
   });
 });
 
-describe('the newest that match', () => {
+describe('the newest matching messages', () => {
   test.each([
     { name: 'ends', subjects: [...many(5_000, 'b'), ...many(30, 'a')] },
     { name: 'begins', subjects: [...many(30, 'a'), ...many(30_000, 'b')] },
@@ -132,20 +132,20 @@ describe('the newest that match', () => {
     { name: 'few', subjects: ['a', ...many(3_000, 'b'), 'a', 'b'] },
     { name: 'none', subjects: many(300, 'b') },
     { name: 'nothing-at-all', subjects: [] },
-  ])('are found where the log $name', async ({ name, subjects }) => {
+  ])('are found if the log $name', async ({ name, subjects }) => {
     await fill(nc, name, subjects);
     const expected = subjects.flatMap((subject, index) => (subject === 'a' ? [index + 1] : [])).slice(-20);
     const found = await readNewest(nc, name, `${name}.a`, 20);
     expect(found.map(({ seq }) => seq)).toEqual(expected);
   });
 
-  test('are none before the first', async () => {
+  test('are empty before the first sequence', async () => {
     await fill(nc, 'bounded', many(5, 'a'));
     expect(await readNewest(nc, 'bounded', 'bounded.a', 20, 1)).toEqual([]);
     expect(await readNewest(nc, 'bounded', 'bounded.a', 20, 0)).toEqual([]);
   });
 
-  test('are not looked for by reading all there is', async () => {
+  test('are found without reading the whole log', async () => {
     await fill(nc, 'large', [...many(20_000, 'a'), ...many(40_000, 'b')]);
     const before = nc.stats().inMsgs;
     expect(await readNewest(nc, 'large', 'large.a', 20)).toHaveLength(20);

@@ -1,4 +1,4 @@
-/** The reader delivers a stream in order, says where an entry is missing, and has no more than a window on its way. */
+/** The log reader delivers a stream in order, reports gaps, and has at most one window in flight. */
 import { jetstreamManager } from '@nats-io/jetstream';
 import { createInbox, headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
@@ -24,7 +24,7 @@ test.each([
   { answer: 'retry', expected: [1, 2] },
   { answer: 'go', expected: [1, 2, 5, 6] },
 ] as const)(
-  'entries that are missing are named, and "$answer" says what becomes of those after them',
+  'a gap is reported, and "$answer" decides whether the reader continues after it',
   async ({ answer, expected }) => {
     const manager = await jetstreamManager(nc);
     const stream = `gap-${answer}`;
@@ -48,7 +48,7 @@ test.each([
   },
 );
 
-test('an entry shows that the consumer lives; silence of more than 3 s makes a new one', async () => {
+test('entries keep the consumer; after 3 s of silence there is a new one', async () => {
   await fill(nc, 'alive', []);
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -74,7 +74,7 @@ test('an entry shows that the consumer lives; silence of more than 3 s makes a n
   expect(interrupted).toBe(1);
 });
 
-/** Of a connection that goes with the test. */
+/** Closes the connection with the test. */
 async function openOwn(config: string) {
   const own = await openNats({ config });
   const proxy = await openTcpProxy(own.port);
@@ -100,7 +100,7 @@ async function fill(at: NatsConnection, stream: string, payloads: readonly Uint8
 }
 const bytes = (length: number) => new Uint8Array(length).fill(120);
 
-test('a reader that does not come to read has one window on its way, and is not closed for it', async () => {
+test('a busy reader has one window in flight, and the server keeps its connection', async () => {
   const { proxy, writer, reader, slowConsumers } = await openOwn('max_pending: 8MB');
   const manager = await fill(writer, 'standstill', Array(640).fill(bytes(60_000)));
   const seqs: number[] = [];
@@ -113,7 +113,7 @@ test('a reader that does not come to read has one window on its way, and is not 
     },
   });
   await expect.poll(() => seqs.length).toBeGreaterThan(0);
-  // All that was asked for is sent: the server waits for the reader.
+  // The server has sent the whole window and waits for the reader.
   await expect
     .poll(async () => {
       const consumers = await manager.consumers.list('standstill').next();
@@ -130,7 +130,7 @@ test('a reader that does not come to read has one window on its way, and is not 
   await expect.poll(async () => (await manager.streams.info('standstill')).state.consumer_count).toBe(0);
 });
 
-test('many readers on a connection share what may be on its way', async () => {
+test('many readers on a connection share the bytes in flight', async () => {
   await fill(nc, 'shared', []);
   const asked: number[] = [];
   const listening = nc.subscribe('$JS.API.CONSUMER.MSG.NEXT.shared.*', {
@@ -149,9 +149,9 @@ test('many readers on a connection share what may be on its way', async () => {
 });
 
 describe('a window', () => {
-  test('that the entries fill to the byte ends with the last of them', async () => {
+  test('that entries fill to the byte ends with the last of them', async () => {
     const manager = await fill(nc, 'exact', Array(30).fill(bytes(100)));
-    /** Entries of which the sequence numbers, and so the replies, have two digits. */
+    /** Entries whose sequences, and so reply subjects, have two digits. */
     const read = async (wanted: number, max: number) => {
       const { name } = await addPullConsumer(manager, 'exact', 10);
       const inbox = createInbox();
@@ -175,7 +175,7 @@ describe('a window', () => {
     expect((await read(3, ofThree - 1)).map(({ last }) => last)).toEqual([false, false, 'full']);
   });
 
-  test('into which the next entry does not fit is followed by one that has only that entry', async () => {
+  test('that is too small for an entry is followed by one for that entry alone', async () => {
     const { writer, reader } = await openOwn('max_payload: 4MB');
     await fill(writer, 'huge', [bytes(10), bytes(3_000_000), bytes(20), bytes(2_000_000), bytes(30)]);
     const lengths: number[] = [];
@@ -192,7 +192,7 @@ test.each([
   [409, 'Message Size Exceeds MaxBytes'],
   [409, 'Consumer Deleted'],
   [503, 'No Responders'],
-])('an entry whose headers say %i %s is an entry', async (code, description) => {
+])('an entry with the headers of a status message (%i %s) is an entry', async (code, description) => {
   const stream = `headers-${code}-${description.length}`;
   await fill(nc, stream, []);
   const h = headers(code, description);

@@ -1,4 +1,4 @@
-/** A store that somebody else has made, or may change, is not taken over. */
+/** A store that other users own or can write to is refused. */
 import { existsSync, readdirSync } from 'node:fs';
 import { chmod, chown, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,12 +18,12 @@ async function makeStore() {
   return { store, cwd: folder.path };
 }
 
-test('one that is ours alone is taken', async () => {
+test('a store that only this user can write to is accepted', async () => {
   const { store } = await makeStore();
   expect(() => requireOwnStore(store)).not.toThrow();
 });
 
-test('one that others can write is refused, before anything is written into it', async () => {
+test('a store that others can write to is refused before anything is written into it', async () => {
   const { store, cwd } = await makeStore();
   await chmod(store, 0o777);
   const ended = await runCommand(['dev', '--http', 'off', '--port', '0'], { cwd });
@@ -32,24 +32,27 @@ test('one that others can write is refused, before anything is written into it',
   expect(readdirSync(store)).toEqual(['credentials']);
 });
 
-test.runIf(isRoot)('one of another user is refused, and what another user has put into ours', async () => {
-  const { store } = await makeStore();
-  await writeFile(join(store, 'nats-server.conf'), '');
-  await chown(join(store, 'nats-server.conf'), stranger, stranger);
-  expect(() => requireOwnStore(store)).toThrow(`nats-server.conf' belongs to another user (${stranger})`);
-  await chown(store, stranger, stranger);
-  expect(() => requireOwnStore(store)).toThrow(`'${store}' belongs to another user (${stranger})`);
-});
+test.runIf(isRoot)(
+  'a store of another user is refused, and so is one that contains a file of another user',
+  async () => {
+    const { store } = await makeStore();
+    await writeFile(join(store, 'nats-server.conf'), '');
+    await chown(join(store, 'nats-server.conf'), stranger, stranger);
+    expect(() => requireOwnStore(store)).toThrow(`nats-server.conf' belongs to another user (${stranger})`);
+    await chown(store, stranger, stranger);
+    expect(() => requireOwnStore(store)).toThrow(`'${store}' belongs to another user (${stranger})`);
+  },
+);
 
-test.runIf(isRoot)('a link counts as what it leads to', async () => {
+test.runIf(isRoot)('the target of a link is checked', async () => {
   const { store, cwd } = await makeStore();
   const elsewhere = join(cwd, 'elsewhere');
   await mkdir(elsewhere, { mode: 0o700 });
   await symlink(elsewhere, join(store, 'jetstream'));
   expect(() => requireOwnStore(store)).not.toThrow();
   await chown(elsewhere, stranger, stranger);
-  expect(() => requireOwnStore(store)).toThrow(`jetstream' leads to what belongs to another user (${stranger})`);
+  expect(() => requireOwnStore(store)).toThrow(`jetstream' links to a file of another user (${stranger})`);
   await symlink(elsewhere, join(cwd, 'link'));
-  expect(() => requireOwnStore(join(cwd, 'link'))).toThrow(`link' leads to what belongs to another user`);
+  expect(() => requireOwnStore(join(cwd, 'link'))).toThrow(`link' links to a file of another user`);
   expect(existsSync(elsewhere)).toBe(true);
 });

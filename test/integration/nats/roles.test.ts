@@ -1,4 +1,4 @@
-/** What `stopgate permissions` prints, given to a nats-server as it is: what each role can do there, and what it cannot. */
+/** The output of `stopgate permissions`, used as configuration of a nats-server: what each role can and cannot do. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -61,8 +61,8 @@ afterAll(async () => {
   await folder.remove();
 });
 
-describe('an agent that is one worker alone', () => {
-  test('publishes and requests as that worker', async () => {
+describe('an agent bound to one worker', () => {
+  test('may publish and send requests as that worker', async () => {
     const agent = await connectAs('agent-w1');
     expect(await put(agent, 'worker.w1.tool.used', { tool: 'Bash' })).toMatchObject({ stream: 'STOPGATE_main' });
     await put(agent, 'task.T-1.task.created', { queue: 'main' });
@@ -73,7 +73,7 @@ describe('an agent that is one worker alone', () => {
     expect(agent.refused).toEqual([]);
   });
 
-  test('gets the answer to an attempt that it published, on an inbox of its own', async () => {
+  test('receives the reply to its published attempt on its own inbox', async () => {
     const { nc } = await connectAs('agent-w1');
     const inbox = createInbox('_INBOX.w1');
     const answers = nc.subscribe(inbox, { max: 1 });
@@ -114,7 +114,7 @@ describe('an agent that is one worker alone', () => {
     await refusesPublish(await connectAs('agent-w1'), `$JS.API.STREAM.${call}.STOPGATE_main`);
   });
 
-  test('makes nobody else write what it may not: the server sends its answers nowhere but to it', async () => {
+  test("cannot use the server's replies to write to other subjects", async () => {
     const agent = await connectAs('agent-w1');
     for (const reply of [
       'stopgate.main.worker.victim.session.ended',
@@ -123,12 +123,12 @@ describe('an agent that is one worker alone', () => {
       agent.nc.publish('stopgate.main.worker.w1.tool.used', '{"tool":"Bash"}', { reply });
       agent.nc.publish('stopgate.main.get.worker.w1', '', { reply });
     }
-    await put(agent, 'worker.w1.tool.used', { tool: 'Bash' }); // stored after what the others would have caused
+    await put(agent, 'worker.w1.tool.used', { tool: 'Bash' }); // stored after anything that the attempts above would have caused
     await ask(agent, 'get.worker.w1');
     expect((await logSubjects()).filter((subject) => subject.includes('victim'))).toEqual([]);
   });
 
-  test("does not hear another one's answers", async () => {
+  test("does not receive another worker's replies", async () => {
     const [spy, agent] = [await connectAs('agent-w2'), await connectAs('agent-w1')];
     const heard: string[] = [];
     spy.nc.subscribe('_INBOX.>', { callback: (_error, message) => void heard.push(message.string()) });
@@ -158,20 +158,20 @@ describe('a runner with a name', () => {
     },
   );
 
-  test('reads no log', async () => {
+  test('cannot read the log', async () => {
     const runner = await connectAs('runner-box');
     for (const call of ['STREAM.MSG.GET.STOPGATE_main', 'STREAM.DELETE.STOPGATE_main', 'CONSUMER.CREATE.STOPGATE_main'])
       await refusesPublish(runner, `$JS.API.${call}`);
   });
 
-  test('that has another name does not start', async () => {
+  test('with another name does not start', async () => {
     const args = ['runner', '--name', 'other', '--nats', urlOf('runner-box')];
     const { code, stdout, stderr } = await runCommand(args, { cwd: join(folder.path, 'box') });
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining('serve stopgate.main.run.other')]);
   });
 });
 
-test('a check server answers its check, and no other', async () => {
+test('a check server can serve its check and no other', async () => {
   const check = await connectAs('check-scan');
   check.nc.subscribe('stopgate.main.check.scan', {
     queue: 'stopgate-check',
@@ -185,7 +185,7 @@ test('a check server answers its check, and no other', async () => {
 });
 
 describe('an operator', () => {
-  test('acknowledges, resolves, pauses and retires', async () => {
+  test('may acknowledge, resolve, pause and retire', async () => {
     const operator = await connectAs('operator');
     await put(operator, 'own.worker.w9.escalation.acknowledged', { by: 'me' });
     await put(operator, 'own.worker.w9.escalation.resolved', { by: 'me', verdict: 'resume' });
@@ -213,8 +213,8 @@ describe('an operator', () => {
   });
 });
 
-describe('of one fleet', () => {
-  test('an operator reads the whole log of it with every command', async () => {
+describe('limited to one fleet', () => {
+  test('an operator can read its log with every command', async () => {
     await ask(await connectAs('agent-w1'), 'decide.w1', { attempt: 'for-operators' });
     const nats = ['--nats', urlOf('operator')];
     const commands = [
@@ -235,8 +235,8 @@ describe('of one fleet', () => {
     }
   });
 
-  // "explain" and "replay --at" of a log that retention has cut ended in a stack trace.
-  test('an operator goes on from its snapshots, and others are told what they lack', async () => {
+  // Root cause: "explain" and "replay --at" crashed on a log trimmed by retention.
+  test('an operator can use its snapshots, and others get a clear error', async () => {
     const operator = await connectAs('operator');
     await operator.nc.request('stopgate.main.snapshot.main', '', { timeout: 10_000 });
     expect((await loadStart(operator.nc, 'main'))?.position.seq).toBeGreaterThan(0);
@@ -248,7 +248,7 @@ describe('of one fleet', () => {
       await refusesPublish(operator, `$JS.API.${call}.OBJ_STOPGATE-SNAPSHOTS_main`);
   });
 
-  test('an operator neither reads nor writes another one', async () => {
+  test('an operator can neither read nor write another fleet', async () => {
     const operator = await connectAs('operator');
     const calls = ['STREAM.INFO', 'STREAM.MSG.GET', 'DIRECT.GET', 'CONSUMER.CREATE', 'CONSUMER.LIST'];
     for (const call of calls) await refusesPublish(operator, `$JS.API.${call}.STOPGATE_other`);
@@ -274,14 +274,14 @@ describe('of one fleet', () => {
     },
   );
 
-  test('JWT accounts keep the long lists, since a server takes 4 KiB from a client that connects', async () => {
+  test('JWT accounts contain the long lists, because a client may send at most 4 KiB when it connects', async () => {
     const fleets = ['a', 'b', 'c', 'd'].flatMap((fleet) => ['--fleet', fleet]);
     const lines = (await print('--nsc', ...fleets)).split('\n').filter((line) => line.startsWith('nsc add user'));
     expect(lines).toHaveLength(5);
     for (const line of lines) expect(line.length).toBeLessThan(1_000);
   });
 
-  test('an agent without a worker, a runner and a check server without names reach no other one', async () => {
+  test('agents, runners and check servers without names cannot reach another fleet', async () => {
     const accounts = await print('--fleet', 'main');
     const plain = await startNatsServer({ config: accounts });
     const connectTo = async (user: string) => {
@@ -313,7 +313,7 @@ describe('of one fleet', () => {
   });
 });
 
-test('the service does all that it must', async () => {
+test('the service can do everything it needs', async () => {
   const { nc, refused } = await connectAs('service');
   const { streams } = await jetstreamManager(nc);
   await streams.add({ name: 'OWN', subjects: ['own.things'] });
@@ -322,7 +322,7 @@ test('the service does all that it must', async () => {
   expect(refused).toEqual([]);
 });
 
-describe('what is printed', () => {
+describe('the output', () => {
   const isValid = async (text: string) => {
     const file = await folder.write('printed.conf', text);
     const { stderr } = await promisify(execFile)('nats-server', ['-c', file, '-t']);
@@ -338,11 +338,11 @@ describe('what is printed', () => {
     [['--role', 'operator', '--json']],
     [['--role', 'runner', '--name', 'box', '--check', 'a', '--check', 'b', '--fleet', 'research']],
     [['--role', 'check', '--check', 'a']],
-  ])('with %j is a configuration that nats-server takes', async (args) => {
+  ])('with %j is a valid nats-server configuration', async (args) => {
     expect(await isValid(await print(...args))).toBe(true);
   });
 
-  test('for one role is its part of the whole', async () => {
+  test('for one role is a part of the complete output', async () => {
     type Printed = { accounts: Record<string, { users?: object[] }> };
     const read = async (...args: string[]) => (JSON.parse(await print(...args, '--json')) as Printed).accounts;
     const whole = await read();
@@ -351,7 +351,7 @@ describe('what is printed', () => {
       expect(whole.STOPGATE?.users).toContainEqual((await read('--role', role)).STOPGATE?.users?.[0]);
   });
 
-  test('lets a plain agent in, where no workers are named', async () => {
+  test('lets an agent without a worker connect if no workers are named', async () => {
     const plain = await startNatsServer({ config: await print() });
     const url = (user: string) => plain.url.replace('//', `//${user}:change-me-${user}@`);
     const service = await startService(['serve', '--nats', url('service'), '--http', 'off'], join(folder.path, 'box'));
@@ -375,7 +375,7 @@ test.each([
   [['--role', 'runner', '--check', 'a'], 'may serve every check: add --name'],
   [['--role', 'agent', '--all'], 'use either --all or --role'],
   [['--worker', 'w1.>'], "'w1.>' is not the id of a worker"],
-])('%j is refused', async (args, says) => {
+])('%j is rejected', async (args, says) => {
   const ended = await runCommand(['permissions', ...args], { cwd: folder.path });
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(says) });
 });

@@ -1,10 +1,10 @@
-/** Which runners nobody serves: discovered, not discovered, and not known. */
+/** Finds runners that nobody serves. */
 import { expect, onTestFinished, test } from 'vitest';
 import { createRunnerSearch } from '../../../src/nats/bus.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
 import { openNats } from '../../support/shared-server.ts';
 
-test('nothing is known while the server cannot be reached, and nobody is missing where no runner is named', async () => {
+test('the result is null while the server is unreachable, and empty if no runner is named', async () => {
   const server = await openNats({});
   onTestFinished(() => server.stop());
   const nc = await openConnection({ url: server.url, name: 'test', patient: true });
@@ -13,7 +13,7 @@ test('nothing is known while the server cannot be reached, and nobody is missing
   expect(await open()(['box', 'gpu'])).toEqual(['box', 'gpu']);
   expect(await open()([])).toEqual([]);
   const search = open();
-  expect(search(['box'])).toBe(search(['box'])); // kept for 10 s
+  expect(search(['box'])).toBe(search(['box'])); // cached for 10 s
   expect(await search(['box'])).toEqual(['box']);
   nc.subscribe('$SRV.INFO.stopgate-runner', {
     callback: (_error, message) =>

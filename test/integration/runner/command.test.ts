@@ -1,4 +1,4 @@
-/** What a command's end means, where it runs and what it is told. Real programs, no mocks. */
+/** Commands, with real programs: exit codes, working directory and environment. */
 import { mkdir, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ describe('the end of a command', () => {
     expect(await command('check')).toEqual({ ...expected, tookMs: expect.any(Number) });
   });
 
-  test('took as long as it took, to a tenth of a millisecond', async () => {
+  test('the duration is reported to a tenth of a millisecond', async () => {
     const { command } = await createWorkspace({ check: sh('exit 0') });
     const { tookMs } = await command('check');
     expect(tookMs).toBeGreaterThan(0);
@@ -34,7 +34,7 @@ describe('the end of a command', () => {
 });
 
 describe('a command that cannot run', () => {
-  test('a program that is not there', async () => {
+  test('a missing program', async () => {
     const { command } = await createWorkspace({
       check: sh('', { feedback: 'tail' }),
       gone: { ...sh(''), run: ['no-such-program-here'] },
@@ -46,7 +46,7 @@ describe('a command that cannot run', () => {
     expect(await command('check')).toMatchObject({ outcome: 'pass' });
   });
 
-  test('a file that is no program', async () => {
+  test('a file that is not executable', async () => {
     const { command, write } = await createWorkspace({ check: { ...sh(''), run: ['./notes.txt'] } });
     await write('notes.txt', 'no program');
     expect(await command('check')).toMatchObject({ outcome: 'error', reason: 'cannot run ./notes.txt: EACCES' });
@@ -54,16 +54,16 @@ describe('a command that cannot run', () => {
 
   test.each(['other', 'constructor', '__proto__', 'toString'])('an unknown name: %s', async (name) => {
     const { command } = await createWorkspace({ check: sh('exit 0') });
-    const reason = `the runner has no command "${name}": commands are named under commands: in its configuration`;
+    const reason = `the runner has no command "${name}": define it under commands: in its configuration`;
     expect(await command(name)).toEqual({ outcome: 'error', reason, tookMs: 0 });
   });
 
-  test('an argument that no program can get', async () => {
+  test('an argument with a NUL byte', async () => {
     const { command } = await createWorkspace({ check: { ...sh(''), run: ['sh', '-c', 'exit 0\0'] } });
     expect(await command('check')).toMatchObject({ outcome: 'error', reason: 'cannot run sh: ERR_INVALID_ARG_VALUE' });
   });
 
-  test('refusals give their places back', async () => {
+  test('refused commands release their slots', async () => {
     const { command } = await createWorkspace(
       { gone: { ...sh(''), run: ['no-such-program-here'] }, check: sh('exit 0') },
       { processesMax: 1 },
@@ -82,7 +82,7 @@ test('arguments are not interpreted by a shell', async () => {
 describe('the environment', () => {
   const check = node('console.log(JSON.stringify(process.env))', { feedback: 'json' });
 
-  test('has no secret of ours: where things are, who asks, and what the command names', async () => {
+  test('contains basic variables, the ids and the configured variables, but no secrets', async () => {
     const secrets = {
       STOPGATE_TOKEN: 'secret',
       CI_TOKEN: 'secret',
@@ -114,7 +114,7 @@ describe('where a command runs', () => {
     expect(await command('check')).toMatchObject({ outcome: 'pass', feedback: cwd });
   });
 
-  test('in a folder of its own, whatever the worker says', async () => {
+  test('in a fixed folder, whatever the worker reports', async () => {
     const { command, root } = await createWorkspace({ check: { ...pwd, cwd: 'tools' } }, { roots: [] });
     expect(await command('check', { cwd: null })).toMatchObject({
       outcome: 'error',
@@ -124,7 +124,7 @@ describe('where a command runs', () => {
     expect(await command('check', { cwd: '/' })).toMatchObject({ outcome: 'pass', feedback: join(root, 'tools') });
   });
 
-  test('by a symlink that stays inside the roots', async () => {
+  test('through a symlink that stays inside the roots', async () => {
     const { command, root, cwd } = await createWorkspace({ check: pwd });
     await symlink(cwd, join(root, 'link'));
     expect(await command('check', { cwd: join(root, 'link') })).toMatchObject({ outcome: 'pass', feedback: cwd });
@@ -175,7 +175,7 @@ describe('where a command runs', () => {
     }
   });
 
-  test('in the folder of the configuration for a worker without one', async () => {
+  test('in the folder of the configuration if the worker reports none', async () => {
     const { command, files, root, write } = await createWorkspace({ check: pwd });
     await write('../file', '');
     expect(await command('check', { cwd: null })).toMatchObject({ outcome: 'pass', feedback: root });

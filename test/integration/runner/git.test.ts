@@ -1,4 +1,4 @@
-/** The `git` check against real repositories: what is uncommitted, what is not pushed, and when nobody can tell. */
+/** The `git` check with real repositories: uncommitted changes, unpushed commits, and errors. */
 import { appendFile, mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -6,12 +6,12 @@ import type { GitConfig } from '../../../src/config/file.ts';
 import { createRepository, createSubmodule, sha256 } from './repository.ts';
 
 describe('clean', () => {
-  test('passes where everything is committed', async () => {
+  test('passes if everything is committed', async () => {
     const { ask } = await createRepository();
     expect(await ask({ clean: true })).toMatchObject({ outcome: 'pass' });
   });
 
-  test('names what is changed, staged, renamed or untracked, three at most', async () => {
+  test('names up to three changed, staged, renamed or untracked files', async () => {
     const { ask, cwd, git } = await createRepository();
     await git('mv', 'kept.txt', 'moved.txt');
     expect(await ask({ clean: true })).toMatchObject({ outcome: 'fail', reason: 'Uncommitted changes: moved.txt' });
@@ -22,14 +22,14 @@ describe('clean', () => {
     });
   });
 
-  test('a rename is one name, in the index and in the work tree', async () => {
+  test('a rename in the index or the work tree counts as one file', async () => {
     const { ask, cwd, git } = await createRepository();
     await rename(join(cwd, 'kept.txt'), join(cwd, 'moved.txt'));
     await git('add', '--intent-to-add', 'moved.txt');
     expect(await ask({ clean: true })).toMatchObject({ outcome: 'fail', reason: 'Uncommitted changes: moved.txt' });
   });
 
-  test('the settings of the repository count that say what is ignored, and how lines end', async () => {
+  test("the repository's settings for ignored files and line endings apply", async () => {
     const { ask, cwd, git } = await createRepository();
     await writeFile(join(cwd, '.git', 'info', 'exclude'), '*.log\n');
     await writeFile(join(cwd, 'debug.log'), 'ignored');
@@ -60,7 +60,7 @@ describe('clean', () => {
       createRepository({ git: { untracked: 'count', worktrees: 'count', ...git } });
     const uncommitted = (reason: string) => ({ outcome: 'fail', reason: `Uncommitted changes: ${reason}` });
 
-    test('does not count with untracked: ignore; what git knows does', async () => {
+    test('does not count with untracked: ignore; tracked files do', async () => {
       const { ask, cwd, git } = await ignored({ untracked: 'ignore' });
       await writeFile(join(cwd, 'new.txt'), '');
       expect(await ask({ clean: true })).toMatchObject({ outcome: 'pass' });
@@ -68,7 +68,7 @@ describe('clean', () => {
       expect(await ask({ clean: true })).toMatchObject(uncommitted('new.txt'));
     });
 
-    test('a nested worktree counts, unless worktrees: ignore; what lies beside it does', async () => {
+    test('a nested worktree counts unless worktrees: ignore; files beside it always do', async () => {
       for (const worktrees of ['count', 'ignore'] as const) {
         const { ask, cwd, git } = await ignored({ worktrees });
         await git('worktree', 'add', '-q', '.agents/trees/one');
@@ -80,7 +80,7 @@ describe('clean', () => {
       }
     });
 
-    test('worktrees: ignore leaves out no other repository, and none that only says it is one', async () => {
+    test('worktrees: ignore does not ignore other repositories, even those that claim to be a worktree', async () => {
       const { ask, cwd, git, gitIn } = await ignored({ worktrees: 'ignore' });
       await mkdir(join(cwd, 'other'));
       await gitIn(join(cwd, 'other'))('init', '-q');
@@ -94,13 +94,13 @@ describe('clean', () => {
     });
   });
 
-  test('before the first commit everything is uncommitted', async () => {
+  test('before the first commit all files are uncommitted', async () => {
     const { ask, cwd } = await createRepository({ commit: false });
     expect(await ask({ clean: true })).toMatchObject({ outcome: 'fail', reason: 'Uncommitted changes: kept.txt' });
     expect(await ask({ clean: true }, { cwd: join(cwd, '.git') })).toMatchObject({ outcome: 'error' });
   });
 
-  test('names a submodule with uncommitted work, and one that has moved on', async () => {
+  test('names a submodule with uncommitted work or with a new commit', async () => {
     const { ask, cwd, git, root } = await createRepository();
     const inside = await createSubmodule({ root, cwd, git });
     expect(await ask({ clean: true })).toMatchObject({ outcome: 'pass' });
@@ -113,7 +113,7 @@ describe('clean', () => {
     expect(await ask({ clean: true })).toMatchObject({ outcome: 'pass' });
   });
 
-  /** The filter is not run: a file of git-lfs is compared with the hash in its pointer. */
+  /** The lfs filter is not run: the file is compared with the hash in its pointer. */
   describe('a file under git-lfs', () => {
     async function createLfs() {
       const repository = await createRepository();
@@ -125,18 +125,18 @@ describe('clean', () => {
       await writeFile(big, pointer);
       await git('-c', 'filter.lfs.clean=cat', 'add', '.');
       await git('commit', '-qm', 'large');
-      // The work tree has the file itself, and its times are not those of the index: git cannot tell without the filter.
+      // The file's times differ from the index, so git cannot tell without the filter whether it is unchanged.
       await writeFile(big, text);
       await utimes(big, 1, 1);
       return { ...repository, big };
     }
 
-    test('is unchanged while its hash is the one in the index', async () => {
+    test('is unchanged if its hash matches the index', async () => {
       const { ask } = await createLfs();
       expect(await ask({ clean: true })).toMatchObject({ outcome: 'pass' });
     });
 
-    test('is changed as soon as its content is', async () => {
+    test('is changed if its content is', async () => {
       const { ask, big } = await createLfs();
       await writeFile(big, 'LARGE file\n');
       expect(await ask({ clean: true })).toMatchObject({ outcome: 'fail', reason: 'Uncommitted changes: big.bin' });
@@ -147,7 +147,7 @@ describe('clean', () => {
 });
 
 describe('pushed', () => {
-  test('passes where the upstream has every commit', async () => {
+  test('passes if the upstream has every commit', async () => {
     const { ask } = await createRepository({ pushed: true });
     expect(await ask({ pushed: true })).toMatchObject({ outcome: 'pass' });
   });
@@ -170,7 +170,7 @@ describe('pushed', () => {
     });
   });
 
-  test('a branch that a remote has under any name is pushed', async () => {
+  test('a branch is pushed if a remote has it under any name', async () => {
     const { ask, git } = await createRepository({ pushed: true });
     await git('switch', '-qc', 'feature/x', 'origin/main'); // its upstream is origin/main
     await git('commit', '-q', '--allow-empty', '-m', 'second');
@@ -181,14 +181,14 @@ describe('pushed', () => {
     expect(await ask({ pushed: true })).toMatchObject({ outcome: 'pass' });
   });
 
-  test('a branch of this repository is no remote', async () => {
+  test('a local upstream branch does not count as pushed', async () => {
     const { ask, git } = await createRepository({ pushed: true });
     await git('commit', '-q', '--allow-empty', '-m', 'second');
     await git('switch', '-q', '--track=direct', '-c', 'local', 'main');
     expect(await ask({ pushed: true })).toMatchObject({ outcome: 'fail', reason: '1 commit not pushed' });
   });
 
-  test('a branch without an upstream whose commits no remote has is not pushed', async () => {
+  test('a branch without an upstream is not pushed if no remote has its commits', async () => {
     const { ask, cwd, git } = await createRepository({ pushed: true });
     await git('switch', '-qc', 'feature/x');
     await git('commit', '-q', '--allow-empty', '-m', 'second');
@@ -203,7 +203,7 @@ describe('pushed', () => {
     });
   });
 
-  test('nor is one whose upstream is gone, or one without a commit', async () => {
+  test('a branch is not pushed if its upstream is gone or it has no commit', async () => {
     const { ask, git } = await createRepository({ pushed: true });
     await git('update-ref', '-d', 'refs/remotes/origin/main');
     expect(await ask({ pushed: true })).toMatchObject({ outcome: 'fail', reason: 'Branch main has no upstream' });
@@ -211,7 +211,7 @@ describe('pushed', () => {
     expect(await ask({ pushed: true })).toMatchObject({ outcome: 'fail', reason: 'Branch empty has no upstream' });
   });
 
-  test('without a branch it is enough that a remote has the commit', async () => {
+  test('a detached HEAD is pushed if a remote has the commit', async () => {
     const { ask, git } = await createRepository({ pushed: true });
     await git('checkout', '-q', '--detach');
     expect(await ask({ pushed: true })).toMatchObject({ outcome: 'pass' });
@@ -220,8 +220,8 @@ describe('pushed', () => {
   });
 });
 
-describe('nobody can tell', () => {
-  test('without a branch and without a remote; what is known counts all the same', async () => {
+describe('the result is an error', () => {
+  test('for a detached HEAD without a remote, but a failure of another aspect still counts', async () => {
     const { ask, cwd, git } = await createRepository();
     await git('checkout', '-q', '--detach');
     expect(await ask({ pushed: true })).toMatchObject({ outcome: 'error' });
@@ -240,7 +240,7 @@ describe('nobody can tell', () => {
     expect(reason).toContain('bare repository');
   });
 
-  test.each(['file', 'symlink'] as const)('where .git is a %s that leads to a bare repository', async (form) => {
+  test.each(['file', 'symlink'] as const)('where .git is a %s that points to a bare repository', async (form) => {
     const { ask, root, cwd } = await createRepository({ pushed: true });
     await rm(join(cwd, '.git'), { recursive: true });
     const bare = join(root, 'remote.git');
@@ -250,7 +250,7 @@ describe('nobody can tell', () => {
     expect(await ask({ clean: true }, { cwd: bare })).toMatchObject({ outcome: 'error', reason });
   });
 
-  test('a worktree of a bare repository has a work tree', async () => {
+  test('but not for a worktree of a bare repository', async () => {
     const { ask, root, gitIn } = await createRepository({ pushed: true });
     await gitIn(join(root, 'remote.git'))('worktree', 'add', '-q', join(root, 'linked'));
     expect(await ask({ clean: true }, { cwd: join(root, 'linked') })).toMatchObject({ outcome: 'pass' });
@@ -271,7 +271,7 @@ describe('nobody can tell', () => {
   });
 });
 
-test('a worker without a folder is looked at in the folder of the configuration', async () => {
+test('a worker without a folder is checked in the folder of the configuration', async () => {
   const { ask, root, gitIn } = await createRepository();
   await gitIn(root)('init', '-q');
   expect(await ask({ clean: true }, { cwd: null })).toMatchObject({

@@ -1,4 +1,4 @@
-/** Commands that speak JSON (protocol.md §8): what they are asked, and what their answer means. */
+/** Commands that speak JSON (protocol.md §8): their input and the meaning of their replies. */
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -50,7 +50,7 @@ describe('the answer', () => {
     ['a list', "echo '[]'", 'did not print one JSON object'],
     ['null', 'echo null', 'did not print one JSON object'],
     ['two objects', `echo '{"complete":true}'; echo '{"complete":true}'`, 'did not print one JSON object'],
-    ['an unknown form', `echo '{"complete":"yes"}'`, 'printed JSON that is no reply of a check'],
+    ['an unknown form', `echo '{"complete":"yes"}'`, 'printed JSON that is not a check reply'],
     ['a pass that exits with 1', `echo '{"complete":true}'; exit 1`, 'failed (exit 1)'],
     ['more than 256 KiB', 'head -c 300000 /dev/zero | tr "\\0" " "', 'printed more than 262144 bytes'],
     [
@@ -63,18 +63,18 @@ describe('the answer', () => {
     expect(await command('judge')).toMatchObject({ outcome: 'error', reason: `Command judge ${reason}` });
   });
 
-  test('an error shows the end of stderr', async () => {
+  test('an error includes the end of stderr', async () => {
     const { command } = await createWorkspace({ judge: json('echo no key is set >&2; exit 2') });
     expect(await command('judge')).toMatchObject({ outcome: 'error', feedback: 'no key is set' });
   });
 
-  test('a command that does not end in time has timed out', async () => {
+  test('a command that runs too long times out', async () => {
     const { command } = await createWorkspace({ judge: json(`echo '{"complete":true}'; exec sleep 30`) });
     expect(await command('judge', { timeoutMs: 300 })).toMatchObject({ outcome: 'timeout' });
   });
 });
 
-/** Shows its question as the feedback. */
+/** Returns its input as feedback. */
 const echo = node(
   `let all = ''; process.stdin.on('data', (part) => { all += part; }).on('end', () => {
      console.log(JSON.stringify({ complete: false, reason: 'r', feedback: JSON.parse(all) })); });`,
@@ -92,7 +92,7 @@ describe('the question', () => {
     return feedback as { readonly diff?: string | null };
   };
 
-  test('is not made for a command that does not read it', async () => {
+  test('is not built for a command that does not speak JSON', async () => {
     const workspace = await createWorkspace({ passes: sh('exit 0') });
     const question = () => expect.unreachable();
     const { outcome } = await workspace.runner.run(
@@ -102,11 +102,11 @@ describe('the question', () => {
     expect(outcome).toBe('pass');
   });
 
-  test('has no diff unless the command wants one', async () => {
+  test('has no diff unless configured', async () => {
     expect(await ask(await createWorkspace({ judge: echo }))).not.toHaveProperty('diff');
   });
 
-  test('has a null diff outside of git', async () => {
+  test('has a null diff outside a git repository', async () => {
     expect(await ask(await createWorkspace({ judge: { ...echo, diff: true } }))).toMatchObject({ diff: null });
   });
 });
@@ -123,7 +123,7 @@ describe('the diff', () => {
     return { ...repository, put, diff };
   };
 
-  test('has changes and new files', async () => {
+  test('contains changes and new files', async () => {
     const { put, git, diff } = await setUp();
     await put('kept.txt', 'edited\n');
     await put('new.txt', 'fresh\n');
@@ -134,14 +134,14 @@ describe('the diff', () => {
     expect(text).toContain('+other');
   });
 
-  test('has a change that the index hides', async () => {
+  test('contains a change that the index hides', async () => {
     const { put, git, diff } = await setUp();
     await git('update-index', '--assume-unchanged', 'kept.txt');
     await put('kept.txt', 'hidden\n');
     expect(await diff()).toContain('+hidden');
   });
 
-  test('leaves out what a sparse checkout leaves out', async () => {
+  test('does not report files omitted by a sparse checkout as deleted', async () => {
     const { cwd, put, git, diff } = await setUp();
     await mkdir(join(cwd, 'far'));
     await put('far/away.txt', 'far away\n');
@@ -154,7 +154,7 @@ describe('the diff', () => {
     expect(text).not.toContain('far away');
   });
 
-  test('leaves the repository as it was, to the last file', async () => {
+  test('changes no file in the repository', async () => {
     const { cwd, put, diff } = await setUp();
     await put('kept.txt', 'edited\n');
     await put('empty.txt', '');

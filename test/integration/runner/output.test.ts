@@ -1,4 +1,4 @@
-/** What becomes of a command's output: kept short while it runs, cleaned, or read as JSON. */
+/** Feedback from a command's output: shortened and cleaned, or parsed as JSON. */
 import { describe, expect, test } from 'vitest';
 import type { CommandConfig } from '../../../src/config/file.ts';
 import { collectOutput } from '../../../src/runner/command.ts';
@@ -9,7 +9,7 @@ async function feedbackOf(check: CommandConfig): Promise<unknown> {
   return (await command('check')).feedback;
 }
 
-/** As a program would print it, in these chunks, on stdout. */
+/** Feedback for a program that prints these chunks on stdout. */
 function tailOf(...chunks: (string | Buffer)[]): unknown {
   const output = collectOutput('tail');
   for (const chunk of chunks) output.add('stdout', Buffer.from(chunk));
@@ -17,30 +17,30 @@ function tailOf(...chunks: (string | Buffer)[]): unknown {
 }
 
 describe('tail', () => {
-  test('is what both streams printed, without the last line break', async () => {
+  test('contains both streams without the final line break', async () => {
     expect(await feedbackOf(sh('echo one; echo two >&2; exit 1'))).toMatch(/^(one\ntwo|two\none)$/);
   });
 
-  test('is nothing where nothing was printed', async () => {
+  test('is absent if nothing was printed', async () => {
     const { command } = await createWorkspace({ check: sh('exit 1') });
     expect(Object.keys(await command('check'))).not.toContain('feedback');
   });
 
-  test('comes with an error and with a timeout too', async () => {
+  test('is also returned with errors and timeouts', async () => {
     const { command } = await createWorkspace({ error: sh('echo why; exit 126'), slow: sh('echo begun; sleep 60') });
     expect(await command('error')).toMatchObject({ outcome: 'error', feedback: 'why' });
     expect(await command('slow', { timeoutMs: 1_500 })).toMatchObject({ outcome: 'timeout', feedback: 'begun' });
   });
 
-  test('is the last 2,000 characters, whole ones', () => {
+  test('contains the last 2,000 complete characters', () => {
     expect(tailOf('x'.repeat(5_000), 'end')).toBe(`${'x'.repeat(1_997)}end`);
     expect(tailOf('x'.repeat(2_000))).toBe('x'.repeat(2_000));
     expect(tailOf(`a${'😀'.repeat(3_000)}`)).toBe('😀'.repeat(2_000));
-    // Past the cut of what is kept raw, which falls in the middle of a pair.
+    // The raw buffer is cut in the middle of a surrogate pair.
     expect(tailOf(`${'😀'.repeat(60_000)}a`)).toBe(`${'😀'.repeat(1_999)}a`);
   });
 
-  test('puts characters together that come in pieces, though the other stream writes in between', () => {
+  test('joins characters split over two chunks, even if the other stream writes in between', () => {
     const output = collectOutput('tail');
     const [first, second] = [Buffer.from('é').subarray(0, 1), Buffer.from('é').subarray(1)];
     output.add('stdout', first);
@@ -50,7 +50,7 @@ describe('tail', () => {
     expect(tailOf(Buffer.from([0x61, 0xff, 0xe2, 0x82]))).toBe('a\uFFFD\uFFFD');
   });
 
-  test('has no escape codes and no control characters', () => {
+  test('contains no escape codes or control characters', () => {
     expect(tailOf('\u001B[1;31mred\u001B[0m \u001B[38;5;1', '2mgreen\u001B[K')).toBe('red green');
     expect(tailOf('\u001B]0;my title\u0007a\u001B]8;;http://x\u001B\\link\u001B]8;;\u001B\\ \u001B(Bb\u001B7c')).toBe(
       'alink bc',
@@ -59,12 +59,12 @@ describe('tail', () => {
     expect(tailOf('\u001B]never ended')).toBe('never ended');
   });
 
-  test('is quick with what looks like escape codes and is none', () => {
+  test('takes linear time for text that resembles escape codes', () => {
     const many = 1_000_000; // quadratic time would take hours
     expect(tailOf('\u001B['.repeat(many), '\u001B]'.repeat(many), `\u001B[${'1'.repeat(many)}`)).toMatch(/^1+$/);
   });
 
-  test('keeps little of what is a lot', async () => {
+  test('needs little memory for a large output', async () => {
     const { command } = await createWorkspace({
       check: sh(`head -c 200000000 /dev/zero | tr '\\0' x; echo end; exit 1`),
     });
@@ -97,7 +97,7 @@ describe('json', () => {
     });
   });
 
-  test('is the tail where stdout is not JSON, with a note', async () => {
+  test('falls back to the tail with a note if stdout is not JSON', async () => {
     expect(await feedbackOf(json('console.log("{oh")'))).toBe('(stdout is not JSON; the end of the output:)\n{oh');
     expect(await feedbackOf(json(''))).toBe('(stdout is empty, not JSON)');
     expect(await feedbackOf(json('console.error("{}")'))).toBe(
@@ -105,7 +105,7 @@ describe('json', () => {
     );
   });
 
-  test('is the tail where it is too large, to read or to write again', () => {
+  test('falls back to the tail if stdout is too large, or too large after serialising', () => {
     const read = (text: string) => {
       const output = collectOutput('json');
       output.add('stdout', Buffer.from(text));
@@ -125,7 +125,7 @@ describe('json', () => {
   });
 });
 
-test('none is nothing', async () => {
+test('none returns no feedback', async () => {
   const { command } = await createWorkspace({ check: sh('echo {}; exit 1', { feedback: 'none' }) });
   expect(Object.keys(await command('check')).sort()).toEqual(['outcome', 'reason', 'tookMs']);
 });

@@ -1,10 +1,12 @@
-/** No process is left behind, and none holds an answer up. Every workspace checks for leftovers at its end too. */
+/**
+ * Checks leave no processes behind, and leftover processes do not delay replies. Each workspace also checks at cleanup.
+ */
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { createLogger } from '../../../src/log.ts';
 import { createWorkspace, isRunning, node, sh } from './workspace.ts';
 
-/** Starts a child that holds our pipes, writes both pids, then does `next`. Both ignore SIGTERM, as do their sleeps. */
+/** Starts a child that keeps our pipes open, writes both pids, then runs `next`. Both processes ignore SIGTERM. */
 const stubborn = (next: string) =>
   sh(`
     trap '' TERM
@@ -15,15 +17,15 @@ const stubborn = (next: string) =>
   `);
 const pidsOf = async (read: (name: string) => Promise<string>) => JSON.parse(await read('pids')) as [number, number];
 
-describe('a command past its time', () => {
-  test('ends with all it started, though they ignore SIGTERM', async () => {
+describe('a command that times out', () => {
+  test('is killed with all its children, even if they ignore SIGTERM', async () => {
     const { command, read } = await createWorkspace({ check: stubborn('wait') });
     const result = await command('check', { timeoutMs: 1_500 });
     expect(result).toMatchObject({ outcome: 'timeout', reason: 'Command check took longer than 2s' });
     for (const pid of await pidsOf(read)) expect(await isRunning(pid)).toBe(false);
   });
 
-  test("has the command's time where the check has none", async () => {
+  test("has the command's timeout if the check has none", async () => {
     const { command } = await createWorkspace({ check: sh('sleep 60', { timeoutMs: 250 }) });
     expect(await command('check')).toMatchObject({
       outcome: 'timeout',
@@ -32,7 +34,7 @@ describe('a command past its time', () => {
     expect((await command('check', { timeoutMs: 150 })).reason).toBe('Command check took longer than 150ms');
   });
 
-  test('may end politely first', async () => {
+  test('gets SIGTERM first', async () => {
     const { command, read } = await createWorkspace({
       check: sh(`trap 'echo tidied > tidied; exit 0' TERM; while :; do sleep 0.05; done`),
     });
@@ -40,14 +42,14 @@ describe('a command past its time', () => {
     expect(await read('tidied')).toBe('tidied\n');
   });
 
-  test('a time beyond what timers can count is no time at all', async () => {
+  test('a timeout beyond the range of timers never expires', async () => {
     const { command } = await createWorkspace({ check: sh('exit 0') });
     expect(await command('check', { timeoutMs: 2 ** 40 })).toMatchObject({ outcome: 'pass' });
   });
 });
 
-describe('what a command leaves behind', () => {
-  test('is ended, and does not hold the answer up by its pipe', async () => {
+describe('a process that a command leaves behind', () => {
+  test('is killed, and its open pipe does not delay the reply', async () => {
     const { command, read } = await createWorkspace({ check: stubborn('echo done; exit 0') });
     const result = await command('check');
     expect(result).toMatchObject({ outcome: 'pass', feedback: 'done' });
@@ -55,20 +57,20 @@ describe('what a command leaves behind', () => {
   });
 
   test('may finish its last output', async () => {
-    // The pipe's other end closes with the leader: only then does the child write.
+    // The child writes only when the leader has exited and its end of the pipe is closed.
     const { command } = await createWorkspace({
       check: sh('mkfifo pipe; (cat pipe; sleep 0.05; echo late) & exec 3> pipe; exit 1'),
     });
     expect(await command('check')).toMatchObject({ outcome: 'fail', feedback: 'late' });
   });
 
-  // The parent of the dead leaves the group and never asks for them, as a PID 1 without an init's manners would not.
+  // The parent leaves the group and never reaps its children, like a PID 1 that is not an init.
   const zombie = `
     if (!fork) { exit 0 if !fork; setpgrp; open F, '>pid.new'; print F $$; close F; rename 'pid.new', 'pid'; sleep 600 }
     select undef, undef, undef, 0.01 until -e 'pid';
     exit 0;
   `;
-  test('may be zombies, for which nobody waits', async ({ skip }) => {
+  test('is not waited for if it is a zombie', async ({ skip }) => {
     const warnings: string[] = [];
     const { command, read } = await createWorkspace(
       { check: { ...sh(''), run: ['perl', '-e', zombie], feedback: 'none' } },
@@ -80,10 +82,10 @@ describe('what a command leaves behind', () => {
     await expect.poll(async () => isRunning(Number(await read('pid')))).toBe(false);
     expect(outcome).toBe('pass');
     skip(process.platform !== 'linux', 'only /proc tells the dead');
-    expect(warnings).toEqual([]); // without a look at their state: that the group outlived SIGKILL
+    expect(warnings).toEqual([]); // otherwise there is a warning that the group outlived SIGKILL
   });
 
-  test('is out of reach where it left the group, and then nobody waits for it', async () => {
+  test('is neither killed nor waited for if it left the group', async () => {
     const source = `
       const { spawn } = require('node:child_process');
       const child = spawn('sleep', ['600'], { detached: true, stdio: ['ignore', 'inherit', 'inherit'] });
@@ -99,18 +101,18 @@ describe('what a command leaves behind', () => {
 });
 
 describe('an abort', () => {
-  test('answers at once, and the group ends', async () => {
+  test('replies at once and ends the group', async () => {
     const { command, read } = await createWorkspace({ check: stubborn('wait') });
     const controller = new AbortController();
     const running = command('check', { signal: controller.signal });
     const pids = await pidsOf(read);
     controller.abort();
     expect(await running).toEqual({ outcome: 'error', reason: 'cancelled', tookMs: expect.any(Number) });
-    expect(await isRunning(pids[0])).toBe(true); // deaf to SIGTERM, and nobody waited for SIGKILL
+    expect(await isRunning(pids[0])).toBe(true); // it ignores SIGTERM, and the reply did not wait for SIGKILL
     for (const pid of pids) await expect.poll(() => isRunning(pid)).toBe(false);
   });
 
-  test('before the beginning starts nothing', async () => {
+  test('before the start runs nothing', async () => {
     const { command, runner, cwd } = await createWorkspace({ check: sh('echo ran > ran') });
     const controller = new AbortController();
     const running = command('check', { signal: controller.signal });
@@ -122,7 +124,7 @@ describe('an abort', () => {
     ).toMatchObject({ outcome: 'fail' });
   });
 
-  test('after the end means nothing, and leaves nothing on the signal', async () => {
+  test('after the end has no effect, and the signal has no listeners left', async () => {
     const { command } = await createWorkspace({ check: sh('exit 0') });
     const controller = new AbortController();
     expect(await command('check', { signal: controller.signal })).toMatchObject({ outcome: 'pass' });
@@ -132,7 +134,7 @@ describe('an abort', () => {
 });
 
 describe('close', () => {
-  test('cancels what runs and waits until it is gone', async () => {
+  test('cancels running checks and waits until their processes are gone', async () => {
     const { command, read, runner } = await createWorkspace(
       { check: stubborn('wait'), next: sh('exit 0') },
       { processesMax: 1 },
@@ -147,7 +149,7 @@ describe('close', () => {
     }
   });
 
-  test('of the whole process, without notice, kills what runs', async () => {
+  test('is not needed at a crash: the processes are killed', async () => {
     const { command, read } = await createWorkspace({ check: stubborn('wait') });
     const running = command('check');
     const pids = await pidsOf(read);
@@ -156,7 +158,7 @@ describe('close', () => {
     for (const pid of pids) expect(await isRunning(pid)).toBe(false);
   });
 
-  test('takes its hook off the process', async () => {
+  test('removes the exit listener', async () => {
     const before = process.listenerCount('exit');
     const { runner } = await createWorkspace();
     expect(process.listenerCount('exit')).toBe(before + 1);
@@ -166,10 +168,10 @@ describe('close', () => {
 });
 
 describe('the queue', () => {
-  /** Runs until it is told to go on, by a file named for its attempt. */
+  /** Runs until there is a file named after its attempt. */
   const gate = sh('echo "$STOPGATE_ATTEMPT" >> begun; until test -e "go-$STOPGATE_ATTEMPT"; do sleep 0.02; done');
 
-  test('lets so many run, the others in the order of their coming, and their time begins then', async () => {
+  test('limits concurrency, keeps the order, and starts the timeout with the command', async () => {
     const { runner, cwd, read, write } = await createWorkspace({ gate }, { processesMax: 2 });
     const run = (attempt: string, timeoutMs: number, signal = new AbortController().signal) =>
       runner.run({ kind: 'command', name: 'gate', cwd, timeoutMs, env: { attempt } }, signal);
@@ -181,14 +183,14 @@ describe('the queue', () => {
     left.abort();
     expect(await d).toEqual({ outcome: 'error', reason: 'cancelled', tookMs: 0 });
     for (const name of ['go-c', 'go-e']) await write(name, '');
-    // Only the end of b lets c begin, and b's time, which c waited for, is longer than c's.
+    // c starts when b ends. b's timeout is longer than c's, so c's timeout cannot include the wait.
     expect((await Promise.all([b, c, e])).map((it) => it.outcome)).toEqual(['timeout', 'pass', 'pass']);
     await write('go-a', '');
     expect(await a).toMatchObject({ outcome: 'pass' });
     expect((await begun()).slice(2)).toEqual(['c', 'e']);
   });
 
-  test('is bounded: a check beyond it is an error at once', async () => {
+  test('is bounded: further checks fail at once with an error', async () => {
     const bounds = { processesMax: 1, waitingMax: 1 };
     const { command, runner, read, write } = await createWorkspace({ gate }, bounds);
     const running = command('gate');
@@ -197,14 +199,14 @@ describe('the queue', () => {
     await expect.poll(runner.waiting).toBe(1);
     expect(await command('gate')).toMatchObject({
       outcome: 'error',
-      reason: expect.stringMatching(/^1 checks may wait .*concurrency/),
+      reason: expect.stringMatching(/^too many checks wait for the runner \(at most 1, .*concurrency/),
       tookMs: 0,
     });
     await write('go-a1', '');
     for (const each of [running, waiting]) expect(await each).toMatchObject({ outcome: 'pass' });
   });
 
-  test('a flood of 900 invented workers lets one of them run before a neighbour', async () => {
+  test('a flood of 900 invented workers delays a neighbour by one check', async () => {
     const { runner, cwd, read, write } = await createWorkspace({ gate }, { processesMax: 1 });
     const run = (attempt: string, worker: string, folder: string | null, signal: AbortSignal) =>
       runner.run({ kind: 'command', name: 'gate', cwd: folder, timeoutMs: null, env: { worker, attempt } }, signal);
@@ -223,7 +225,7 @@ describe('the queue', () => {
     expect(outcomes.filter((it) => it === 'cancelled').length).toBeGreaterThan(890);
   });
 
-  test('of one worker 128 checks wait; one more, and the oldest is not judged', async () => {
+  test('at most 128 checks of one worker wait; beyond that the oldest fails', async () => {
     const { command, runner, read, write } = await createWorkspace({ gate }, { processesMax: 1 });
     const running = command('gate');
     await expect.poll(() => read('begun')).toBe('a1\n');
@@ -239,7 +241,7 @@ describe('the queue', () => {
     await Promise.all(waiting);
   });
 
-  test('forty at once all get their answer', async () => {
+  test('forty checks at once all get a reply', async () => {
     const { command } = await createWorkspace({ check: sh('exit 1') });
     const results = await Promise.all(Array.from({ length: 40 }, () => command('check')));
     expect(new Set(results.map((it) => it.outcome))).toEqual(new Set(['fail']));

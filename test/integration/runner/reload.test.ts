@@ -1,4 +1,4 @@
-/** Reloads: the old file's checks and the new one's share one runner, with the places that the file in force gives. */
+/** Reloads: checks of the old and the new file share one runner and the slots of the current file. */
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { createLogger } from '../../../src/log.ts';
 import { createReloadingRunner } from '../../../src/runner/runner.ts';
 
-/** Its command `hold` runs until there is a file `go`; `code` is the exit code of `judge`. */
+/** The command `hold` runs until a file `go` exists. `code` is the exit code of the command `judge`. */
 const fileOf = (path: string, concurrency: number, code = 0) => {
   const hold = 'until [ -e go ]; do /bin/sleep 0.01; done';
   const read = readConfigFile(
@@ -46,8 +46,8 @@ async function open(concurrency: number) {
   };
 }
 
-/** Root cause: each reload made a new runner beside the old one, each with all the places and a listener of its own. */
-test('however often the file changes, no more commands run at once than it says, and no listener is added', async () => {
+/** Root cause: each reload created another runner with its own slots and exit listener. */
+test('reloads never exceed the configured concurrency and add no listeners', async () => {
   const { runner, reload, release, start } = await open(1);
   const listeners = () => process.listenerCount('exit');
   const before = listeners();
@@ -67,7 +67,7 @@ test('however often the file changes, no more commands run at once than it says,
   for (const { ended } of [first, ...others]) expect(await ended).toMatchObject({ outcome: 'pass' });
 });
 
-test('fewer places hold for what comes next, and what runs goes on', async () => {
+test('lowering the concurrency affects later checks, and running ones continue', async () => {
   const { runner, reload, release, start } = await open(2);
   const running = [start('hold'), start('hold')];
   for (const { started } of running) await started;
@@ -78,7 +78,7 @@ test('fewer places hold for what comes next, and what runs goes on', async () =>
   for (const { ended } of [...running, next]) expect(await ended).toMatchObject({ outcome: 'pass' });
 });
 
-test('a check runs what the file said when it was asked', async () => {
+test('a check uses the configuration that was current at its request', async () => {
   const { reload, release, start } = await open(1);
   const [first, waiting] = [start('hold'), start('judge')];
   await first.started;

@@ -1,4 +1,4 @@
-/** A real repository in a worker's folder, and a runner that looks at it. */
+/** A real git repository in a worker's folder, and a runner for it. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { createWorkspace } from './workspace.ts';
 
 const exec = promisify(execFile);
 const identity = ['-c', 'user.name=a', '-c', 'user.email=a@example.com', '-c', 'init.defaultBranch=main'];
-/** A submodule may be cloned from a folder, which git refuses since 2.38.1 unless it is told so. */
+/** Git 2.38.1 and later refuse to clone submodules from a folder without this. */
 const fromFolders = ['-c', 'protocol.file.allow=always'];
 const env = { PATH: readEnvironment().PATH ?? '', HOME: '/nonexistent' };
 export type Git = (...args: string[]) => Promise<{ stdout: string }>;
@@ -28,19 +28,21 @@ const gitIn =
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 type RepositoryOptions = {
-  /** What the work tree holds. */
+  /** Contents of the work tree by file name. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Default: one commit with all of the files. */
+  /** Whether to commit the files. Default: true. */
   readonly commit?: boolean;
-  /** To a bare repository beside it. */
+  /** Whether to push to a bare repository next to the work tree. Default: false. */
   readonly pushed?: boolean;
-  /** Of the runner. */
+  /** The runner's commands. */
   readonly commands?: Readonly<Record<string, CommandConfig>>;
   /** What counts as uncommitted work for the runner. */
   readonly git?: GitConfig;
 };
 
-/** Copying a repository costs a tenth of making one by git. By options: a folder with `work`, and `remote.git` if it is pushed. */
+/**
+ * Repositories to copy, by options: copying takes a tenth of the time of git. Each has `work` and maybe `remote.git`.
+ */
 const templates = new Map<string, Promise<string>>();
 
 type Template = Required<Omit<RepositoryOptions, 'commands' | 'git'>>;
@@ -58,7 +60,7 @@ async function makeTemplate({ files, commit, pushed }: Template): Promise<string
   const cwd = join(root, 'work');
   const git = gitIn(cwd);
   await mkdir(cwd);
-  // Without the samples of hooks, which would be copied for each test.
+  // No template, because its sample hooks would be copied for each test.
   await git('init', '-q', '--template=');
   await mkdir(join(cwd, '.git', 'info'));
   await mkdir(join(cwd, '.git', 'hooks'));
@@ -78,7 +80,7 @@ async function makeTemplate({ files, commit, pushed }: Template): Promise<string
   return root;
 }
 
-/** `env`: the runner's, which a test may change. */
+/** `env` is the runner's environment, which a test may change. */
 export async function createRepository({
   files = { 'kept.txt': 'kept\n' },
   commit = true,
@@ -91,8 +93,8 @@ export async function createRepository({
   const { cwd, root } = workspace;
   const git = gitIn(cwd);
   await cp(await templateOf({ files, commit, pushed }), root, { recursive: true });
-  type Asked = { clean?: boolean; pushed?: boolean; unchanged?: string[]; since?: string };
-  const ask = (what: Asked, more: { cwd?: string | null; timeoutMs?: number } = {}) =>
+  type Aspects = { clean?: boolean; pushed?: boolean; unchanged?: string[]; since?: string };
+  const ask = (what: Aspects, more: { cwd?: string | null; timeoutMs?: number } = {}) =>
     workspace.runner.run(
       { kind: 'git', clean: false, pushed: false, unchanged: [], cwd, timeoutMs: null, ...what, ...more },
       new AbortController().signal,
@@ -100,7 +102,7 @@ export async function createRepository({
   return { ...workspace, env: runnerEnv, git, gitIn, ask };
 }
 
-/** `sub` in the repository, committed. @returns git within it */
+/** Commits a submodule `sub`. @returns git for the submodule */
 export async function createSubmodule({ root, cwd, git }: { root: string; cwd: string; git: Git }): Promise<Git> {
   const origin = join(root, 'sub-origin');
   await git('init', '-q', origin);

@@ -1,4 +1,4 @@
-/** A temporary folder with programs, and a runner over it. Its end proves that no process of it is left. */
+/** A temporary folder and a runner for it. Cleanup verifies that no process is left. */
 import { mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export type Workspace = {
   readonly cwd: string;
   readonly runner: Runner;
   write(name: string, text: string): Promise<string>;
-  /** Waits until the program has written it. */
+  /** Waits until the file has content. */
   read(name: string): Promise<string>;
   command(
     name: string,
@@ -53,7 +53,7 @@ export async function createWorkspace(
   onTestFinished(async () => {
     await runner.close();
     const left = await processesIn(root);
-    for (const pid of left) process.kill(Number(pid), 'SIGKILL'); // a test that fails must not go on failing others
+    for (const pid of left) process.kill(Number(pid), 'SIGKILL'); // a failed test must not make others fail
     await rm(root, { recursive: true });
     expect(left).toEqual([]);
   });
@@ -79,14 +79,14 @@ export async function createWorkspace(
   };
 }
 
-/** Process ids of those who stand in `folder`. Zombies stand nowhere. Linux only: elsewhere it sees none. */
+/** Pids of processes whose working directory is in `folder`, without zombies. Always empty outside Linux. */
 async function processesIn(folder: string): Promise<string[]> {
   const pids = await readdir('/proc').catch(() => []);
-  const places = await Promise.all(pids.map(async (pid) => [pid, await readlink(`/proc/${pid}/cwd`).catch(() => '')]));
-  return places.filter(([, place]) => place?.startsWith(folder)).map(([pid]) => pid ?? '');
+  const folders = await Promise.all(pids.map(async (pid) => [pid, await readlink(`/proc/${pid}/cwd`).catch(() => '')]));
+  return folders.filter(([, cwd]) => cwd?.startsWith(folder)).map(([pid]) => pid ?? '');
 }
 
-/** A zombie, which waits for a parent that does not care, runs no more. */
+/** A zombie does not count as running. */
 export async function isRunning(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);

@@ -1,14 +1,14 @@
 /**
- * `node:fs/promises` of the simulated service, as far as the archive needs it: one folder of files in memory. What is not
- * synced is there until the power fails, and each call is a step.
+ * `node:fs/promises` for the simulated service, as far as the archive needs it: one folder of files in memory. Unsynced
+ * data survives until a power failure, and each call is a scheduler step.
  */
 const files = new Map<string, Buffer>();
 
 const step = () => new Promise<void>((done) => void setTimeout(done, 1));
 
-/** To be called at the beginning of a run. */
+/** Call this at the beginning of a run. */
 export const clearFiles = (): void => files.clear();
-/** Of the files that are whole, in the order of their names. */
+/** Contents of the complete files, sorted by name. */
 export const archiveFiles = (): readonly Buffer[] =>
   [...files]
     .filter(([name]) => !name.endsWith('.partial'))

@@ -1,4 +1,4 @@
-/** Hands the simulated service modules of Node whose real ones run in threads, in real time. */
+/** Replaces Node modules that use threads or real time with simulated ones. */
 import { join } from 'node:path';
 import { root } from '../../support/bundle.mjs';
 

@@ -1,4 +1,4 @@
-/** `node:zlib` of the simulated service: the real bytes, in steps of the scheduler instead of threads. */
+/** `node:zlib` for the simulated service: real compression, as scheduler steps instead of threads. */
 import { Transform, type TransformCallback } from 'node:stream';
 import { gunzipSync, gzipSync } from 'node:zlib';
 

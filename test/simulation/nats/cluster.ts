@@ -1,9 +1,9 @@
 /**
- * What three nodes do and one does not, for each stream: its leader changes, and consumers are on any node.
+ * Simulates three nodes: streams change their leader, and consumers may be on any node.
  *
- * A leader that is cut off from its followers knows it only later. What it takes until then is stored after all, or is
- * not, and nobody is told; asked about the stream, it answers without what others have stored since. Then there is no
- * leader for a while, and nobody takes anything.
+ * A leader that is cut off from its followers notices it late. Messages that it accepts until then may or may not be
+ * stored, without an acknowledgement, and its replies about the stream lack the messages that others have stored since.
+ * Then there is no leader for a while, and nothing is stored.
  */
 import type { Random } from '../random.ts';
 import type { Process, Scheduler } from '../scheduler.ts';
@@ -13,17 +13,17 @@ export type Leadership = 'led' | 'cutOff' | 'none';
 
 export type Cluster = {
   leadershipOf(name: string): Leadership;
-  /** The stream as whoever answers for it sees it. */
+  /** The stream as seen by the node that answers requests about it. */
   viewOf(stream: Stream): Stream;
-  /** For so long it is cut off, and then there is none. */
+  /** Cuts the leader off for `cutOffMs`, followed by `noneMs` without a leader. */
   changeLeader(stream: Stream, times: { readonly cutOffMs: number; readonly noneMs: number }): void;
-  /** How far behind the node is on which a new consumer is. */
+  /** How far the node of a new consumer lags behind, in milliseconds. */
   lagMs(): number;
 };
 
 type Change = { leadership: Leadership; readonly seq: number };
 
-/** A server of its own: one node, which leads for ever. */
+/** A single server, which is always the leader. */
 export const oneNode: Cluster = {
   leadershipOf: () => 'led',
   viewOf: (stream) => stream,

@@ -1,4 +1,4 @@
-/** An ephemeral pull consumer: sends what the stream holds, in order, to who asked first, within what each asked for. */
+/** An ephemeral pull consumer: serves pull requests in order, within their limits. */
 import type { Random } from '../random.ts';
 import type { Process, Scheduler } from '../scheduler.ts';
 import type { Cluster } from './cluster.ts';
@@ -22,7 +22,7 @@ export type ConsumerConfig = {
   readonly inactive_threshold?: number;
 };
 
-/** Times in nanoseconds. */
+/** Durations are in nanoseconds. */
 export type PullRequest = {
   readonly batch?: number;
   readonly max_bytes?: number;
@@ -32,19 +32,19 @@ export type PullRequest = {
 
 export type Consumer = {
   readonly stream: Stream;
-  /** The stream has one more. */
+  /** Called when the stream has a new message. */
   onStored(seq: number): void;
-  /** Answered now, or when something is stored. */
+  /** Adds a pull request, which is served now or when a message is stored. */
   pull(inbox: string, request: PullRequest): void;
   pending(): number;
-  /** The next message is not sent, or sent twice. */
+  /** Drops or repeats the next message. */
   disturb(how: 'skip' | 'repeat'): void;
   close(): void;
 };
 
-/** What a node that lags has not got yet, in entries. */
+/** Number of entries that a lagging node is missing. */
 const entriesBehindMax = 20;
-/** Of a server that stops a window early, as another does for its bytes. */
+/** Simulates a server that ends a window early because of its size. */
 const earlyEndChance = 0.02;
 
 type Waiting = { readonly inbox: string; left: number; bytesLeft: number };
@@ -108,7 +108,7 @@ export function createConsumer(
       deliver(stored, pull.inbox);
     }
   };
-  /** The first that still listens and has room for it. Others end. */
+  /** The first request with a subscriber and enough room. Requests that do not fit end. */
   const takerOf = (stored: StoredMessage): Waiting | undefined => {
     for (const pull of waiting) {
       if (hasInterest(pull.inbox)) {
@@ -172,11 +172,11 @@ export function createConsumer(
   };
 }
 
-/** About as much as a server counts. */
+/** Approximates the size counted by a real server. */
 const sizeOf = ({ subject, header, data }: StoredMessage): number =>
   subject.length + (header?.length ?? 0) + data.length + 80;
 
-/** The sequence numbers of the last message of each subject. */
+/** Sequences of the last message on each subject. */
 const newestOfEach = (messages: readonly StoredMessage[]): ReadonlySet<number> =>
   new Set(new Map(messages.map(({ subject, seq }) => [subject, seq])).values());
 

@@ -6,12 +6,12 @@ import { createStream, type Disk, messageAt, messageIdOf, purge, type StoredMess
 
 export type JetStreamOptions = ConsumerOptions & {
   readonly disk: Disk;
-  /** All before `seq` is about to be removed. */
+  /** Called before all messages before `seq` are removed. */
   readonly onPurge: (stream: Stream, seq: number) => void;
 };
 
 export type JetStream = {
-  /** Stores it, or answers it. False: it is not for JetStream. */
+  /** Stores a message or replies to a request. @returns false if it is not for JetStream */
   take(message: Message): boolean;
   readonly consumers: ReadonlyMap<string, Consumer>;
 };
@@ -81,7 +81,7 @@ export function createJetStream(options: JetStreamOptions): JetStream {
       const streams = [...disk.streams.values()].filter((it) =>
         it.patterns.some((pattern) => matches(pattern, tokens)),
       );
-      // Only the leader of a stream listens for what it captures.
+      // Only the leader of a stream subscribes to its subjects.
       const led = streams.filter(({ config }) => cluster.leadershipOf(config.name) !== 'none');
       for (const stream of led) capture(stream, message);
       return led.length > 0;
@@ -89,7 +89,7 @@ export function createJetStream(options: JetStreamOptions): JetStream {
   };
 }
 
-/** Of the duplicate window. A server that starts reads them from its store again. */
+/** Message ids in the duplicate window. A starting server reads them from its store. */
 function knownIds(
   all: Map<Stream, Map<string, { seq: number; atMs: number }>>,
   stream: Stream,
@@ -114,7 +114,7 @@ function knownIds(
 
 function append(stream: Stream, { subject, header, data }: Message, nowMs: number): StoredMessage {
   stream.lastSeq += 1;
-  // A server's clock may be set back, and its store then has times that go back.
+  // If the server's clock is set back, timestamps in its store go back.
   stream.lastMs = Math.floor(nowMs);
   const stored = { seq: stream.lastSeq, atMs: stream.lastMs, subject, header, data };
   if (readField(header, 'Nats-Rollup') === 'sub') purge(stream, (it) => it.subject === subject);
@@ -223,7 +223,7 @@ const wireOf = ({ subject, seq, header, data, atMs }: StoredMessage) => ({
 
 const timeOf = (message: StoredMessage | undefined) => new Date(message?.atMs ?? 0).toISOString();
 
-/** What a purge is about: all before `seq`, or all of the subjects that `filter` names. */
+/** Selects the messages of a purge: all before `seq`, or all that match `filter`. */
 function purgedBy(
   stream: Stream,
   { seq, filter }: Record<string, unknown>,

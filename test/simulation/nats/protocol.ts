@@ -1,10 +1,10 @@
-/** The part of the NATS protocol that a server reads and writes. Frames of our client hold whole commands. */
+/** The part of the NATS protocol that the simulation needs. Our client's frames contain complete commands. */
 
 export type Message = {
   readonly subject: string;
-  /** Empty: none. */
+  /** '' if there is none. */
   readonly reply: string;
-  /** With its first line, `NATS/1.0`; null: none. */
+  /** Includes the first line, `NATS/1.0`. Null if there are no headers. */
   readonly header: Buffer | null;
   readonly data: Buffer;
 };
@@ -17,7 +17,7 @@ export type Command =
 
 export const empty = Buffer.alloc(0);
 
-/** @throws Error for a command that this server does not know: the simulation lacks something */
+/** @throws Error for a command that the simulation does not support */
 export function readCommands(bytes: Uint8Array): Command[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const commands: Command[] = [];
@@ -68,7 +68,7 @@ export function writeMessage({ subject, reply, header, data }: Message, sid: str
   return Buffer.concat([Buffer.from(`HMSG ${to} ${sizes}\r\n`), header, data, crlf]);
 }
 
-/** `status`: such as `503` or `100 Idle Heartbeat`; null: none. */
+/** `status`: such as `503` or `100 Idle Heartbeat`, or null. */
 export function writeHeader(status: string | null, fields: Readonly<Record<string, string>>): Buffer {
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(`NATS/1.0${status === null ? '' : ` ${status}`}\r\n${lines.join('')}\r\n`);
@@ -84,7 +84,7 @@ export function readField(header: Buffer | null, name: string): string | undefin
   return line?.slice(start.length).trim() || undefined;
 }
 
-/** `tokens` of a subject against those of a pattern with wildcards. */
+/** Matches subject tokens against a pattern with wildcards. */
 export function matches(pattern: readonly string[], tokens: readonly string[]): boolean {
   for (let index = 0; index < pattern.length; index += 1) {
     if (pattern[index] === '>') return tokens.length > index;

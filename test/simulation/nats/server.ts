@@ -17,7 +17,7 @@ export type NatsServer = Listener & {
   readonly jetStream: JetStream;
   readonly cluster: Cluster;
   publish(message: Message): void;
-  /** @returns what ends it */
+  /** @returns a function that removes it */
   subscribe(subject: string, queue: string | null, deliver: (message: Message) => void): () => void;
 };
 
@@ -29,7 +29,7 @@ export type ServerOptions = {
   /** Called for each message that the server routes. */
   readonly trace: (message: Message) => void;
   readonly onPurge: JetStreamOptions['onPurge'];
-  /** Three nodes, which look like one to who connects. */
+  /** Three nodes, which look like one to clients. */
   readonly isCluster: boolean;
 };
 
@@ -80,7 +80,7 @@ export function createNatsServer(options: ServerOptions): NatsServer {
       const ends = new Map<string, () => void>();
       let queued: Uint8Array[] = [];
       const write = (bytes: Uint8Array) => {
-        // What one step of the server says goes out in one piece.
+        // All output of one server step is sent in one piece.
         if (queued.push(bytes) > 1) return;
         queueMicrotask(() => {
           link.toClient.send(Buffer.concat(queued));
@@ -106,7 +106,7 @@ export function createNatsServer(options: ServerOptions): NatsServer {
             if (command.kind === 'ping') write(Buffer.from('PONG\r\n'));
             else if (command.kind === 'pub') publish(command.message);
             else if (command.kind === 'sub') onSub(command.subject, command.queue, command.sid);
-            // A client that wants one message more unsubscribes itself when it has it.
+            // A client that wants one more message unsubscribes itself after it.
             else if (command.kind === 'unsub' && command.max === null) endSub(command.sid);
           }
         },

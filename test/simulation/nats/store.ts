@@ -1,4 +1,4 @@
-/** What a server has on its disk: streams. What was not synced yet is lost when the power fails. */
+/** The streams on a server's disk. Unsynced messages are lost in a power failure. */
 import type { StreamConfig } from '@nats-io/jetstream';
 import { readField } from './protocol.ts';
 
@@ -15,7 +15,7 @@ export type Stream = {
   readonly created: string;
   readonly patterns: readonly (readonly string[])[];
   messages: StoredMessage[];
-  /** What was purged from its beginning, in order. The server does not have it any more. */
+  /** Messages purged from the beginning, in order. The server no longer has them. */
   cut: StoredMessage[];
   firstSeq: number;
   lastSeq: number;
@@ -25,9 +25,9 @@ export type Stream = {
 
 export type Disk = {
   readonly streams: Map<string, Stream>;
-  /** No entry can be stored: refused with an error, or without any answer. */
+  /** If set, nothing can be stored: publishes get an error or no reply. */
   full: 'no' | 'refuses' | 'silent';
-  /** The streams that take nothing. */
+  /** Streams that store nothing. */
   readonly fullStreams: Set<string>;
 };
 
@@ -47,10 +47,10 @@ export function createStream(config: StreamConfig, atMs: number): Stream {
   };
 }
 
-/** All that was ever stored and not lost. */
+/** All messages ever stored and not lost, including purged ones. */
 export const historyOf = ({ cut, messages }: Stream): readonly StoredMessage[] => [...cut, ...messages];
 
-/** Removes what `isGone` says. */
+/** Removes messages that match `isGone`. */
 export function purge(stream: Stream, isGone: (message: StoredMessage) => boolean): number {
   const gone = stream.messages.filter(isGone);
   if (gone.length === 0) return 0;
@@ -73,7 +73,7 @@ export const messageAt = ({ messages }: Pick<Stream, 'messages'>, seq: number): 
   return undefined;
 };
 
-/** Everything after `seq` is gone, as after a power failure or the restore of an older copy, which ends with an entry. */
+/** Removes everything after `seq`, like a power failure or the restore of an older backup. */
 export function truncate(stream: Stream, seq: number): readonly StoredMessage[] {
   const gone = stream.messages.filter((it) => it.seq > seq);
   stream.messages = stream.messages.filter((it) => it.seq <= seq);
@@ -84,8 +84,8 @@ export function truncate(stream: Stream, seq: number): readonly StoredMessage[] 
 }
 
 /**
- * From one message on all stand one place later, or one earlier and that one is gone: as a node that was killed could
- * number them, up to 2.10. @returns what no longer stands where it did
+ * Shifts all messages from one on by one sequence up, or down, which drops that message. A killed node could renumber
+ * messages like this up to 2.10. @returns the messages that moved or are gone
  */
 export function renumber(stream: Stream, index: number, by: 1 | -1): readonly StoredMessage[] {
   const moved = stream.messages.slice(index);

@@ -1,6 +1,6 @@
 /**
- * The mixed attack: everything that an agent without credentials may send, at once, while one honest worker has to get
- * right answers. In the end the service is started again on what is left, with snapshots that somebody has poisoned.
+ * The mixed attack: everything that an agent without credentials may send, at once, while an honest worker must get
+ * correct replies. At the end the service is restarted on the resulting log, with poisoned snapshots.
  */
 import { readFile } from 'node:fs/promises';
 import { jetstreamManager, type StreamAPI } from '@nats-io/jetstream';
@@ -15,20 +15,20 @@ import { poisonSnapshots } from './poisoned-snapshots.ts';
 export type AttackReport = {
   readonly rounds: number;
   readonly answers: number;
-  /** Questions of the honest worker that had to be asked again. */
+  /** Requests that the honest worker had to repeat. */
   readonly retries: number;
   readonly wrong: readonly string[];
   readonly unanswered: number;
-  /** Entries of the honest worker that the log has acknowledged, and those that it does not have in the end. */
+  /** Acknowledged entries of the honest worker. `lost` counts those missing in the end. */
   readonly entries: number;
   readonly lost: number;
-  /** Which of the processes ended by themselves. */
+  /** The processes that exited unexpectedly. */
   readonly ended: readonly string[];
   readonly restarted: boolean;
   readonly attacks: Readonly<Record<string, { sent: number; failed: number }>>;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** The most that the processes had in memory; null where the system does not tell. */
+  /** Peak memory of the processes, or null if the system does not report it. */
   readonly serviceBytes: number | null;
   readonly natsBytes: number | null;
   readonly natsVersion: string;
@@ -37,12 +37,12 @@ export type AttackReport = {
 
 type AttackOptions = {
   readonly attackers: readonly Attacker[];
-  /** Asked after each round. */
+  /** Called after each round. */
   readonly isOver: (rounds: number) => boolean;
 };
 
 const config = JSON.stringify({ policies: { default: { checks: [{ plan: {} }], retries: 1_000_000 } } });
-/** One answer may wait for all that the attackers have sent before. Beyond it the service does not serve. */
+/** A reply may wait for everything that attackers sent before. A later one counts as missing. */
 const askTimeoutMs = 10_000;
 const asksMax = 30;
 
@@ -134,9 +134,9 @@ export async function attack({ attackers, isOver }: AttackOptions): Promise<Atta
 }
 
 /**
- * Tells for each of these entries whether it stands in the log. They are read one after the other, each until there is an
- * answer: a server that has just started on a large log may be slow, and silence is no loss.
- * @throws what NATS throws, when it does not answer
+ * Checks for each entry whether it is in the log. Reads them one by one and retries, because a server that has just
+ * started on a large log may be slow, and a missing reply is not a loss.
+ * @throws NATS errors after `asksMax` attempts
  */
 async function findAll(streams: StreamAPI, entries: readonly StoredEntry[]): Promise<boolean[]> {
   const found: boolean[] = [];
@@ -154,14 +154,14 @@ async function findAll(streams: StreamAPI, entries: readonly StoredEntry[]): Pro
 
 type StoredEntry = { readonly seq: number; readonly subject: string };
 
-/** A worker that is blocked while its plan is open, and let go when it is done. */
+/** A worker that is blocked while its plan is open, and allowed to stop when it is done. */
 async function openHonest(url: string, begunAt = 0) {
   const client = await openClient(url);
   const wrong: string[] = [];
   const times: number[] = [];
   const stored: StoredEntry[] = [];
   let [cycles, retries, unanswered] = [begunAt, 0, 0];
-  /** The same attempt, or entry, until there is an answer: as our clients do. */
+  /** Repeats an attempt or entry until there is a reply, as our clients do. */
   const insist = async <Result>(ask: () => Promise<Result>): Promise<Result | null> => {
     for (let tries = 1; tries <= asksMax; tries += 1) {
       try {

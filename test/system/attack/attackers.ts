@@ -1,4 +1,4 @@
-/** What attackers send in one round. None has credentials, except for HTTP of a service on loopback, which asks for none. */
+/** The attacks of one round. None uses credentials; HTTP on loopback requires none. */
 import { connect as dial, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -9,13 +9,13 @@ import { hostilePayloads } from '../../support/hostile-payloads.ts';
 export type Stage = {
   readonly nats: string;
   readonly http: string;
-  /** With the service's credentials: only to poison what agents cannot reach. */
+  /** A connection with the service's credentials, used only to poison what agents cannot reach. */
   readonly operator: NatsConnection;
 };
 export type Sent = { readonly sent: number; readonly failed: number };
 export type Attacker = { readonly name: string; run(stage: Stage, round: number): Promise<Sent> };
 
-/** Longer than a request waits in a flood: what hangs is counted as failed, and the round goes on. */
+/** Longer than requests wait during a flood. A request that hangs counts as failed, and the round continues. */
 const httpTimeoutMs = 20_000;
 
 export const attackers: readonly Attacker[] = [
@@ -44,7 +44,7 @@ async function post(http: string, posts: readonly Post[]): Promise<Sent> {
         await response.arrayBuffer();
         return response.ok;
       } catch {
-        return false; // the connection was closed under a body that is too large
+        return false; // the server closes the connection if the body is too large
       }
     }),
   );
@@ -96,7 +96,7 @@ const hookFlood = (round: number): Post[] =>
     body: stop(`flood-${round % 20}-${index}`),
   }));
 
-/** Each gives what it publishes, in order. */
+/** Each returns its messages, in order. */
 type Publication = { subject: string; payload?: string | Uint8Array; id?: string; status?: [number, string] };
 
 async function overNats({ nats }: Stage, publications: Iterable<Publication>): Promise<Sent> {
@@ -109,7 +109,7 @@ async function overNats({ nats }: Stage, publications: Iterable<Publication>): P
       const h = status === undefined ? headers() : headers(...status);
       if (id !== undefined) h.set('Nats-Msg-Id', id);
       nc.publish(subject, payload, { headers: h });
-      // The server reads no faster than it stores.
+      // The server reads only as fast as it stores.
       if (sent % 20 === 0) await nc.flush();
     } catch {
       failed += 1;
@@ -161,7 +161,7 @@ function* longIds(round: number): Iterable<Publication> {
     yield { subject: 'stopgate.main.worker.long-ids.heartbeat.sent', id: `${round}-${index}-${pad}` };
 }
 
-/** The server closes them; what they may keep until then is in test/system/nats/idle-readers.test.ts. */
+/** The server disconnects them. Their memory use is tested in test/system/nats/idle-readers.test.ts. */
 async function idleReaders({ nats, http }: Stage): Promise<Sent> {
   const { hostname, port } = new URL(nats);
   const idle = Array.from({ length: 60 }, () => openIdle(hostname, Number(port), 'SUB _INBOX.> 1\r\n'));

@@ -1,4 +1,4 @@
-/** `npm run test:attack`: all attacks at once, round after round, on the shipped program with its own nats-server. */
+/** `npm run test:attack`: repeats all attacks in parallel on the shipped program with an embedded nats-server. */
 import '../../support/current-server.ts';
 import { parseArgs } from 'node:util';
 import { type AttackReport, attack } from './attack.ts';
@@ -6,12 +6,12 @@ import { attackers } from './attackers.ts';
 
 const usage = `npm run test:attack [-- --minutes N] [--only WORDS]
 
-  --minutes N    how long, default 1
-  --only WORDS   only the attacks with these words in their name
-  --help         this text and the names
+  --minutes N    duration, default 1
+  --only WORDS   run only attacks whose name contains WORDS
+  --help         print this text and the names
 `;
 
-/** @returns the exit code: 1 where an answer was wrong, an entry was lost, the service or nats-server ended, or an attack sent nothing */
+/** @returns the exit code: 1 if a reply was wrong, an entry was lost, a process exited, or an attack sent nothing */
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -34,7 +34,7 @@ export async function main(args: readonly string[]): Promise<number> {
   return isSound(report) ? 0 : 1;
 }
 
-/** The honest worker was answered and its entries were acknowledged, each attack sent something, and all of it did no harm. */
+/** Whether the honest worker got replies and acknowledgements, each attack sent something, and nothing broke. */
 function isSound({ wrong, lost, unanswered, ended, restarted, answers, entries, attacks }: AttackReport): boolean {
   const hasTried = answers > 0 && entries > 0 && Object.values(attacks).every(({ sent }) => sent > 0);
   return hasTried && wrong.length + lost + unanswered + ended.length === 0 && restarted;
@@ -50,9 +50,9 @@ ${rows.join('')}
 ${rounds} rounds; the honest worker: ${answers} answers, ${wrong.length} wrong, ${unanswered} missing, asked again ${retries} times,
 p50 ${Math.round(rest.p50Ms)} ms, p99 ${Math.round(rest.p99Ms)} ms; ${entries} entries acknowledged, ${lost} lost
 at most: service ${mib(rest.serviceBytes)}, nats-server ${rest.natsVersion} ${mib(rest.natsBytes)}; log ${rest.logEntries} entries
-ended by itself: ${ended.join(', ') || 'nothing'}; started again over the poisoned snapshots: ${restarted ? 'yes' : 'NO'}
+exited unexpectedly: ${ended.join(', ') || 'none'}; restarted with the poisoned snapshots: ${restarted ? 'yes' : 'NO'}
 ${wrong
   .slice(0, 5)
-  .map((it) => `wrong: ${it}\n`)
+  .map((reply) => `wrong: ${reply}\n`)
   .join('')}`;
 }

@@ -1,4 +1,4 @@
-/** Objects in the bucket of snapshots that the service did not write, or wrote otherwise. */
+/** Forged and damaged objects in the snapshot bucket. */
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -6,7 +6,7 @@ import { Objm } from '@nats-io/obj';
 
 const bucket = 'STOPGATE-SNAPSHOTS_main';
 
-/** Each of what there is, beside the newest: it claims to be of the same entry. */
+/** Adds damaged and forged copies of the newest snapshot, with its metadata. @returns their number */
 export async function poisonSnapshots(nc: NatsConnection): Promise<number> {
   await nc.request('stopgate.main.snapshot.main', '{}', { timeout: 60_000 }).catch(() => null);
   const objects = new Objm(jetstream(nc));

@@ -1,20 +1,20 @@
-/** What the log holds against what the workers were told. */
+/** Compares the log with the replies that workers received. */
 import type { Decision } from '../../../machines/index.ts';
 import type { LogMessage } from '../../../src/nats/log/log-reader.ts';
 import type { Load } from './load.ts';
 
 export type Account = {
-  /** Entries and answers that somebody was told of. */
+  /** Number of acknowledged entries and received decisions. */
   readonly acknowledged: number;
-  /** Of these, what the log does not hold. */
+  /** How many of them are missing in the log. */
   readonly lost: number;
-  /** Attempts with two decisions that differ, that were answered otherwise than the log says, or that were counted twice. */
+  /** Attempts with two different decisions, with a reply that differs from the log, or that were counted twice. */
   readonly double: number;
-  /** Attempts of the log without a decision. */
+  /** Attempts in the log without a decision. */
   readonly undecided: number;
 };
 
-/** Each block counts once, so that the fourth stop is allowed. */
+/** Each block counts once, so the fourth stop is allowed. */
 const pattern = ['incomplete', 'incomplete', 'incomplete', 'capped'];
 
 export function account({ told, acknowledged }: Load, log: readonly LogMessage[]): Account {
@@ -33,7 +33,7 @@ export function account({ told, acknowledged }: Load, log: readonly LogMessage[]
   }
   const lostEntries = acknowledged.filter(({ seq, subject }) => bySeq.get(seq)?.subject !== subject);
   const lostAnswers = told.filter(({ attempt }) => !decisions.has(attempt));
-  const otherwise = told.filter(({ attempt, cause }) => causes.has(attempt) && causes.get(attempt) !== cause);
+  const contradicted = told.filter(({ attempt, cause }) => causes.has(attempt) && causes.get(attempt) !== cause);
   const counts = new Map<string, number>();
   const miscounted = told.filter(({ worker, cause }) => {
     const number = counts.get(worker) ?? 0;
@@ -43,7 +43,7 @@ export function account({ told, acknowledged }: Load, log: readonly LogMessage[]
   return {
     acknowledged: acknowledged.length + told.length,
     lost: lostEntries.length + lostAnswers.length,
-    double: [...decisions.values()].filter(({ size }) => size > 1).length + otherwise.length + miscounted.length,
+    double: [...decisions.values()].filter(({ size }) => size > 1).length + contradicted.length + miscounted.length,
     undecided: [...attempted].filter((attempt) => !decisions.has(attempt)).length,
   };
 }

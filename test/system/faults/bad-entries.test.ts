@@ -1,4 +1,4 @@
-/** Bad entries: ignored on every replica alike, one copy each in the dead stream (protocol.md §9). */
+/** Invalid entries are ignored by all replicas, and copied once to the dead-letter stream (protocol.md §9). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
 import { type Client, openClient } from '../../support/client.ts';
@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const deadOnes = (subject = 'stopgate.main.dead.>') => client.stored('STOPGATE-DEAD_main', subject);
 
-test('each bad entry has one dead letter, with its reason and place', async () => {
+test('each invalid entry has one dead letter, with reason and sequence', async () => {
   const bad = [
     ['worker.w1.tool.used', '{', 'NOT_JSON', 'dead.worker.w1'],
     ['worker.w1.tool.used', '{"tool":7}', 'BAD_SHAPE', 'dead.worker.w1'],
@@ -50,8 +50,8 @@ test('each bad entry has one dead letter, with its reason and place', async () =
   for (const [, , , subject] of bad) expect((await deadOnes(`stopgate.main.${subject}`)).length).toBeGreaterThan(0);
 });
 
-// Root cause: a promise and a copy of each were kept, however many there were. Now most are read from the log again.
-test('a flood of bad entries has a dead letter each, in order', async () => {
+// Root cause: a promise and a copy of every invalid entry were retained. Now most are read back from the log.
+test('a flood of invalid entries gets one dead letter each, in order', async () => {
   const before = (await client.manager.streams.info('STOPGATE-DEAD_main')).state.last_seq;
   for (let index = 0; index < 2_000; index += 1)
     client.nc.publish('stopgate.main.worker.flood.tool.used', `bad ${index}`);
@@ -61,7 +61,7 @@ test('a flood of bad entries has a dead letter each, in order', async () => {
   expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
 });
 
-test('a restart repeats no dead letter, and writes those that nobody wrote', async () => {
+test('a restart repeats no dead letters and writes the missing ones', async () => {
   const before = (await deadOnes()).length;
   for (const replica of replicas.splice(0)) await replica.close();
   await client.publish('worker.w1.tool.used', 'while nobody was there');
@@ -69,7 +69,7 @@ test('a restart repeats no dead letter, and writes those that nobody wrote', asy
   await expect.poll(async () => (await deadOnes()).length).toBe(before + 1);
 });
 
-test('an entry that makes no sense now is kept and listed, and is no dead letter', async () => {
+test('a valid entry that does not fit the current state is listed as refused, without a dead letter', async () => {
   const before = (await deadOnes()).length;
   await client.publish('worker.w5.task.claimed', { task: 'T-5' });
   await client.publish('worker.w6.task.claimed', { task: 'T-5' });
@@ -78,7 +78,7 @@ test('an entry that makes no sense now is kept and listed, and is no dead letter
   expect((await deadOnes()).length).toBe(before);
 });
 
-test('1 MB in a request is answered, not stored', async () => {
+test('a request of 1 MB gets an error and is not stored', async () => {
   const { code, body } = await client.ask('decide.w1', JSON.stringify({ output: 'x'.repeat(1_000_000) }));
   expect(code).toBe('400');
   expect(body.error.code).toBe('TOO_LARGE');

@@ -1,14 +1,14 @@
-/** Three NATS nodes, the log on all of them, and each killed in turn: the leader of the log, then a follower. */
+/** Three NATS nodes with a replicated log. The stream leader and followers are killed in turn. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { type Fault, type Row, runFault } from './faults.ts';
 import { freePorts } from './ports.ts';
 import type { Stage, StageOptions } from './stage.ts';
 
-/** Before it `--replicas 3` is refused (docs/operations/cluster.md). */
+/** The oldest version that supports `--replicas 3` (docs/operations/cluster.md). */
 const clusterVersionMin = [2, 15];
 
-/** Three servers that know each other. A sentence where this nats-server cannot be tried. */
+/** Returns the options for a cluster of three, or the reason why it cannot be run. */
 export async function clusterStage(): Promise<StageOptions | string> {
   const version = await serverVersion();
   const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -31,7 +31,7 @@ export async function clusterStage(): Promise<StageOptions | string> {
   return { servers, args: ['--replicas', '3'] };
 }
 
-/** A sentence where this server cannot be tried. */
+/** Returns the reason if the fault cannot be run. */
 export async function runCluster(isLong: boolean): Promise<Row | string> {
   const stage = await clusterStage();
   if (typeof stage === 'string') return stage;
@@ -47,7 +47,7 @@ async function leaderOf({ client, servers }: Stage) {
   return { leader, server: servers[leader] as NatsServer };
 }
 
-/** The leader, then a follower, and so on. */
+/** Kills the leader and a follower in turn. */
 async function killNode(stage: Stage): Promise<void> {
   const { leader } = await leaderOf(stage);
   turn += 1;
@@ -57,12 +57,12 @@ async function killNode(stage: Stage): Promise<void> {
   await server?.restart();
 }
 
-/** Another node leads the log. */
+/** Makes another node the stream leader. */
 async function stepDown({ client }: Stage): Promise<void> {
   await client.nc.request('$JS.API.STREAM.LEADER.STEPDOWN.STOPGATE_main', '', { timeout: 30_000 });
 }
 
-/** The leader stands still until the others have another, and goes on as if it still led. */
+/** Suspends the leader until the others have elected a new one. It then continues as if it still led. */
 async function stopLeader(stage: Stage): Promise<void> {
   const { server } = await leaderOf(stage);
   process.kill(server.pid, 'SIGSTOP');
@@ -70,7 +70,7 @@ async function stopLeader(stage: Stage): Promise<void> {
   process.kill(server.pid, 'SIGCONT');
 }
 
-/** While a history is recorded; how often in its short form and in the long one. */
+/** Faults for the recording of histories. */
 export const clusterFaults: readonly Pick<Fault, 'times' | 'run'>[] = [
   { times: [1, 5], run: stepDown },
   { times: [1, 5], run: stopLeader },

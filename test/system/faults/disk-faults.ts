@@ -1,4 +1,4 @@
-/** What the disk under the log may do: be full, and be slow. */
+/** Faults of the disk: full and slow. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -7,11 +7,11 @@ import { mountSmallDisk, type SmallDisk } from '../../support/small-disk.ts';
 import { type Fault, type Row, runFault } from './faults.ts';
 import type { Stage } from './stage.ts';
 
-/** The log of two replicas is on it, with some thousand entries. */
+/** Size of the disk. The log has a few thousand entries. */
 const diskMegabytes = 48;
 const noticeMsMax = 30_000;
 
-/** Something else takes all of the disk, and gives it back. A sentence where that cannot be tried. */
+/** Fills the disk and empties it again. Returns the reason if that cannot be run. */
 export async function runFullDisk(isLong: boolean, server: 'own' | 'embedded'): Promise<Row | string> {
   const disk = mountSmallDisk(diskMegabytes);
   if (disk === null) return 'not run: only root may mount a small file system';
@@ -36,7 +36,7 @@ async function fillFor({ http, servers }: Stage, disk: SmallDisk, ms: number): P
   await sleep(ms);
   disk.empty();
   for (const server of servers) {
-    await server.kill(); // one whose write has failed is of no use any more, and 2.9 does not end by SIGTERM
+    await server.kill(); // a server is useless after a failed write, and 2.9 ignores SIGTERM
     await server.restart();
   }
 }
@@ -44,7 +44,7 @@ async function fillFor({ http, servers }: Stage, disk: SmallDisk, ms: number): P
 const delayMs = 200;
 const delay = `inject=pwrite64,fsync:delay_enter=${delayMs * 1_000}`;
 
-/** Each write of nats-server to its disk takes 200 ms more, by strace. */
+/** Delays each disk write of nats-server by 200 ms, with strace. */
 const slowDisk: Fault = {
   name: 'disk slow: 200 ms for each write',
   times: [1, 1],
@@ -64,7 +64,7 @@ const slowDisk: Fault = {
   },
 };
 
-/** A sentence where strace is missing, or may not trace. */
+/** Returns the reason if strace is missing or not allowed. */
 export async function runSlowDisk(isLong: boolean): Promise<Row | string> {
   const args = ['-qq', '-o', '/dev/null', '-e', 'trace=pwrite64', '-e', delay, 'true'];
   if (spawnSync('strace', args, { stdio: 'ignore' }).status !== 0) return 'not run: it takes strace';

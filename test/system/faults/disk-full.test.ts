@@ -1,4 +1,4 @@
-/** Something else has filled the disk, and gives it back (docs/operations/full-disk.md). */
+/** Another program fills the disk and frees it again (docs/operations/full-disk.md). */
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
@@ -25,7 +25,7 @@ const connect = async (url: string): Promise<Client> => {
   ends.push(client.close);
   return client;
 };
-/** On a machine that is not busy an answer takes 1.8 s at the most; what is late here is not coming. */
+/** On an idle machine a reply takes at most 1.8 s. A reply later than this will never come. */
 const answerMs = 10_000;
 const decide = (client: Client, attempt: string) =>
   client.ask('decide.w1', { attempt }, answerMs).then(
@@ -56,7 +56,7 @@ test.skipIf(disk === null)(
     for (let count = 0; count < 10; count += 1) await client.publish('worker.w2.tool.used', payload);
 
     fill();
-    // With a message of its own, and not because no answer came: JetStream works.
+    // It has JetStream's own error message, so it was not caused by a missing reply.
     const answer = () =>
       client.nc.request('stopgate.main.worker.w2.tool.used', payload, { timeout: 1_000 }).then(
         (message) => message.string(),
@@ -69,15 +69,15 @@ test.skipIf(disk === null)(
     empty();
     await expect.poll(() => decide(client, 'a3'), patient).toBe('allow');
     await expect.poll(isReady(replica), patient).toBe(true);
-    // What was acknowledged is still there, and an attempt that was decided before has the same decision.
+    // Acknowledged entries are still there, and an earlier attempt keeps its decision.
     const { body } = await client.ask('get.worker.w2');
     expect((body as unknown as { toolCount: number }).toolCount).toBeGreaterThanOrEqual(10);
     expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toMatchObject({ attempt: 'a1', decision: 'allow' });
   },
 );
 
-// Root cause: nats-server 2.9 reads nothing more from a connection that publishes, and the answer 503 went the same way.
-test.skipIf(disk === null)('a server of our own on a full disk: each of 20 requests is answered by 503', async () => {
+// Root cause: nats-server 2.9 stops reading from a connection that publishes, and the 503 replies used that connection.
+test.skipIf(disk === null)('a separate server on a full disk: each of 20 requests gets 503', async () => {
   const { path, fill, empty } = disk as SmallDisk;
   const server = await openNats({ storeDir: join(path, 'own') });
   ends.push(server.stop);
@@ -86,7 +86,7 @@ test.skipIf(disk === null)('a server of our own on a full disk: each of 20 reque
   expect(await decide(await connect(server.url), 'a1')).toBe('allow');
 
   fill();
-  // What was allocated before may still take an entry or two.
+  // Space that is already allocated may still fit an entry or two.
   const answers = [];
   for (let count = 0; answers.length < 20; count += 1) {
     const edge = replica.service.decide('w1', { attempt: `edge-${count}` }).then(
@@ -99,7 +99,7 @@ test.skipIf(disk === null)('a server of our own on a full disk: each of 20 reque
   expect(answers).toEqual(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? '503' : 'log.unavailable')));
 
   empty();
-  await server.kill('SIGKILL'); // 2.9 does not end by itself any more
+  await server.kill('SIGKILL'); // 2.9 no longer reacts to SIGTERM
   await server.restart();
   const client = await connect(server.url);
   await expect.poll(() => decide(client, 'a3'), patient).toBe('allow');

@@ -1,4 +1,6 @@
-/** The faults of the real thing: each on a stage with load, and afterwards everything must be as it should be. */
+/**
+ * Faults of real services and servers. Each runs under load, and afterwards the log and all replies must be consistent.
+ */
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,26 +14,26 @@ export type Row = Account & { readonly fault: string; readonly times: number; re
 export type Fault = {
   readonly name: string;
   readonly stage?: StageOptions;
-  /** How often, in the short form and in the long one. */
+  /** Number of repetitions in a short and in a long run. */
   readonly times: readonly [short: number, long: number];
   readonly run: (stage: Stage, isLong: boolean) => Promise<void>;
 };
 
 const workers = Array.from({ length: 8 }, (_, index) => `w${index}`);
-/** So many answers between two faults. */
+/** Number of replies between two faults. */
 const answersBetween = 40;
 
 const first = ({ servers }: Stage) => servers[0] as Stage['servers'][number];
 const replica = ({ replicas }: Stage, index: number) => replicas[index] as Replica;
 
-async function restart(stage: Stage, it: Replica, signal: NodeJS.Signals): Promise<void> {
-  const { service } = it;
-  it.service = null;
+async function restart(stage: Stage, target: Replica, signal: NodeJS.Signals): Promise<void> {
+  const { service } = target;
+  target.service = null;
   await service?.kill(signal);
-  await stage.start(it);
+  await stage.start(target);
 }
 
-async function stopAndGo(pid: number, ms: number): Promise<void> {
+async function suspend(pid: number, ms: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   await sleep(ms);
   process.kill(pid, 'SIGCONT');
@@ -40,24 +42,24 @@ async function stopAndGo(pid: number, ms: number): Promise<void> {
 const cutFor = (toServer: boolean, toClient: boolean) => async (stage: Stage, isLong: boolean) => {
   const { proxy } = replica(stage, 0);
   proxy.cut({ toServer, toClient });
-  // Longer than two pings of 5 s, so that it is noticed.
+  // Longer than two ping intervals of 5 s, so that the cut is noticed.
   await sleep(isLong ? 30_000 : 6_000);
   proxy.heal();
 };
 
-/** On one server. */
+/** Faults on a single NATS server. */
 export const faults: readonly Fault[] = [
   {
     name: 'replica killed',
     times: [2, 20],
     run: (stage) => restart(stage, replica(stage, Math.round(Math.random())), 'SIGKILL'),
   },
-  { name: 'replica told to end', times: [1, 5], run: (stage) => restart(stage, replica(stage, 0), 'SIGTERM') },
+  { name: 'replica terminated', times: [1, 5], run: (stage) => restart(stage, replica(stage, 0), 'SIGTERM') },
   {
     name: 'replica stopped and continued',
     times: [1, 2],
-    // Longer than a member counts as alive, an attempt waits for its entry, and the duplicate window.
-    run: (stage, isLong) => stopAndGo(replica(stage, 0).service?.pid ?? 0, isLong ? 130_000 : 12_000),
+    // Longer than the membership timeout, the wait for an entry and the duplicate window.
+    run: (stage, isLong) => suspend(replica(stage, 0).service?.pid ?? 0, isLong ? 130_000 : 12_000),
   },
   {
     name: 'NATS killed',
@@ -71,7 +73,7 @@ export const faults: readonly Fault[] = [
   {
     name: 'NATS stopped and continued',
     times: [1, 3],
-    run: (stage, isLong) => stopAndGo(first(stage).pid, isLong ? 30_000 : 6_000),
+    run: (stage, isLong) => suspend(first(stage).pid, isLong ? 30_000 : 6_000),
   },
   { name: 'cut one way: to the server', times: [1, 3], run: cutFor(true, false) },
   { name: 'cut one way: to the replica', times: [1, 3], run: cutFor(false, true) },
@@ -107,8 +109,9 @@ export const faults: readonly Fault[] = [
 const full = 'jetstream: { max_file_store: 16MB }';
 
 /**
- * No room for an entry: every request is refused with a message, and all goes on when there is room again. What was told before
- * its decision had an entry must get one, also from a replica that knows of it by the log alone.
+ * Without space, every request is refused with a message, and the service recovers when there is space again. A
+ * decision that was sent before it had an entry must get one, even from a replica that knows the attempt only from the
+ * log.
  */
 export const storeFull: Fault = {
   name: 'store full and emptied',
@@ -134,7 +137,7 @@ export const storeFull: Fault = {
   },
 };
 
-/** One fault, with load. @throws Error where the replicas do not agree afterwards */
+/** Runs a fault under load. @throws Error if the replicas do not agree afterwards */
 export async function runFault(fault: Fault, isLong: boolean): Promise<Row> {
   const stage = await openStage(fault.stage);
   try {
@@ -161,8 +164,8 @@ export async function runFault(fault: Fault, isLong: boolean): Promise<Row> {
 const settleMsMax = 20_000;
 
 /**
- * A decision is told once its attempt is stored; its entry follows, and is sent again every 2 s while the log refuses it
- * (docs/protocol.md §5). What is still missing after a while is lost.
+ * A decision is sent once its attempt is stored. Its entry follows, and is repeated every 2 s while the log refuses it
+ * (protocol.md §5). An entry that is still missing after `settleMsMax` counts as lost.
  */
 async function settledAccount(load: Load, stage: Stage): Promise<Account> {
   const untilMs = performance.now() + settleMsMax;
@@ -178,8 +181,8 @@ async function answers({ told, answered }: Load): Promise<void> {
 }
 
 /**
- * A copy of the store that is older than what was folded. The replicas must say so before they answer anything else;
- * a restart is enough then, and what is told from there on must hold again.
+ * Replaces the store by a copy that is older than the fold. The replicas must report the loss before anything else. A
+ * restart must be enough, and replies after it must be consistent again.
  */
 export async function runRewind(): Promise<Row> {
   const storeDir = await mkdtemp(join(tmpdir(), 'stopgate-store-'));
@@ -197,8 +200,8 @@ export async function runRewind(): Promise<Row> {
     await rm(storeDir, { recursive: true });
     await cp(copy, storeDir, { recursive: true });
     await first(stage).restart();
-    for (const place of stage.http()) await untilLost(place);
-    for (const it of stage.replicas) await restart(stage, it, 'SIGTERM');
+    for (const address of stage.http()) await untilLost(address);
+    for (const each of stage.replicas) await restart(stage, each, 'SIGTERM');
     const fresh = workers.map((worker) => `${worker}-again`);
     const after = startLoad(stage.client, fresh, stage.http);
     await answers(after);
@@ -218,12 +221,12 @@ export async function runRewind(): Promise<Row> {
 
 const noticeMsMax = 20_000;
 
-async function untilLost(place: string): Promise<void> {
+async function untilLost(address: string): Promise<void> {
   const untilMs = performance.now() + noticeMsMax;
   for (;;) {
-    const text = await fetch(`${place}/readyz`).then((it) => it.text(), String);
+    const text = await fetch(`${address}/readyz`).then((response) => response.text(), String);
     if (text.includes('LOG_LOST')) return;
-    if (performance.now() > untilMs) throw new Error(`the log went back, and ${place} says ${text}`);
+    if (performance.now() > untilMs) throw new Error(`the log went back, but ${address} reports ${text}`);
     await sleep(100);
   }
 }

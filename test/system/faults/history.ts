@@ -1,6 +1,6 @@
 /**
- * Operations of concurrent clients as each of them saw its own: what it called, when, when the answer came, and what it
- * said. Porcupine judges them (test/system/porcupine), knowing nothing of the log.
+ * Records operations of concurrent clients: the call, its time, the time of the reply, and the reply. Porcupine checks
+ * them for linearizability (test/system/porcupine) without knowing the log.
  */
 import type { TaskView, WorkerView } from '../../../machines/index.ts';
 import { createRandom } from '../../support/random.ts';
@@ -12,7 +12,7 @@ export type Operation = Subject & {
   readonly kind: 'decide' | 'probe' | 'read' | 'prompt' | 'claim' | 'release' | 'holder' | 'held';
   /** Microseconds. */
   readonly call: number;
-  /** Null: nobody knows whether and when it happened. */
+  /** Null if it is unknown whether and when the operation took effect. */
   readonly return: number | null;
   readonly answer: Partial<Answer> | null;
 };
@@ -25,14 +25,14 @@ type Answer = {
 
 export type History = { readonly retries: number; readonly operations: readonly Operation[] };
 export type Recording = {
-  /** Resolves when so many more operations have returned. */
+  /** Resolves when `count` more operations have returned. */
   returned(count: number): Promise<void>;
-  /** Ends once every client has its last answer. */
+  /** Resolves when every client has its last reply. */
   end(): Promise<History>;
 };
 
 const retries = 3;
-/** Each stop fails; those of `judged` are decided by the fold, those of `checked` wait for a command. */
+/** Every stop is blocked. Stops under `judged` are decided by the fold, stops under `checked` wait for a command. */
 export const historyConfig = `
 policies:
   judged: { retries: ${retries}, checks: [{ rules: [tests] }] }
@@ -54,9 +54,9 @@ const tasks = ['T-0', 'T-1'];
 
 const askTimeoutMs = 3_000;
 const pauseMs = 25;
-/** After a failure: each lost publication stays open to the end of the history, and Porcupine must place them all. */
+/** Pause after a failure: a lost publish stays open until the end of the history, which makes the check expensive. */
 const failedPauseMs = 1_000;
-/** An attempt that has no answer by then is left as nobody knows. */
+/** An attempt without a reply by then is recorded as unknown. */
 const endMsMax = 30_000;
 const nowUs = () => Math.round(performance.now() * 1_000);
 const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
@@ -96,7 +96,7 @@ export async function startHistory(stage: Stage): Promise<Recording> {
 
 type Calls = ReturnType<typeof createCalls>;
 
-/** @param isLate whether an attempt without an answer is given up */
+/** @param isLate whether to give up attempts without a reply */
 function createCalls({ client, http }: Stage, operations: Operation[], isLate: () => boolean) {
   const ask = createAsk(client, http);
   let count = 0;
@@ -125,7 +125,7 @@ function createCalls({ client, http }: Stage, operations: Operation[], isLate: (
     });
   return {
     fresh,
-    /** Asks until there is an answer: as an attempt counts once, it is one operation from the first call on. */
+    /** Repeats the attempt until there is a reply. It counts once, so it is a single operation. */
     decide: (name: number, worker: string, attempt: string) =>
       record({ client: name, kind: 'decide', worker, attempt }, async () => {
         for (;;) {
@@ -155,7 +155,7 @@ function createCalls({ client, http }: Stage, operations: Operation[], isLate: (
         cause,
         count: retry.count,
       })),
-    /** A stop that is blocked, and names the tasks that its worker holds. */
+    /** A blocked stop names the tasks that its worker holds. */
     held: (name: number, worker: string) =>
       reading<DecisionBody>({ client: name, kind: 'held', worker }, `decide.${worker}`, (it) => ({ tasks: it.tasks }), {
         attempt: fresh(),
@@ -167,7 +167,9 @@ function createCalls({ client, http }: Stage, operations: Operation[], isLate: (
   };
 }
 
-/** Over NATS, where any replica answers, or HTTP at a chosen one. Null: there was no answer, or a refusal. */
+/**
+ * Sends a request over NATS, to any replica, or over HTTP, to a random one. Null if there was no reply, or an error.
+ */
 function createAsk(client: Stage['client'], http: Stage['http']) {
   const overNats = async (subject: string, body: object): Promise<unknown> => {
     const reply = await client.ask(subject, body, askTimeoutMs);
@@ -186,7 +188,7 @@ function createAsk(client: Stage['client'], http: Stage['http']) {
     chosen([overNats, overHttp])(subject, body).catch(() => null) as Promise<Body | null>;
 }
 
-/** What each client does again and again. */
+/** The repeated actions of each client. */
 function actsOf({ fresh, decide, publish, read, probe, held, holder }: Calls): Act[] {
   const judged = ['j0', 'j1'].flatMap((worker): Act[] => {
     let newest = fresh();
@@ -195,7 +197,7 @@ function actsOf({ fresh, decide, publish, read, probe, held, holder }: Calls): A
         newest = fresh();
         return decide(name, worker, newest);
       },
-      // The same attempt again, while it is asked for or after it.
+      // Repeat an attempt, during or after the first request.
       (name) => decide(name, worker, newest),
       (name) => chosen([read, read, probe, () => publish('prompt', name, worker)])(name, worker),
     ];

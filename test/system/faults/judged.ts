@@ -1,4 +1,4 @@
-/** Histories that are recorded on real servers while faults happen, and what Porcupine makes of them. */
+/** Records histories on real servers during faults, and checks them with Porcupine. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,14 +8,14 @@ import { type Fault, faults } from './faults.ts';
 import { historyConfig, startHistory } from './history.ts';
 import { openStage, type StageOptions } from './stage.ts';
 
-/** What the checker prints for a history (test/system/porcupine/main.go). */
+/** The checker's output for a history (test/system/porcupine/main.go). */
 export type Verdict = {
   readonly history: string;
   readonly operations: number;
-  /** Workers and tasks: each is judged by itself. */
+  /** Number of workers and tasks. Each is checked separately. */
   readonly parts: number;
   readonly violations: readonly { readonly of: string; readonly operation: string; readonly picture: string }[];
-  /** Those for which 60 s were too short. */
+  /** Parts that could not be checked within 60 s. */
   readonly unjudged: readonly string[];
 };
 
@@ -23,14 +23,14 @@ export type HistoryRun = {
   readonly name: string;
   readonly stage?: StageOptions;
   readonly faults: readonly Pick<Fault, 'times' | 'run'>[];
-  /** Before each fault and after the last one. */
+  /** Number of operations before each fault and after the last one. */
   readonly operations?: number;
 };
 
 const checker = join(root, 'test/system/porcupine');
 const names = ['ra', 'rb', 'rc'];
 
-/** One server; and three, where this nats-server can be one of them. */
+/** Runs with one server, and with three if this nats-server version supports that. */
 export async function historyRuns(isLong: boolean): Promise<HistoryRun[]> {
   const short = ['replica killed', 'NATS killed', 'cut both ways'];
   const chosen = faults.filter(({ name }) => isLong || short.includes(name));
@@ -41,7 +41,7 @@ export async function historyRuns(isLong: boolean): Promise<HistoryRun[]> {
   ];
 }
 
-/** Writes the history of a run to `file`. */
+/** Records the history of a run in `file`. */
 export async function recordHistory(
   { stage: options, faults, operations = 80 }: HistoryRun,
   file: string,
@@ -63,7 +63,7 @@ export async function recordHistory(
   }
 }
 
-/** @returns what is missing, or null: the checker can be built */
+/** @returns why the checker cannot be built, or null */
 export function missingChecker(): Promise<string | null> {
   return new Promise((resolve) => {
     execFile('go', ['build', '-o', '/dev/null', '.'], { cwd: checker, timeout: 300_000 }, (error, _, stderr) => {
@@ -73,7 +73,7 @@ export function missingChecker(): Promise<string | null> {
   });
 }
 
-/** @throws Error where the checker itself failed */
+/** @throws Error if the checker itself fails */
 export async function judgeHistories(files: readonly string[]): Promise<Verdict[]> {
   const { stdout, stderr } = await new Promise<{ stdout: string; stderr: string }>((resolve) => {
     const options = { cwd: checker, timeout: 900_000, maxBuffer: 16 * 1_048_576 };

@@ -1,15 +1,15 @@
-/** Workers that ask to stop again and again, and keep an account of what they were told. */
+/** Workers that repeatedly ask to stop, and record the replies. */
 import type { Client } from '../../support/client.ts';
 
 export type Told = { readonly worker: string; readonly attempt: string; readonly cause: string };
 export type Load = {
-  /** In the order of each worker's attempts. */
+  /** Replies, in the order of each worker's attempts. */
   readonly told: Told[];
   /** Entries that the log has acknowledged. */
   readonly acknowledged: { readonly seq: number; readonly subject: string }[];
-  /** The longest time without any answer. */
+  /** The longest time without any reply. */
   readonly longestGapMs: () => number;
-  /** Resolves at the next answer. */
+  /** Resolves at the next reply. */
   answered(): Promise<void>;
   /** Lets each worker finish its attempt. */
   end(): Promise<void>;
@@ -19,7 +19,7 @@ const askTimeoutMs = 3_000;
 const pauseMs = 20;
 const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 
-/** @param http where the replicas listen now */
+/** @param http returns the current addresses of the replicas */
 export function startLoad(client: Client, workers: readonly string[], http: () => readonly string[]): Load {
   const told: Told[] = [];
   const acknowledged: Load['acknowledged'] = [];
@@ -40,11 +40,11 @@ export function startLoad(client: Client, workers: readonly string[], http: () =
     return code === '' ? body.cause : null;
   };
   const askOverHttp = async (worker: string, attempt: string) => {
-    const places = http();
+    const addresses = http();
     count += 1;
-    const place = places[count % places.length];
-    if (place === undefined) return null;
-    const reply = await fetch(`${place}/api/main/decide/${worker}`, {
+    const address = addresses[count % addresses.length];
+    if (address === undefined) return null;
+    const reply = await fetch(`${address}/api/main/decide/${worker}`, {
       method: 'POST',
       body: JSON.stringify({ attempt }),
       headers: { 'content-type': 'application/json' },

@@ -1,4 +1,4 @@
-/** `npm run test:faults`: each fault on real servers, and a row of the table for each. */
+/** `npm run test:faults`: runs each fault on real servers and prints a table row for it. */
 import '../../support/current-server.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,13 +11,13 @@ import { historyRuns, judgeHistories, missingChecker, recordHistory } from './ju
 
 const usage = `npm run test:faults [-- --short] [--only WORDS]
 
-  --short        every fault once or twice, in minutes
-  --only WORDS   only those with these words in their name
-  --porcupine    records histories of concurrent clients under faults, and has Porcupine judge them (needs Go)
-  --help         this text and the names
+  --short        run every fault once or twice; takes minutes
+  --only WORDS   run only faults whose name contains WORDS
+  --porcupine    record histories of concurrent clients during faults and check them with Porcupine (needs Go)
+  --help         print this text and the names
 `;
 
-/** @returns the exit code: 1 where something was lost, doubled or left undecided, or replicas do not agree */
+/** @returns the exit code: 1 if something was lost, doubled or left undecided, or replicas do not agree */
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -68,7 +68,7 @@ export async function main(args: readonly string[]): Promise<number> {
   return code;
 }
 
-/** @returns the exit code: 1 where a history has no order that explains it, or none was found in time */
+/** @returns the exit code: 1 if a history is not linearizable, or could not be checked in time */
 async function judgeAll(isLong: boolean): Promise<number> {
   const missing = await missingChecker();
   if (missing !== null) {
@@ -84,7 +84,10 @@ async function judgeAll(isLong: boolean): Promise<number> {
     const file = join(folder, `${run.name}.json`);
     await recordHistory(run, file, isLong);
     for (const { operations, parts, violations, unjudged } of await judgeHistories([file])) {
-      const found = [...violations.map((it) => `${it.of}: ${it.operation}`), ...unjudged.map((it) => `${it}: no time`)];
+      const found = [
+        ...violations.map(({ of, operation }) => `${of}: ${operation}`),
+        ...unjudged.map((part) => `${part}: timeout`),
+      ];
       if (found.length > 0) code = 1;
       process.stdout.write(`| ${run.name} | ${operations} | ${parts} | ${found.join(', ') || 'nothing'} |\n`);
     }

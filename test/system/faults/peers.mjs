@@ -1,11 +1,11 @@
 /**
- * What the three copies of a replicated stream hold after one of its servers was killed again and again, by raw NATS,
- * while clients publish each message three times under one id:
+ * Compares the three replicas of a stream after one of its servers was killed repeatedly, using plain NATS, while
+ * clients publish each message three times with the same message id:
  *
  *     node test/system/faults/peers.mjs PATH_OF_NATS_SERVER [ROUNDS [leader|follower]]
  *
- * Each server is made leader in turn and read; then it prints how many messages differ, and which acknowledged ones are
- * gone or stand elsewhere than the acknowledgement said.
+ * Makes each server leader in turn and reads the stream. Prints how many messages differ, and which acknowledged
+ * messages are gone or have another sequence than acknowledged.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -60,7 +60,7 @@ async function kill(name) {
   await gone;
 }
 
-/** Every id that was acknowledged, with where it stands by that word. */
+/** The acknowledged sequence of each message id. */
 const acknowledged = new Map();
 async function publishAll(js, publisher) {
   for (let number = 0; !ended; number += 1) {
@@ -72,7 +72,7 @@ async function publishAll(js, publisher) {
   }
 }
 
-/** What the leader holds: ids by sequence number. */
+/** Reads message ids by sequence from the leader. */
 async function read(manager) {
   const { state } = await manager.streams.info(stream);
   const held = new Map();

@@ -1,4 +1,4 @@
-/** Ports that are free now: nodes of a cluster must know each other's before they start. */
+/** Finds free ports: nodes of a cluster must know each other's ports before they start. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 

@@ -1,6 +1,6 @@
 /**
- * A log is recognised by the entries in it (protocol.md §2): nats-server 2.15 gives a restored stream another time of
- * creation, 2.9 does not. Backups are those of `nats stream backup`.
+ * A log is recognised by its entries (protocol.md §2): nats-server 2.15 changes the creation time of a restored stream,
+ * 2.9 does not. Backups have the format of `nats stream backup`.
  */
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -55,7 +55,7 @@ const beats = async (count: number) => {
   for (let beat = 0; beat < count; beat += 1) await client.publish('worker.w1.heartbeat.sent');
 };
 
-test('a restored backup of all streams starts, and knows what was decided', async () => {
+test('a service starts on a restored backup of all streams and knows earlier decisions', async () => {
   await start();
   const decided = await decide('a1');
   await stop();
@@ -67,21 +67,21 @@ test('a restored backup of all streams starts, and knows what was decided', asyn
   expect(warnings).toEqual([]);
 });
 
-test('a log that is deleted and restored under its service goes on', async () => {
+test('a service continues if its log is deleted and restored while it runs', async () => {
   const running = await start();
   const decided = await decide('a1');
-  // The decision is stored after the reply, and belongs to what was folded.
+  // The decision is stored after the reply. Wait until it is folded.
   await expect.poll(() => client.stored(log, 'stopgate.main.decision.w1')).toHaveLength(1);
   await backUp([log]);
   await remove([log]);
   await restore([log]);
-  // Its reader was deleted with the stream, and another one proves first that the log is the same.
+  // The consumer was deleted with the stream. The next one first verifies that the log is the same.
   await expect.poll(async () => (await decide('a2')).decision).toBe('allow');
   expect(await decide('a1')).toEqual(decided);
   expect(running.service.status()).toMatchObject({ ready: true });
 });
 
-test('a backup older than what was folded starts, and a warning says what is gone', async () => {
+test('a service starts on a backup older than its fold, and warns about the loss', async () => {
   await start();
   await decide('a1');
   await stop();

@@ -1,4 +1,4 @@
-/** Replicas, two shipped ones by default, each behind a proxy of its own, on one or three real NATS servers. */
+/** Replicas (by default two shipped services), each behind its own TCP proxy, on one or three real NATS servers. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkerView } from '../../../machines/index.ts';
@@ -21,7 +21,9 @@ export type Stage = {
   readonly client: Client;
   start(replica: Replica): Promise<void>;
   http(): readonly string[];
-  /** Every replica is ready, and shows the workers alike. @throws Error with what differs, after a while */
+  /**
+   * Waits until all replicas are ready and show the same workers. @throws Error with the difference, after a timeout
+   */
   agreed(): Promise<void>;
   log(): Promise<LogMessage[]>;
   close(): Promise<void>;
@@ -37,18 +39,18 @@ commands:
 `;
 
 export type StageOptions = {
-  /** Arguments of the NATS servers, one server each; default: one server. */
+  /** One element per NATS server. Default: one server. */
   readonly servers?: readonly { readonly port?: number; readonly args?: readonly string[] }[];
   readonly natsConfig?: string;
   readonly storeDir?: string;
-  /** Instead of servers: the first replica starts the server, on this store, and is never killed alone. */
+  /** If set, the first replica runs an embedded server on this store, and must not be killed alone. */
   readonly embeddedStore?: string;
   readonly args?: readonly string[];
-  /** Text of stopgate.yaml. */
+  /** Content of stopgate.yaml. */
   readonly config?: string;
   /** The names of the replicas. */
   readonly names?: readonly string[];
-  /** Default: as it is shipped. */
+  /** How to start a service. Default: the shipped program. */
   readonly serve?: StartService;
 };
 
@@ -79,7 +81,7 @@ export async function openStage({
   for (const [index, name] of names.entries())
     replicas.push({ name, proxy: await openTcpProxy(ports[index % ports.length] as number), service: null });
   const start = async (replica: Replica) => {
-    // Behind its proxy it has one server; in a cluster it knows the others, too.
+    // The proxy leads to one server; in a cluster the replica also knows the others.
     const others = servers.length > 1 ? servers.map(({ url }) => url) : [];
     const nats = [`nats://127.0.0.1:${replica.proxy.port}`, ...others].join(',');
     const place =
@@ -141,7 +143,7 @@ async function agreed(http: Stage['http']): Promise<void> {
   }
 }
 
-/** What does not change with the clock. */
+/** The parts of a worker that do not change with time. */
 async function viewOf(place: string): Promise<string> {
   try {
     const ready = await fetch(`${place}/readyz`, { signal: AbortSignal.timeout(30_000) });

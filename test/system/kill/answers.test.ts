@@ -1,12 +1,12 @@
-/** An attempt that is repeated after replicas were killed gets the same bytes, and counts once. */
+/** An attempt repeated after a replica was killed gets the same reply, byte for byte, and counts once. */
 import { expect, onTestFinished, test } from 'vitest';
 import { deploy } from '../../support/deployment.ts';
 import { endService, serveShipped, startService } from '../../support/service.ts';
 
-/** The answer's own text, without who gave it and how long it took. */
+/** The reply's text without the replica's name and the time taken. */
 const essence = (text: string) => text.replace(/"replica":"[^"]*","tookMs":[\d.]+/, '"replica":"","tookMs":0');
 
-test('repeated gives the same bytes: at once, at another replica, and at one that came after it was killed', async () => {
+test('a repeated attempt gets the same bytes: at once, from another replica, and from one restarted after a kill', async () => {
   const at = await deploy({ config: 'policies: { default: { checks: [{ plan: {} }] } }\n', args: ['--replica', 'ra'] });
   onTestFinished(() => at.close());
   const { client, server, folder } = at;

@@ -6,7 +6,7 @@ import { createRandom } from '../../support/random.ts';
 
 const limit = 300;
 const workers = Array.from({ length: 8 }, (_, index) => `w${index}`);
-/** At least. */
+/** Minimum. */
 const attemptsOfEach = 40;
 const killsMin = 3;
 const config = `
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Asks until it is answered, with the same id, as a client that was cut off does. */
+/** Repeats the request with the same id until there is a reply, like a client that lost its connection. */
 async function decide(worker: string, attempt: string): Promise<void> {
   for (;;) {
     const answer = await client.ask(`decide.${worker}`, { attempt }, 3_000).catch(() => null);
@@ -32,7 +32,7 @@ async function decide(worker: string, attempt: string): Promise<void> {
   }
 }
 
-/** The whole log in order, with the day of each entry. */
+/** Reads the whole log in order, with the day of each entry. */
 async function readLog() {
   const { state } = await client.manager.streams.info('STOPGATE_main');
   const entries: { subject: string; day: string; data: Record<string, unknown> }[] = [];
@@ -46,19 +46,19 @@ async function readLog() {
   return entries;
 }
 
-test('each attempt is decided by what all have used before it, whoever was killed', async () => {
+test('each attempt is decided by the usage of all workers before it, whichever replica was killed', async () => {
   const random = createRandom('day budget');
   let attempts = 0;
   let kills = 0;
   let isDone = false;
   const work = async (worker: string) => {
     await client.publish(`worker.${worker}.plan.updated`, { steps: [{ title: 'Fix lint', status: 'pending' }] });
-    // A slow machine needs more of them for as many kills.
+    // A slow machine needs more attempts for the same number of kills.
     for (let number = 1; number <= attemptsOfEach || kills < killsMin; number += 1) {
       const report = { input: 1 + Math.floor(random() * 4) };
       const id = `${worker}-used-${number}`;
       await client.publish(`worker.${worker}.usage.reported`, report, id);
-      // Exporters send again what they got no answer for: it counts once.
+      // Exporters repeat a report without a reply. It counts once.
       if (random() < 0.3) await client.publish(`worker.${worker}.usage.reported`, report, id);
       await decide(worker, `${worker}-${number}`);
       attempts += 1;
@@ -92,9 +92,9 @@ test('each attempt is decided by what all have used before it, whoever was kille
   }
   expect(expected.size).toBe(attempts);
   expect(Object.fromEntries(decided)).toEqual(Object.fromEntries(expected));
-  // Both sides of the limit were seen.
+  // The test reached both sides of the limit.
   expect(new Set(decided.values())).toEqual(new Set(['incomplete', 'bypassed']));
-  // And whoever answers now counts the same.
+  // Each replica now reports the same usage.
   const { budgets } = (await client.ask('get.worker.w0')).body as unknown as WorkerView;
   expect(budgets).toEqual([{ per: 'day', kind: 'tokens', used: used.get(today), limit }]);
 });

@@ -1,4 +1,4 @@
-/** A service that is killed with an escalation to tell: after it a person is told once, under the same delivery id. */
+/** A service killed while it has an escalation to deliver: it is delivered once, under the same delivery id. */
 import { expect, onTestFinished, test } from 'vitest';
 import { deploy } from '../../support/deployment.ts';
 import { openReceiver } from '../../support/receiver.ts';
@@ -6,7 +6,7 @@ import { endService, serveShipped, startService } from '../../support/service.ts
 
 const eventually = <T>(read: () => T) => expect.poll(read);
 
-/** A shipped service, which can be killed; one in this process comes after it. */
+/** A shipped service, which can be killed. Its successor runs in this process. */
 async function place() {
   const receiver = await openReceiver();
   onTestFinished(() => receiver.close());
@@ -27,7 +27,7 @@ async function place() {
   };
 }
 
-test('kill -9 and a restart send nothing twice, and what was not sent', async () => {
+test('kill -9 and a restart repeat no delivery, and make up for the missing one', async () => {
   const { receiver, service, giveUp, notices, startSecond } = await place();
   await giveUp('w1');
   await eventually(() => notices('w1')).toHaveLength(1);
@@ -42,7 +42,7 @@ test('kill -9 and a restart send nothing twice, and what was not sent', async ()
   expect(receiver.received[2]?.body.delivery).toBe(receiver.received[1]?.body.delivery);
 });
 
-test('a service that is killed while it sends is replaced by another one', async () => {
+test('another service takes over a delivery if its sender is killed', async () => {
   const { receiver, service, giveUp, notices, startSecond } = await place();
   receiver.answer(() => {});
   await giveUp('w1');

@@ -1,4 +1,4 @@
-/** The process that folds the past ends with the service, however that ends. Where a system lists no children: not run. */
+/** The process that folds history exits with the service, however that ends. Runs only on Linux, to list children. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
@@ -9,7 +9,7 @@ import { serveShipped } from '../../support/service.ts';
 const childrenFile = (pid: number) => `/proc/${pid}/task/${pid}/children`;
 const isLinux = existsSync(childrenFile(process.pid));
 
-/** A service that has shown an entry of the past, and the process that folded it. */
+/** Starts a service that has shown a past entry, and finds its history process. */
 async function place() {
   const at = await deploy({ start: serveShipped });
   onTestFinished(() => at.close());
@@ -22,13 +22,13 @@ async function place() {
   return { service, child, jump };
 }
 
-test.runIf(isLinux)('kill -9 of the service leaves no process behind', async () => {
+test.runIf(isLinux)('kill -9 of the service leaves no history process behind', async () => {
   const { service, child } = await place();
   await service.kill('SIGKILL');
   await expect.poll(() => isRunning(child)).toBe(false);
 });
 
-test.runIf(isLinux)('a Ctrl-C, which both get, is for the service to obey', async () => {
+test.runIf(isLinux)('the history process ignores Ctrl-C and leaves it to the service', async () => {
   const { service, child, jump } = await place();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(child, signal);
   expect(await jump()).toBe(200);

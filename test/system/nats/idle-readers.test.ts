@@ -1,4 +1,4 @@
-/** Agents that subscribe and do not read, on a server with the configuration of the embedded one: what it reports of them. */
+/** Agents that subscribe but do not read, on a server with the embedded server's configuration. */
 import { once } from 'node:events';
 import { connect as dial } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { openNats } from '../../support/shared-server.ts';
 const idleCount = 60;
 const payload = new Uint8Array(60_000);
 const payloadsOfRound = 20;
-/** Of 70 MiB: more than the buffers of any socket and `max_pending` together. */
+/** 70 MiB in total: more than socket buffers and `max_pending` together. */
 const roundsMax = 60;
 
 type Connection = { readonly pending_bytes: number };
@@ -31,7 +31,7 @@ async function openEmbeddedLike() {
     storeBytesMax: 2 ** 30,
     version: [2, 9, 15],
   });
-  // The test's server has folders of its own.
+  // The test server uses its own folders.
   const { listen: _, ports_file_dir: __, jetstream, ...ours } = JSON.parse(config) as Record<string, object>;
   const server = await openNats({
     config: JSON.stringify({ ...ours, jetstream: { ...jetstream, store_dir: undefined } }),
@@ -47,7 +47,7 @@ async function openEmbeddedLike() {
   return { server, open, report };
 }
 
-/** Hears all inboxes, and reads nothing but the first answer, which it gives. */
+/** Subscribes to all inboxes, and returns the first reply but reads no more. */
 async function openIdle(port: number): Promise<string> {
   const socket = dial(port, '127.0.0.1').on('error', () => {});
   onTestFinished(() => void socket.destroy());
@@ -58,7 +58,7 @@ async function openIdle(port: number): Promise<string> {
   return String(answer);
 }
 
-test('60 of them make the server keep no more than 60 times its bound, are closed, and harm nobody', async () => {
+test('60 idle readers are disconnected, use at most 60 times max_pending, and do not affect others', async () => {
   const { server, open, report } = await openEmbeddedLike();
   const service = await open('service');
   const manager = await jetstreamManager(service);
@@ -87,7 +87,7 @@ test('60 of them make the server keep no more than 60 times its bound, are close
   }
   expect(await idle()).toBe(0);
   expect(largest).toBeGreaterThan(0);
-  // The message that is too much is counted, too.
+  // The message that exceeds the limit is counted, too.
   expect(largest).toBeLessThanOrEqual(serverLimits.max_pending + 2 * payload.length);
   expect(sum).toBeLessThanOrEqual(512 * 1_048_576);
   expect((await report<{ slow_consumers: number }>('varz')).slow_consumers).toBeGreaterThanOrEqual(idleCount);
@@ -97,7 +97,7 @@ test('60 of them make the server keep no more than 60 times its bound, are close
   reader.close();
 });
 
-test('anonymous clients have so many connections, and others are still let in', async () => {
+test('anonymous clients have a connection limit, and other roles can still connect', async () => {
   const { server, open } = await openEmbeddedLike();
   for (let count = 0; count < agentsLimits.max_connections; count += 1) await openIdle(server.port);
   expect(await openIdle(server.port)).toMatch(/maximum account active connections exceeded/i);

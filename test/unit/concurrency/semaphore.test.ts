@@ -1,11 +1,11 @@
-/** Who gets the next free place, counted in admissions: a flood of invented workers delays nobody by more than a few. */
+/** Which caller gets the next permit: a flood of invented workers delays others by a few admissions at most. */
 import { expect, test } from 'vitest';
-import { createFairSemaphore, type FairSemaphoreOptions, type Party } from '../../../src/concurrency/semaphore.ts';
+import { type Caller, createFairSemaphore, type FairSemaphoreOptions } from '../../../src/concurrency/semaphore.ts';
 
-/** One each: a signal with thousands of listeners is slow. */
+/** A new signal for each call: one signal with thousands of listeners is slow. */
 const never = () => new AbortController().signal;
 
-/** One place, which is taken. Each admission frees it for the next at once, and is listed. */
+/** A semaphore whose only permit is taken. Lists admissions in order. */
 function createScene(options: Partial<FairSemaphoreOptions> = {}) {
   const slots = createFairSemaphore({ countMax: 1, waitingMax: 20_000, perWorkerMax: 16, ...options });
   const admitted: string[] = [];
@@ -18,7 +18,7 @@ function createScene(options: Partial<FairSemaphoreOptions> = {}) {
         if (admission === 'admitted') admitted.push(label);
         return admission;
       }),
-    /** Frees the place `count` times. */
+    /** Releases the permit `count` times. */
     async free(count: number) {
       for (let left = count; left > 0; left -= 1) {
         slots.release();
@@ -33,7 +33,7 @@ const flood = ({ wait }: ReturnType<typeof createScene>, count: number, folderOf
   for (let at = 0; at < count; at += 1) void wait(`invented-${at}`, folderOf(at));
 };
 
-test('workers take turns, however many requests one of them has; its own keep their order', async () => {
+test('workers take turns, however many requests one of them has; requests of one worker keep their order', async () => {
   const scene = createScene();
   for (const label of ['a1', 'a2', 'a3']) void scene.wait('a', null, label);
   for (const label of ['b1', 'b2']) void scene.wait('b', null, label);
@@ -52,14 +52,17 @@ test.each<{ why: string; folderOf: (at: number) => string | null; neighbour: str
   { why: 'from no folder, a neighbour in its own', folderOf: () => null, neighbour: '/mine', before: 1 },
   { why: 'from no folder, a neighbour without one too', folderOf: () => null, neighbour: null, before: 1 },
   { why: 'from a folder each', folderOf: (at) => `/invented/${at}`, neighbour: '/mine', before: 1 },
-])('2,000 invented workers $why: at most $before is admitted before it', async ({ folderOf, neighbour, before }) => {
-  const scene = createScene();
-  flood(scene, 2_000, folderOf);
-  void scene.wait('neighbour', neighbour);
-  expect((await scene.free(before + 1)).indexOf('neighbour')).toBe(before);
-});
+])(
+  '2,000 invented workers $why: at most $before is admitted before the neighbour',
+  async ({ folderOf, neighbour, before }) => {
+    const scene = createScene();
+    flood(scene, 2_000, folderOf);
+    void scene.wait('neighbour', neighbour);
+    expect((await scene.free(before + 1)).indexOf('neighbour')).toBe(before);
+  },
+);
 
-test('a flood that goes on delays who waits in its folder, and nobody else', async () => {
+test('a continuing flood delays only callers of the same folder', async () => {
   const scene = createScene();
   flood(scene, 1_000, () => null);
   void scene.wait('with-folder', '/mine');
@@ -67,18 +70,18 @@ test('a flood that goes on delays who waits in its folder, and nobody else', asy
   flood(scene, 1_000, () => null);
   const order = await scene.free(1_999);
   expect(order.indexOf('with-folder')).toBe(1);
-  // Behind those that came after it, by turns with those that waited longer.
+  // It takes turns with older callers, behind the newer ones.
   expect(order.indexOf('without')).toBeLessThanOrEqual(2_000);
 });
 
-test('the first of a crowd waits at most twice as long', async () => {
+test('the oldest of a crowd waits at most twice as long as in a strict rotation', async () => {
   const scene = createScene();
   flood(scene, 200, () => null);
   const order = await scene.free(200);
   for (let at = 0; at < 100; at += 1) expect(order.indexOf(`invented-${at}`)).toBeLessThanOrEqual(2 * at);
 });
 
-test('a worker that comes back again and again is the newest of a crowd once', async () => {
+test('a worker that keeps returning is preferred as the newest only once', async () => {
   const scene = createScene();
   flood(scene, 400, () => null);
   for (let round = 0; round < 50; round += 1) {
@@ -88,7 +91,7 @@ test('a worker that comes back again and again is the newest of a crowd once', a
   expect(scene.admitted.filter((worker) => worker === 'again')).toHaveLength(1);
 });
 
-test('of one worker a bounded number waits, and the oldest is given up', async () => {
+test('beyond the limit per worker, the oldest request of the worker gives up', async () => {
   const scene = createScene({ perWorkerMax: 2 });
   const [first, ...others] = ['a1', 'a2', 'a3'].map((label) => scene.wait('a', null, label));
   expect(await first).toBe('worker-full');
@@ -97,7 +100,7 @@ test('of one worker a bounded number waits, and the oldest is given up', async (
   expect(await Promise.all(others)).toEqual(['admitted', 'admitted']);
 });
 
-test('one folder leaves room for the next, however many are flooded', async () => {
+test('however many folders are flooded, there is room for another one', async () => {
   const scene = createScene({ waitingMax: 1_000 });
   const refused: Promise<string>[] = [];
   for (const folder of ['/a', '/b', '/c'])
@@ -106,13 +109,13 @@ test('one folder leaves room for the next, however many are flooded', async () =
   const neighbour = scene.wait('neighbour', '/mine');
   scene.slots.resize(2_000);
   expect(await neighbour).toBe('admitted');
-  expect((await Promise.all(refused)).filter((it) => it === 'full')).toHaveLength(925);
+  expect((await Promise.all(refused)).filter((admission) => admission === 'full')).toHaveLength(925);
 });
 
-test('who is aborted leaves the queue, and its place goes to the next', async () => {
+test('an aborted caller leaves the queue', async () => {
   const scene = createScene();
   const abort = new AbortController();
-  const by: Party = { folder: null, worker: 'a' };
+  const by: Caller = { folder: null, worker: 'a' };
   const left = scene.slots.acquire(by, abort.signal);
   void scene.wait('b');
   abort.abort();

@@ -1,4 +1,4 @@
-/** What may be missing in a log, once a person has accepted it (protocol.md §2). */
+/** Which entries may be missing in a log after a person accepted the gaps (protocol.md §2). */
 import { expect, test } from 'vitest';
 import {
   formatLogNote,
@@ -13,18 +13,25 @@ const all = { toSeq: 50, beginSeq: 36 };
 
 test.each([
   { what: 'nothing was accepted', accepted: nothingAccepted, from: 40, next: 42, first: 1, expected: false },
-  { what: 'a gap that was there', accepted: withinTo50, from: 40, next: 42, first: 1, expected: true },
-  { what: 'a gap that came later', accepted: withinTo50, from: 50, next: 52, first: 1, expected: false },
-  { what: 'a beginning that a snapshot covered', accepted: withinTo50, from: 1, next: 36, first: 36, expected: false },
-  { what: 'a beginning that was gone', accepted: all, from: 1, next: 36, first: 36, expected: true },
-  { what: 'a later cut of that beginning', accepted: all, from: 1, next: 40, first: 40, expected: false },
-  { what: 'a cut while it is read', accepted: all, from: 40, next: 45, first: 45, expected: false },
-  { what: 'a cut that goes on', accepted: all, from: 40, next: 45, first: 48, expected: false },
+  { what: 'a gap from before the acceptance', accepted: withinTo50, from: 40, next: 42, first: 1, expected: true },
+  { what: 'a later gap', accepted: withinTo50, from: 50, next: 52, first: 1, expected: false },
+  {
+    what: 'a missing beginning that a snapshot covered',
+    accepted: withinTo50,
+    from: 1,
+    next: 36,
+    first: 36,
+    expected: false,
+  },
+  { what: 'a missing beginning', accepted: all, from: 1, next: 36, first: 36, expected: true },
+  { what: 'a beginning that retention removed later', accepted: all, from: 1, next: 40, first: 40, expected: false },
+  { what: 'retention during the read', accepted: all, from: 40, next: 45, first: 45, expected: false },
+  { what: 'continued retention during the read', accepted: all, from: 40, next: 45, first: 48, expected: false },
 ])('$what: accepted $expected', ({ accepted, from, next, first, expected }) => {
   expect(isGapAccepted(accepted, from, next, first)).toBe(expected);
 });
 
-test('what was accepted, and by which entries the log is recognised, is noted beside the log', () => {
+test('the note survives formatting and parsing, and a foreign description is an empty note', () => {
   const mark = (seq: number) => ({ seq, atMs: Date.parse('2026-01-01T00:00:00.017Z') + seq, digest: 'ab'.repeat(32) });
   for (const accepted of [nothingAccepted, withinTo50, all])
     for (const [begun, folded] of [

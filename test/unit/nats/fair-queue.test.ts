@@ -1,17 +1,17 @@
-/** Requests are served in turn, whoever sent how many. */
+/** The fair queue serves senders in turn, however many requests one of them sends. */
 import { expect, test } from 'vitest';
 import { createFairQueue } from '../../../src/nats/fair-queue.ts';
 
 const turn = () => new Promise((done) => setImmediate(done));
 
-test('what comes alone is handled at once', () => {
+test('a single item is handled synchronously', () => {
   const handled: number[] = [];
   const queue = createFairQueue<number>((item) => void handled.push(item));
   queue.push('w1', 1);
   expect(handled).toEqual([1]);
 });
 
-test('one that sends a thousand keeps nobody waiting, and each keeps its own order', async () => {
+test('a sender of a thousand items does not delay others, and each sender keeps its order', async () => {
   const handled: string[] = [];
   const queue = createFairQueue<string>((item) => void handled.push(item));
   for (let index = 0; index < 1_000; index += 1) queue.push('noisy', `noisy-${index}`);
@@ -24,7 +24,7 @@ test('one that sends a thousand keeps nobody waiting, and each keeps its own ord
   );
 });
 
-test('between two turns the process does other things', async () => {
+test('a long queue is spread over several turns of the event loop', async () => {
   let handled = 0;
   const queue = createFairQueue<number>(() => {
     handled += 1;

@@ -1,4 +1,4 @@
-/** Whether a replicated log is believed to be lost. */
+/** When a reported loss of a replicated log is believed. */
 import type { StreamInfo } from '@nats-io/jetstream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
@@ -16,11 +16,11 @@ const codeOf = async (asked: Promise<StreamInfo | AppError>) => {
   return found instanceof AppError ? found.code : 'whole';
 };
 
-test('one node is believed at once', async () => {
+test('a single node is believed at once', async () => {
   expect(await codeOf(confirmLoss(async () => lost, 1)())).toBe('log.lost');
 });
 
-test('of a cluster it is a loss when it has lasted for 15 s', async () => {
+test('a cluster is believed after reporting the loss for 15 s', async () => {
   const ask = confirmLoss(async () => lost, 3);
   expect(await codeOf(ask())).toBe('log.unavailable');
   vi.advanceTimersByTime(14_999);
@@ -29,7 +29,7 @@ test('of a cluster it is a loss when it has lasted for 15 s', async () => {
   expect(await codeOf(ask())).toBe('log.lost');
 });
 
-test('a doubt that nobody asked about for longer starts over', async () => {
+test('after a longer pause between inspections, the 15 s start over', async () => {
   const ask = confirmLoss(async () => lost, 3);
   expect(await codeOf(ask())).toBe('log.unavailable');
   vi.advanceTimersByTime(3_600_000);
@@ -38,7 +38,7 @@ test('a doubt that nobody asked about for longer starts over', async () => {
   expect(await codeOf(ask())).toBe('log.lost');
 });
 
-test('an answer that has all ends the doubt, and silence does not', async () => {
+test('a complete log resets the 15 s, a missing reply does not', async () => {
   const answers = [lost, whole, lost, silent, lost];
   const ask = confirmLoss(async () => answers.shift() as AppError, 3);
   const seen: string[] = [];

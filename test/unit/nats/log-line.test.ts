@@ -1,4 +1,6 @@
-/** A message of the log as a line: it can be read back, byte for byte, and is refused where the message is (protocol.md §10). */
+/**
+ * Log messages as JSON lines: they are read back byte for byte, and refused like the message itself (protocol.md §10).
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLogLines } from '../../../machines/entries/log-line.ts';
@@ -44,7 +46,7 @@ test('any other payload', () => {
   );
 });
 
-test('a payload that JSON gives back is in the line only once', () => {
+test('a payload that survives JSON serialisation is written only once', () => {
   const line = formatLogLine(messageOf(new TextEncoder().encode('{"output":"done"}')));
   expect(line).toBe(
     '{"at":"1970-01-01T00:00:00.000Z","subject":"stopgate.main.worker.w1.stop.attempted","data":{"output":"done"},"seq":7}',
@@ -52,13 +54,13 @@ test('a payload that JSON gives back is in the line only once', () => {
 });
 
 test.each([
-  ['no JSON', '{"tool":', '{"tool":'],
-  // JSON.stringify would end the stack: one such entry made a log that could not be exported.
+  ['invalid JSON', '{"tool":', '{"tool":'],
+  // Root cause: JSON.stringify overflowed the stack, and a single such entry made the log impossible to export.
   [
-    'an object that nests too deep',
+    'an object that nests too deeply',
     `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
     expect.stringMatching(/^\{"a":/),
   ],
-])('%s is a text', (_what, text, data) => {
+])('%s is written as text', (_what, text, data) => {
   expect(JSON.parse(formatLogLine(messageOf(new TextEncoder().encode(text))))).toMatchObject({ data, seq: 7 });
 });

@@ -1,4 +1,4 @@
-/** Accounts for several fleets: the same users, with what they may do in each of them. */
+/** Merged accounts of several fleets: the same users with the union of their permissions. */
 import { expect, test } from 'vitest';
 import { accountsOf, type Member, mergeAccounts } from '../../../src/nats/accounts.ts';
 import { roles } from '../../../src/nats/permissions.ts';
@@ -9,7 +9,7 @@ const of = (fleet: string) =>
     roles.map((role): Member => ({ role, fleet, user: role, password: `of-${role}` })),
   );
 
-test('each user may in both what it may in either', () => {
+test('each user keeps the permissions of both fleets', () => {
   const [a, b] = [of('a'), of('b')];
   const both = mergeAccounts(a, b);
   expect(Object.keys(both)).toEqual(Object.keys(a));
@@ -22,4 +22,4 @@ test('each user may in both what it may in either', () => {
   }
 });
 
-test('one fleet twice is that fleet', () => expect(mergeAccounts(of('a'), of('a'))).toEqual(of('a')));
+test('merging a fleet with itself changes nothing', () => expect(mergeAccounts(of('a'), of('a'))).toEqual(of('a')));

@@ -1,4 +1,4 @@
-/** Headers of messages, as anybody may write them: the values that the library reads, without its parser. */
+/** Untrusted headers are read like the library does, but without its parser. */
 import type { Msg, MsgHdrs } from '@nats-io/nats-core';
 import { headers, MsgImpl, Parser } from '@nats-io/nats-core/internal';
 import fc from 'fast-check';
@@ -8,7 +8,7 @@ import { createHeaderReader, statusOf } from '../../../src/nats/message-headers.
 
 type Pushed = { readonly msg?: object; readonly data?: Uint8Array };
 
-/** The message as the library makes it of what a server sends. */
+/** Parses a raw NATS message with the library. */
 function receive(subject: string, reply: string, head: Uint8Array, payload: Uint8Array): Msg {
   const received: Msg[] = [];
   const take = ({ msg, data }: Pushed) => {
@@ -34,7 +34,7 @@ const payload = fc.uint8Array({ maxLength: 60 });
 const subject = fc.constantFrom('stopgate.main.worker.w1.stop.attempted', 'stopgate.main.worker.ü.tool.used');
 
 describe('a header', () => {
-  test('reads as by the library, whatever was published', () => {
+  test('has the same value as in the library, whatever was published', () => {
     fc.assert(
       fc.property(subject, given, payload, (at, pairs, data) => {
         const h = headers();
@@ -47,7 +47,7 @@ describe('a header', () => {
     );
   });
 
-  test('is none where its name stands in the value of another', () => {
+  test('is not found in the value of another header', () => {
     const head = Buffer.from('NATS/1.0\r\nX: a\nNats-Msg-Id: theirs\r\nNats-Msg-Id: ours\r\n\r\n');
     const message = receive('stopgate.main.worker.w1.tool.used', '$JS.ACK.S.C.1.1.1.1.0', head, Buffer.of(1));
     expect(createHeaderReader(message, message.data)('Nats-Msg-Id')).toBe('ours');
@@ -55,10 +55,10 @@ describe('a header', () => {
 
   test.each(
     Object.entries({
-      'as any client writes it': [encode(toHeaders({ messageId: 'w1:a1' })), 'w1:a1'],
+      'as written by any client': [encode(toHeaders({ messageId: 'w1:a1' })), 'w1:a1'],
       'with 7,000 names': [blockOf([...many, 'Nats-Msg-Id: x']), 'x'],
-      'with a name that may not be one': [blockOf(['a b: 1', 'Nats-Msg-Id: x']), 'x'],
-      'with 7,000 names and without its end': [blockOf(['Nats-Msg-Id: x', ...many]).subarray(0, -2), undefined],
+      'with an invalid name': [blockOf(['a b: 1', 'Nats-Msg-Id: x']), 'x'],
+      'with 7,000 names and truncated': [blockOf(['Nats-Msg-Id: x', ...many]).subarray(0, -2), undefined],
     } as const),
   )('is never parsed by the library: %s', (_what, [head, expected]) => {
     const message = receive('stopgate.main.decision.w1', '$JS.ACK.S.C.1.1.1.1.0', head, Buffer.of(1));
@@ -67,7 +67,7 @@ describe('a header', () => {
     expect(statusOf(message)).toBe(0);
   });
 
-  test('is read by the library if the payload is a copy, and what it cannot parse has none', () => {
+  test('is read by the library if the payload was copied; what the library cannot parse counts as absent', () => {
     const copy = new Uint8Array(200).fill(0x78).subarray(100, 101);
     const read = (head: Uint8Array) =>
       createHeaderReader(receive('stopgate.main.decision.w1', '', head, Buffer.of(1)), copy)('Nats-Msg-Id');
@@ -76,14 +76,14 @@ describe('a header', () => {
     expect(read(blockOf([...many, 'Nats-Msg-Id: w1:a1']))).toBeUndefined(); // it would take half a second
   });
 
-  test.each(['a\r\nB: c', 'a\nb', 'a\rb'])('has no line break: %j', (text) => {
+  test.each(['a\r\nB: c', 'a\nb', 'a\rb'])('must not contain a line break: %j', (text) => {
     expect(() => toHeaders({ messageId: text })).toThrow('cannot contain');
     expect(() => toHeaders({ replica: text })).toThrow('cannot contain');
     expect(() => toHeaders({ trace: { tracestate: text } })).toThrow('cannot contain');
   });
 });
 
-test('the status of a message is that of its first line', () => {
+test('the status is read from the first line', () => {
   const message = (head: string) => receive('_INBOX.a', '', Buffer.from(head), Buffer.of());
   expect(statusOf(message('NATS/1.0 503\r\n\r\n'))).toBe(503);
   expect(statusOf(message('NATS/1.0 409 Message Size Exceeds MaxBytes\r\n\r\n'))).toBe(409);

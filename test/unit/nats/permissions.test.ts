@@ -1,9 +1,9 @@
-/** The permissions of each role for a server of one’s own (protocol.md §13). */
+/** Permissions of each role for a NATS server of your own (protocol.md §13). */
 import { describe, expect, test } from 'vitest';
 import { permissionsFor } from '../../../src/nats/permissions.ts';
 
-describe('the strict forms, for a server of one’s own', () => {
-  test('an agent of one worker', () => {
+describe('restricted scopes', () => {
+  test('an agent bound to one worker', () => {
     expect(permissionsFor('agent', { fleet: 'f', worker: 'w1' })).toEqual({
       publish: {
         allow: [
@@ -39,7 +39,7 @@ describe('the strict forms, for a server of one’s own', () => {
     });
   });
 
-  test('an agent of any worker is denied this fleet’s streams by name', () => {
+  test('an agent for any worker is denied the streams of its fleet by name', () => {
     const { publish } = permissionsFor('agent', { fleet: 'f' });
     expect(publish.deny).toContain('$JS.API.STREAM.DELETE.STOPGATE_f');
     expect(publish.deny).toContain('$JS.API.STREAM.PURGE.STOPGATE-DEAD_f');

@@ -1,4 +1,4 @@
-/** The server of requests over NATS, on a connection that hands its callers' messages over and notes what is published. */
+/** The NATS request server, on a fake connection that records what is published. */
 import { headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core';
 import { expect, test } from 'vitest';
 import { createLogger } from '../../../src/log.ts';
@@ -30,7 +30,7 @@ function openFake() {
   return { nc, published, ask };
 }
 
-test('only a caller that asks for it is told that its request has begun', async () => {
+test('the start of a request is announced only to requesters that ask for it', async () => {
   const { nc, published, ask } = openFake();
   const server = openRequestServer({
     nc,
@@ -78,6 +78,6 @@ test.each([
   ['a..b', false],
   ['.a', false],
   ['a.', false],
-])('an answer may go to %j: %s', (subject, isReply) => {
+])('a reply may be published to %j: %s', (subject, isReply) => {
   expect(isReplySubject(subject)).toBe(isReply);
 });

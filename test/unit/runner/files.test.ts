@@ -1,10 +1,10 @@
-/** Do the required files exist, under the worker's folder and nowhere else? (seed 002, FileExistsChecker) */
+/** The `files` check: whether files exist inside the worker's folder (seed 002, FileExistsChecker). */
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { createWorkspace } from '../../integration/runner/workspace.ts';
 
-test('files, folders and symlinks within the folder are there', async () => {
+test('finds files, folders and symlinks inside the folder', async () => {
   const { files, cwd, write } = await createWorkspace();
   await mkdir(join(cwd, 'sub'));
   await write('sub/a.md', '');
@@ -13,7 +13,7 @@ test('files, folders and symlinks within the folder are there', async () => {
   expect(result).toEqual({ outcome: 'pass', tookMs: expect.any(Number) });
 });
 
-test('those that are missing are named in the given order', async () => {
+test('names missing files in the given order', async () => {
   const { files, cwd, write } = await createWorkspace();
   await write('there', '');
   await symlink('nowhere', join(cwd, 'dangling'));
@@ -26,7 +26,7 @@ test('those that are missing are named in the given order', async () => {
   });
 });
 
-test('a runner that is closed looks at nothing', async () => {
+test('a closed runner checks nothing', async () => {
   const { runner, cwd } = await createWorkspace();
   await runner.close();
   const onStarted = vi.fn();
@@ -35,7 +35,7 @@ test('a runner that is closed looks at nothing', async () => {
   expect(onStarted).not.toHaveBeenCalled();
 });
 
-test('too many to name are counted', async () => {
+test('counts the missing files that do not fit into the reason', async () => {
   const { files } = await createWorkspace();
   const result = await files(Array.from({ length: 1_500 }, (_, index) => `reports/${index}.json`));
   expect(result.reason).toMatch(/^Missing required files: reports\/0\.json, .* and \d+ more$/);
@@ -44,7 +44,7 @@ test('too many to name are counted', async () => {
   expect(JSON.stringify(result).length).toBeLessThan(32_768);
 });
 
-describe('a path that may not be read is an error', () => {
+describe('an invalid path is an error', () => {
   test.each([
     { file: '../secret', words: 'the required file "../secret" lies outside the worker\'s folder' },
     { file: 'sub/../../secret', words: "lies outside the worker's folder" },
@@ -54,8 +54,8 @@ describe('a path that may not be read is an error', () => {
     { file: 'out', words: "leads out of the worker's folder by a symlink" },
     { file: 'a\0b', words: 'the required file "a\\u0000b" is not a file name' },
     { file: '', words: 'is not a file name' },
-    { file: 'x'.repeat(300), words: 'cannot be looked at (ENAMETOOLONG)' },
-    { file: 'loop', words: 'cannot be looked at (ELOOP)' },
+    { file: 'x'.repeat(300), words: 'cannot be accessed (ENAMETOOLONG)' },
+    { file: 'loop', words: 'cannot be accessed (ELOOP)' },
   ])('$file', async ({ file, words }) => {
     const { files, root, cwd, write } = await createWorkspace();
     await write('../secret', '');
@@ -67,13 +67,13 @@ describe('a path that may not be read is an error', () => {
   });
 });
 
-test('nothing is read after an abort, nor beyond the time', async () => {
+test('stops after an abort or the timeout', async () => {
   const { files } = await createWorkspace();
   expect(await files(['a'], { signal: AbortSignal.abort() })).toMatchObject({ outcome: 'error', reason: 'cancelled' });
   const many = Array<string>(200_000).fill('a');
   expect(await files(many, { timeoutMs: 1 })).toMatchObject({
     outcome: 'timeout',
-    reason: 'Looking at the files took longer than 1ms',
+    reason: 'Checking the files took longer than 1ms',
   });
   const controller = new AbortController();
   const looking = files(many, { signal: controller.signal });

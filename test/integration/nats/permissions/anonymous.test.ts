@@ -1,4 +1,4 @@
-/** What a client without credentials may do on the embedded server (protocol.md §13), asked of a real server. */
+/** Permissions of a client without credentials on the embedded server (protocol.md §13). */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { createInbox, headers, PermissionViolationError } from '@nats-io/nats-core';
 import { Objm } from '@nats-io/obj';
@@ -36,11 +36,11 @@ describe('without credentials', () => {
     },
   );
 
-  test.each(serviceVerbs)('asks the service to %s', async (verb) => {
+  test.each(serviceVerbs)('may request %s from the service', async (verb) => {
     expect(await ask(stage.agent, `stopgate.main.${verb}.some.one`)).toBe(`answer to stopgate.main.${verb}.some.one`);
   });
 
-  test('asks check servers and runners', async () => {
+  test('may send requests to check servers and runners', async () => {
     const [runner, check] = [await stage.connectAs('runner'), await stage.connectAs('check')];
     echo(runner.nc, 'stopgate.main.run.r1', 'r1');
     echo(check.nc, 'stopgate.main.check.scan', 'stopgate-check');
@@ -50,7 +50,7 @@ describe('without credentials', () => {
     expect(await ask(stage.service, 'stopgate.main.check.scan')).toBe('answer to stopgate.main.check.scan');
   });
 
-  test('discovers every service', async () => {
+  test('may discover every service', async () => {
     const runner = await stage.connectAs('runner');
     for (const { nc } of [stage.service, runner]) {
       nc.subscribe('$SRV.PING', { callback: (_, message) => void message.respond('pong') });
@@ -69,14 +69,14 @@ describe('without credentials', () => {
   test.each([
     { tail: 'decision.w1', wildcard: 'stopgate.main.decision.>' },
     { tail: 'dead.worker.w1', wildcard: 'stopgate.*.dead.worker.*' },
-  ])('listens to $tail, also by a wildcard', async ({ tail, wildcard }) => {
+  ])('may subscribe to $tail, also with a wildcard', async ({ tail, wildcard }) => {
     const exact = await firstOn(stage.agent.nc, `stopgate.main.${tail}`);
     const all = await firstOn((await stage.connect(stage.server.url)).nc, wildcard);
     stage.service.nc.publish(`stopgate.main.${tail}`, tail);
     for (const { arrived } of [exact, all]) expect((await arrived).string()).toBe(tail);
   });
 
-  test('gets the answer to an attempt that it published itself', async () => {
+  test('receives the reply to an attempt that it published itself', async () => {
     stage.service.nc.subscribe('stopgate.main.worker.short.stop.attempted', {
       callback: (_, message) => stage.service.nc.publish(message.headers?.get('Stopgate-Reply') ?? '', 'the decision'),
     });
@@ -89,7 +89,7 @@ describe('without credentials', () => {
     expect((await arrived).string()).toBe('the decision');
   });
 
-  test('has streams of its own', async () => {
+  test('may create streams of its own', async () => {
     const { streams, consumers } = await jetstreamManager(stage.agent.nc);
     await streams.add({ name: 'ORDERS', subjects: ['orders.>'], storage: 'memory' });
     const { seq } = await jetstream(stage.agent.nc).publish('orders.1', 'one');
@@ -101,7 +101,7 @@ describe('without credentials', () => {
     expect(await streams.delete('ORDERS')).toBe(true);
   });
 
-  test('fills no disk with its streams, and sends no endless message', async () => {
+  test('cannot fill the disk with its streams, or send very large messages', async () => {
     const { streams } = await jetstreamManager(stage.agent.nc);
     await streams.add({ name: 'LARGE', subjects: ['large'], max_bytes: 200 * 1_048_576 });
     await expect(streams.add({ name: 'LARGER', subjects: ['larger'], max_bytes: 100 * 1_048_576 })).rejects.toThrow(
@@ -118,7 +118,7 @@ describe('without credentials', () => {
     for (const name of names.slice(1)) await streams.delete(name);
   });
 
-  test('subscribes to no more than 256 subjects on a connection', async () => {
+  test('may have 256 subscriptions per connection', async () => {
     const greedy = await stage.connect(stage.server.url);
     const errors: string[] = [];
     void (async () => {
@@ -129,7 +129,7 @@ describe('without credentials', () => {
     await expect.poll(() => errors).toContain('maximum subscriptions exceeded');
   });
 
-  test('reads the log by its number', async () => {
+  test('may read log entries by sequence', async () => {
     const { streams } = await jetstreamManager(stage.agent.nc);
     const { seq } = await jetstream(stage.agent.nc).publish('stopgate.main.worker.read.tool.used', '{"tool":"Bash"}');
     expect((await streams.info(logStream)).config.subjects).toEqual(captured);
@@ -162,10 +162,10 @@ describe('without credentials', () => {
     },
   );
 
-  // Root cause: a wildcard that overlaps a denied subject is let through. In the queue group of the service it took the
+  // Root cause: a wildcard that overlaps a denied subject is allowed. In the service's queue group it received the
   // requests of other agents, and forged 19 of 20 answers.
   test.each(['>', 'stopgate.>', '*.*.*.*', 'stopgate.*.*.*', '*.main.decide.*', '_INBOX'])(
-    'may not serve by the wildcard %s',
+    'may not subscribe to the wildcard %s in the queue group of the service',
     async (subject) => {
       const thief = await stage.connect(stage.server.url);
       await refusesSubscribe(thief, subject);
@@ -220,7 +220,7 @@ describe('without credentials', () => {
     for (const subject of ['$O.>', `$O.${store}.>`, '$O.*.C.*', '$JS.API.>', '_STOPGATE_INBOX.>'])
       await refusesSubscribe(intruder, subject);
 
-    // The API that answers is that of the agents' own account, which has no such stream.
+    // The reply comes from the JetStream of the agents' own account, which has no such stream.
     const { streams } = await jetstreamManager(intruder.nc);
     await expect(streams.info(stream)).rejects.toThrow('stream not found');
     await expect(streams.getMessage(stream, { seq: before.first_seq })).rejects.toThrow('stream not found');
@@ -229,7 +229,7 @@ describe('without credentials', () => {
     });
     await expect(direct).rejects.toThrow();
 
-    // Nor does what it has written on their subjects leave that account: by itself, as a reply, or by a stream.
+    // Messages that it publishes on these subjects stay in its account: direct ones, replies and republished ones.
     const meta = `$O.${store}.M.MQ==`;
     await streams.add({ name: 'CAUGHT', subjects: [meta], storage: 'memory' });
     await streams.add({

@@ -1,4 +1,4 @@
-/** What a client with the credentials of a role may do on the embedded server (protocol.md §13). */
+/** Permissions of each role on the embedded server (protocol.md §13). */
 import { readFile } from 'node:fs/promises';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect as natsConnect } from '@nats-io/transport-node';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 describe('with credentials', () => {
-  test('a runner serves checks and runs, and publishes nothing else', async () => {
+  test('a runner may serve checks and runs, and publish only replies', async () => {
     const runner = await stage.connectAs('runner');
     for (const subject of [
       'stopgate.main.worker.w1.tool.used',
@@ -29,13 +29,13 @@ describe('with credentials', () => {
     await refusesPublish(runner, `$JS.API.STREAM.INFO.${logStream}`);
   });
 
-  test('a check server serves checks, no runs', async () => {
+  test('a check server may serve checks, but not runs', async () => {
     const check = await stage.connectAs('check');
     for (const tail of ['run.r1', 'run.>', 'decide.>']) await refusesSubscribe(check, `stopgate.main.${tail}`);
     await refusesPublish(check, 'stopgate.main.worker.w1.tool.used');
   });
 
-  test('an operator publishes an operator’s entries and an agent’s, and no others', async () => {
+  test('an operator may publish the entries of operators and agents, and no others', async () => {
     const operator = await stage.connectAs('operator');
     const own = [
       'worker.w1.escalation.resolved',
@@ -59,10 +59,10 @@ describe('with credentials', () => {
     }
     for (const call of ['DELETE', 'UPDATE', 'PURGE'])
       await refusesPublish(operator, `$JS.API.STREAM.${call}.${logStream}`);
-    await refusesPublish(operator, '$JS.API.STREAM.CREATE.R'); // its republish could write every own entry
+    await refusesPublish(operator, '$JS.API.STREAM.CREATE.R'); // its republish could forge own entries
   });
 
-  test('an operator reads everything', async () => {
+  test('an operator may read everything', async () => {
     const operator = await stage.connectAs('operator');
     const heard = await firstOn(operator.nc, 'stopgate.main.own.>');
     stage.service.nc.publish('stopgate.main.own.worker.w1.timer.fired', '{}');
@@ -74,7 +74,7 @@ describe('with credentials', () => {
     expect(await consumer.delete()).toBe(true);
   });
 
-  test('the service asks without being overheard, by its own inbox', async () => {
+  test('agents cannot read replies to the service, which uses a private inbox', async () => {
     const { user, pass } = JSON.parse(await readFile(stage.server.credentials('service'), 'utf8')) as {
       user: string;
       pass: string;
@@ -93,10 +93,10 @@ describe('with credentials', () => {
     const { arrived } = await firstOn(spy.nc, 'stopgate.main.dead.worker.last');
     stage.service.nc.publish('stopgate.main.dead.worker.last', 'last');
     await arrived;
-    expect(heard).toEqual([`answer to ${asked}`, 'last']); // the answer to `_INBOX` alone
+    expect(heard).toEqual([`answer to ${asked}`, 'last']); // only the reply to `_INBOX`
   });
 
-  test('the service does everything', async () => {
+  test('the service may do everything', async () => {
     const other = await stage.connectAs('service');
     const { streams } = await jetstreamManager(other.nc);
     await streams.add({ name: 'OWN', subjects: ['own.things'] });

@@ -1,4 +1,4 @@
-/** What a server writes in its own name, past the permissions of whoever made it do so (protocol.md §13). */
+/** The server publishes on behalf of clients without checking their permissions (protocol.md §13). */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -15,13 +15,15 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 /**
- * Root cause: a server writes in its own name, past the permissions of whoever made it do so. Each of these succeeded
- * with the same lists of subjects where agents shared the service's account (nats-server 2.9.10): see the last test.
+ * Root cause: the server publishes on behalf of clients without checking their permissions. Each attack succeeded
+ * with the same subject lists if agents share the service's account (nats-server 2.9.10): see the last test.
  */
-describe('what an anonymous client cannot make the server write', () => {
+describe('an anonymous client cannot make the server write to the log', () => {
   const target = 'stopgate.main.own.worker.victim.worker.retired';
 
-  /** What the server wrote on a subject, which it did in the client's own account: a stream of the client's holds it. */
+  /**
+   * Returns what the server published on a subject. It ends up in the client's own account, where a stream captures it.
+   */
   async function written({ nc }: RoleClient, subject: string): Promise<{ arrived(): Promise<string> }> {
     const { streams } = await jetstreamManager(nc);
     const name = `WRITTEN-${subject.replaceAll('.', '-')}`;
@@ -78,7 +80,7 @@ describe('what an anonymous client cannot make the server write', () => {
     const { streams, consumers } = await jetstreamManager(stage.agent.nc);
     await streams.add({ name: 'PUSHED', subjects: ['pushed'], storage: 'memory' });
     await jetstream(stage.agent.nc).publish('pushed', '{"by":"nobody"}');
-    const { arrived } = await written(stage.agent, target); // interest in the very subject wakes such a consumer
+    const { arrived } = await written(stage.agent, target); // a push consumer delivers only if somebody subscribes to its subject
     await consumers.add('PUSHED', { deliver_subject: target, ack_policy: 'none', deliver_policy: 'all' });
     expect(await arrived()).toBe('{"by":"nobody"}');
     await streams.delete('PUSHED');
@@ -89,14 +91,14 @@ describe('what an anonymous client cannot make the server write', () => {
     { asked: 'stopgate.main.worker.w1.tool.used', answer: '"seq"' },
     { asked: 'stopgate.main.decide.w1', answer: 'answer to' },
     { asked: `$JS.API.STREAM.INFO.${logStream}`, answer: 'stream_info_response' },
-  ])('by a reply subject of $asked', async ({ asked, answer }) => {
+  ])('by the reply subject of $asked', async ({ asked, answer }) => {
     const { arrived } = await written(stage.agent, target);
     for (const reply of [`$JS.API.STREAM.PURGE.${logStream}`, target]) stage.agent.nc.publish(asked, '', { reply });
     expect(await arrived()).toContain(answer);
     await expectUntouched();
   });
 
-  test('by claiming to be of another account', async () => {
+  test('by claiming to belong to another account', async () => {
     await (await jetstreamManager(stage.service.nc)).streams.add({ name: 'SNAPSHOTS', subjects: ['snapshots'] });
     for (const info of [{ acc: 'STOPGATE' }, { acc: 'STOPGATE', svc: 'STOPGATE', user: 'service' }]) {
       const given = headers();
@@ -110,7 +112,7 @@ describe('what an anonymous client cannot make the server write', () => {
     expect((await (await jetstreamManager(stage.service.nc)).streams.info('SNAPSHOTS')).config.name).toBe('SNAPSHOTS');
   });
 
-  test('but could in one account, with the very same lists', async () => {
+  test('but could within one account, with the same subject lists', async () => {
     const users = (['agent', 'service'] as const).map((role) => ({
       user: role,
       password: role,
@@ -127,7 +129,7 @@ describe('what an anonymous client cannot make the server write', () => {
       await expect.poll(() => subjectsOf(owner.nc, logStream)).toEqual([target]);
       await republish(intruder, 'D', `$JS.API.STREAM.DELETE.${logStream}`);
       const { streams } = await jetstreamManager(owner.nc);
-      // From 2.15.3 on a server does not carry out a request to its API that it has republished.
+      // Since 2.15.3 a server ignores API requests that it republished itself.
       const isOlder = (owner.nc.info?.version ?? '').localeCompare('2.15.3', 'en', { numeric: true }) < 0;
       if (isOlder) await expect.poll(() => streams.info(logStream).then(String, String)).toContain('stream not found');
       await Promise.all([owner.nc.close(), intruder.nc.close()]);

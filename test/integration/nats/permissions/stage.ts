@@ -1,4 +1,4 @@
-/** An embedded server, and clients of each role on it. */
+/** An embedded server with clients of each role. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,15 +16,17 @@ export const fleet = 'main';
 export type Stage = {
   readonly server: EmbeddedServer;
   readonly service: RoleClient;
-  /** Without credentials. */
+  /** The client without credentials. */
   readonly agent: RoleClient;
-  /** Open until the stage is closed. */
+  /** Opens a connection that is closed with the stage. */
   connect(url: string, credsFile?: string): Promise<RoleClient>;
   connectAs(role: Role): Promise<RoleClient>;
   close(): Promise<void>;
 };
 
-/** An embedded server with the streams of the fleet, and a service that answers each request with its subject. */
+/**
+ * Starts an embedded server with the fleet's streams, and a fake service that replies to each request with its subject.
+ */
 export async function openStage(): Promise<Stage> {
   const storeDir = await mkdtemp(join(tmpdir(), 'stopgate-permissions-'));
   const server = await openEmbeddedServer({
@@ -59,7 +61,7 @@ export const deadStream = 'STOPGATE-DEAD_main';
 export const captured = ['worker', 'task', 'queue', 'own', 'decision'].map((head) => `stopgate.main.${head}.>`);
 export const serviceVerbs = ['decide', 'probe', 'verify', 'evaluate', 'get', 'list'];
 
-/** What arrives first on a subject from now on. */
+/** Resolves to the next message on a subject. */
 export async function firstOn(nc: NatsConnection, subject: string): Promise<{ arrived: Promise<Msg> }> {
   const arrived = new Promise<Msg>((resolve, reject) => {
     const given = (error: Error | null, message: Msg) => (error === null ? resolve(message) : reject(error));
@@ -84,7 +86,7 @@ export async function createLog(nc: NatsConnection): Promise<void> {
   await streams.add({ ...kept, name: deadStream, subjects: ['stopgate.main.dead.>'] });
 }
 
-/** Every subject that a stream holds. */
+/** Lists the subjects of all messages in a stream. */
 export async function subjectsOf(nc: NatsConnection, stream: string): Promise<string[]> {
   const { state } = await (await jetstreamManager(nc)).streams.info(stream, { subjects_filter: '>' });
   return Object.keys(state.subjects ?? {});

@@ -1,8 +1,7 @@
 /**
- * Passes of commands with `reuse: tree`: a command that passed is not run again while the git state of its folder and the
- * command itself are the same, for the same task: a command may read `STOPGATE_TASK`, and so may all that it runs. Failures
- * are never kept. Passes are in memory alone: a new process, and a changed
- * configuration, know of none.
+ * Cache for commands with `reuse: tree`: a command that passed is not run again while its configuration, its task and
+ * the git state of its folder are unchanged. The task counts because the command may read `STOPGATE_TASK`. Failures are
+ * never cached. The cache is in memory, and is cleared when the configuration changes.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { lstat, readlink } from 'node:fs/promises';
@@ -12,69 +11,70 @@ import { setNewest } from '../newest.ts';
 import type { Interruption } from '../timer.ts';
 import { hashContents } from './git/contents.ts';
 import { findRepository } from './git/find-repository.ts';
-import { createRunGit, type GitPlace } from './git/run-git.ts';
+import { createRunGit, type GitWorkspace } from './git/run-git.ts';
 import { type SealedRepository, sealRepository } from './git/sealed-repository.ts';
 
-export type KeptPasses = {
-  /** Runs it, unless it has passed in this state. Outside git it always runs. */
-  takeOrRun(command: KeptCommand, run: () => Promise<CheckReply>): Promise<CheckReply>;
+export type PassCache = {
+  /** Runs the command unless it has passed in this state. Always runs it outside a git repository. */
+  getOrRun(command: CachedCommand, run: () => Promise<CheckReply>): Promise<CheckReply>;
   clear(): void;
 };
-/** `config`: all that its configuration says. `folder`: a real path. */
-export type KeptCommand = {
+/** `config`: the command's complete configuration. `folder`: a real path. */
+export type CachedCommand = {
   readonly name: string;
   readonly config: object;
-  /** The task that was claimed last; null: none is held. */
+  /** The task claimed last, or null if none is held. */
   readonly task: string | null;
   readonly folder: string;
-  readonly place: GitPlace;
+  readonly workspace: GitWorkspace;
   readonly stop: Interruption;
 };
 
-/** The states of the last days, for the folders of a machine. Each takes some hundred bytes. */
+/** Enough for several days of work on one machine. Each pass takes a few hundred bytes. */
 const passesMax = 1_000;
 
-export function createKeptPasses(): KeptPasses {
-  /** When each ran, the oldest first. */
+export function createPassCache(): PassCache {
+  /** Maps keys to the time of the run, oldest first. */
   const passes = new Map<string, string>();
   return {
-    async takeOrRun(command, run) {
+    async getOrRun(command, run) {
       const key = await keyOf(command);
       const known = key === null ? undefined : passes.get(key);
       if (known !== undefined) return { outcome: 'pass', metadata: { reused: known } };
-      const at = new Date().toISOString();
-      const finding = await run();
-      // What changed the folder while it ran, or the command itself, may have made it pass.
-      if (key !== null && finding.outcome === 'pass' && (await keyOf(command)) === key)
-        setNewest(passes, key, at, passesMax);
-      return finding;
+      const startedAt = new Date().toISOString();
+      const reply = await run();
+      // If the folder changed during the run, the pass may not apply to either state.
+      if (key !== null && reply.outcome === 'pass' && (await keyOf(command)) === key)
+        setNewest(passes, key, startedAt, passesMax);
+      return reply;
     },
     clear: () => passes.clear(),
   };
 }
 
-async function keyOf({ name, config, task, folder, place, stop }: KeptCommand): Promise<string | null> {
-  const state = await readTreeState(folder, place, stop);
+async function keyOf({ name, config, task, folder, workspace, stop }: CachedCommand): Promise<string | null> {
+  const state = await readTreeState(folder, workspace, stop);
   if (state === null || stop.cause !== null) return null;
   return createHash('sha256')
     .update(JSON.stringify([name, config, task, folder, state]))
     .digest('hex');
 }
 
-// The git state of a folder as one digest: the current commit, the index, and the contents of every file that is
-// tracked or could be. Contents are read, since an agent can write what the index says of them. Ignored files are
-// left out.
+// The git state of a folder is a digest of the current commit, the index, and the contents of all files that are not
+// ignored. Contents are read because an agent can manipulate the index.
 
-/** More files than this take longer to read than most checks take to run. */
+/** Reading more files would take longer than most checks. */
 const filesMax = 100_000;
 const bytesMax = 2 ** 31;
 
-/** `folder`: a real path. Null: it is in no repository, or in one whose state is not known; then nothing may be reused. */
-async function readTreeState(folder: string, place: GitPlace, stop: Interruption): Promise<string | null> {
-  const repository = await findRepository(folder, [...place.roots, folder]);
+/**
+ * `folder` is a real path. Returns null, so that nothing is reused, if it has no repository or its state is unknown.
+ */
+async function readTreeState(folder: string, workspace: GitWorkspace, stop: Interruption): Promise<string | null> {
+  const repository = await findRepository(folder, [...workspace.roots, folder]);
   if ('reason' in repository) return null;
   const { workTree } = repository;
-  const sealed = await sealRepository(repository, createRunGit(place, workTree, stop));
+  const sealed = await sealRepository(repository, createRunGit(workspace, workTree, stop));
   if (!('git' in sealed)) return null;
   try {
     const names = await readNames(sealed);
@@ -90,12 +90,12 @@ type Names = { readonly head: string; readonly index: string; readonly files: re
 
 async function readNames({ git, branch }: SealedRepository): Promise<Names | null> {
   const head = await git(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
-  // Before the first commit there is none.
+  // There is no HEAD before the first commit.
   if (!('stdout' in head) && !('exitCode' in head && head.exitCode === 1)) return null;
   const index = await git(['ls-files', '--stage', '-z']);
   const listed = await git(['ls-files', '--cached', '--others', '--exclude-standard', '-z']);
   if (!('stdout' in index) || !('stdout' in listed) || index.isCut || listed.isCut) return null;
-  // A repository within, a submodule or not, has a state of its own.
+  // The state of nested repositories, submodules or not, is unknown.
   if (/(?:^|\0)160000 /.test(index.stdout)) return null;
   const files = listed.stdout.split('\0').filter((name) => name !== '');
   if (files.length > filesMax || files.some((name) => name.endsWith('/'))) return null;
@@ -103,7 +103,7 @@ async function readNames({ git, branch }: SealedRepository): Promise<Names | nul
   return { head: `${branch ?? ''} ${commit}`, index: index.stdout, files };
 }
 
-/** Returns false if they could not all be read. */
+/** Returns false if a file could not be read. */
 async function addFiles(
   digest: Hash,
   workTree: string,

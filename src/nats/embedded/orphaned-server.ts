@@ -1,17 +1,17 @@
-/** Ends the nats-server that a killed stopgate left behind, and no other process. */
+/** Stops the nats-server that a killed stopgate left running. */
 import { readFile } from 'node:fs/promises';
 import { AppError } from '../../errors.ts';
 import { hasArguments, startTimeOf } from './process-identity.ts';
 
 const endTimeoutMs = 3_000;
-const pollEveryMs = 20; // it is not our child, so its end is no event here
+const pollEveryMs = 20; // it is not our child, so there is no exit event
 
 /**
- * @param serverArgs the arguments that only a server on this store has
- * @returns its pid, or undefined if none ran
- * @throws AppError config.bad: it does not end
+ * @param serverArgs arguments that identify a server of this store
+ * @returns the pid of the stopped server, or undefined if none was running
+ * @throws AppError config.bad if it does not stop
  */
-export async function endLeftServer(pidFile: string, serverArgs: readonly string[]): Promise<number | undefined> {
+export async function stopOrphanedServer(pidFile: string, serverArgs: readonly string[]): Promise<number | undefined> {
   const pid = Number(await readPidFile(pidFile));
   if (!Number.isInteger(pid) || pid <= 1 || !hasArguments(pid, serverArgs)) return undefined;
   const started = startTimeOf(pid);
@@ -27,7 +27,7 @@ export async function endLeftServer(pidFile: string, serverArgs: readonly string
   throw notEnded(pid, undefined);
 }
 
-/** Returns an empty text if there is no such file. */
+/** Returns '' if there is no such file. */
 async function readPidFile(pidFile: string): Promise<string> {
   try {
     return await readFile(pidFile, 'utf8');
@@ -46,6 +46,6 @@ async function becomesTrue(condition: () => boolean, timeoutMs: number): Promise
 }
 
 const notEnded = (pid: number, cause: unknown) =>
-  new AppError('config.bad', `an earlier nats-server (process ${pid}) still runs on this store and does not end`, {
+  new AppError('config.bad', `an earlier nats-server (process ${pid}) still uses this store and cannot be stopped`, {
     cause,
   });
