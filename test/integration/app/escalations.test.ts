@@ -85,7 +85,7 @@ escalation: { remind: null, webhook: { url: "${receiver.url}", secretEnv: HOOK_S
     {
       level: 'error',
       why: 'the receiver answered 401',
-      again: 'not before the next start',
+      again: 'at the next start',
     },
   );
   expect(await notices(at, 'w2')).toEqual([]);
@@ -203,7 +203,7 @@ test('on the command line: who is escalated, and what an operator’s entries le
 
   expect(await cli('retire', 'w3', '--yes')).toMatchObject({ code: 0, stdout: 'w3: retired; it is stopped now\n' });
   const again = await cli('retire', 'w3', '--yes');
-  expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('worker w3 is retired already') });
+  expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('worker w3 is already retired') });
   expect((await cli('audit', '--worker', 'w3', '--json')).stdout.match(/worker\.retired/g)).toHaveLength(1);
   // A session's end leads to the same state, so a retirement after it is no transition.
   expect(await cli('publish', 'worker.w4.session.ended', '{}')).toMatchObject({ code: 0 });
@@ -255,7 +255,7 @@ describe('what people are told of though nothing is escalated', () => {
       message: null,
       detail: 'make deploy',
       delivery: expect.any(String),
-      reason: `Worker w1 waits for a person since ${since}: Bash: make deploy`,
+      reason: `Worker w1 has waited for a person since ${since}: Bash: make deploy`,
       missing: [expect.stringContaining('stopgate answer w1 --request r1')],
     });
     expect(bodies).toContainEqual(

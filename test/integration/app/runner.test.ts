@@ -238,13 +238,13 @@ describe('the runner that labels.runner names', () => {
   });
 
   test.each([
-    [{ runner: 'elsewhere' }, 'the worker has the label "runner" "elsewhere", so'],
-    [{ zone: 'box' }, 'the worker has no label "runner", so'],
+    [{ runner: 'elsewhere' }, 'the worker has the label "runner" "elsewhere", which'],
+    [{ zone: 'box' }, 'the worker has no label "runner", which'],
   ])('must be one of them: %j', async (labels, words) => {
     await startRunner('box');
     expect(await stop('labelled', { labels })).toMatchObject({
       decision: 'block',
-      reason: `${words} none of the policy's runners is meant: box, other`,
+      reason: `${words} selects none of the policy's runners: box, other`,
       feedback: [{ check: 'fails', outcome: 'error' }],
     });
   });

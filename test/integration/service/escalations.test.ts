@@ -241,8 +241,8 @@ test('without a webhook it is logged, and no entry is made', async () => {
   await eventually(() => warned.length).toBeGreaterThanOrEqual(3);
   expect(warned.slice(0, 3)).toEqual([
     { words: 'escalated: needs a person', reminder: 0, workerId: 'w1' },
-    { words: 'still escalated: nobody has looked', reminder: 1, workerId: 'w1' },
-    { words: 'still escalated: nobody has looked', reminder: 2, workerId: 'w1' },
+    { words: 'still escalated: not acknowledged', reminder: 1, workerId: 'w1' },
+    { words: 'still escalated: not acknowledged', reminder: 2, workerId: 'w1' },
   ]);
   expect(await notices('worker', 'w1')).toEqual([]);
 });

@@ -73,7 +73,7 @@ test('a second replica of one name does not start', async () => {
   await start('ra');
   await expect(start('ra')).rejects.toMatchObject({
     code: 'replica.running',
-    message: expect.stringMatching(/'ra' runs already.*--replica/),
+    message: expect.stringMatching(/'ra' is already running.*--replica/),
   });
   expect(await ofFleet('replica.joined')).toEqual(['ra']);
 });

@@ -3,12 +3,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { attemptSchema, createFleet, type Decision, foldEntry, guardNames } from '../../../machines/index.ts';
-import { encodeDecision, encodeMade } from '../../../src/host/fold/decision-bytes.ts';
+import { encodeDecision, encodeNew } from '../../../src/host/fold/decision-bytes.ts';
 import { entryOf } from '../../support/fold-lines.ts';
 import { takesAll } from '../../support/random.ts';
 
 const decoder = new TextDecoder();
-const made = (decision: Decision) => decoder.decode(encodeMade(decision));
+const made = (decision: Decision) => decoder.decode(encodeNew(decision));
 
 /** Half pairs, control characters, quotes and backslashes among others. */
 const text = fc.oneof(
