@@ -136,10 +136,10 @@ test.each<[ListName, object, string[]]>([
 });
 
 test.each<[ListName, object, string]>([
-  ['queues', { state: 'idle' }, 'state is no filter of queues; they have queue'],
-  ['tasks', { agent: 'claude' }, 'agent is no filter of tasks; they have state, queue'],
-  ['workers', { kind: 'permission' }, 'kind is no filter of workers; they have state, presence, queue, agent'],
-  ['workers', { quene: 'build' }, 'quene is no filter of workers; they have state, presence, queue, agent'],
+  ['queues', { state: 'idle' }, 'state is not a filter of queues; use queue'],
+  ['tasks', { agent: 'claude' }, 'agent is not a filter of tasks; use state, queue'],
+  ['workers', { kind: 'permission' }, 'kind is not a filter of workers; use state, presence, queue, agent'],
+  ['workers', { quene: 'build' }, 'quene is not a filter of workers; use state, presence, queue, agent'],
 ])('%s refuses the filter %j, which it does not have', async (name, filter, message) => {
   await expect(list(asked, name, filter)).rejects.toThrow(message);
 });
