@@ -122,7 +122,7 @@ test('what another exporter, protocol or sampler would need is reported at the s
   expect(told).toMatchObject([
     { msg: 'traces can only be sent by OTLP', OTEL_TRACES_EXPORTER: 'zipkin' },
     { msg: 'traces can only be sent over HTTP', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
-    { msg: 'the OpenTelemetry SDK warns', text: expect.stringContaining('"foo" invalid') },
+    { msg: 'warning of the OpenTelemetry SDK', text: expect.stringContaining('"foo" invalid') },
     { msg: 'metrics can only be sent over HTTP', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
   ]);
 });
