@@ -322,7 +322,7 @@ describe('over stdio, whose requests go through NATS', () => {
     await mcp.ok('task_claim', { taskId, worker });
     const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 5 });
     const ended = await mcp.ok('iteration_complete', { iterationId, completionPromise: 'BLOCKED' });
-    expect(ended.nextStep).toMatch(/still stands as working: .*task_fail .*task_release/);
+    expect(ended.nextStep).toMatch(/is still working: .*task_fail .*task_release/);
     expect(await mcp.ok('task_fail', { taskId, worker, reason: 'no key' })).toMatchObject({
       taskId,
       state: 'escalated',
