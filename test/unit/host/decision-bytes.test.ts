@@ -1,4 +1,4 @@
-/** The text of a decision that the fold has made is that of JSON.stringify, whatever agents and policies put into it. */
+/** The fast encoding of decisions equals JSON.stringify, whatever agents and policies put into them. */
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { takesAll } from '../../support/random.ts';
 const decoder = new TextDecoder();
 const made = (decision: Decision) => decoder.decode(encodeNew(decision));
 
-/** Half pairs, control characters, quotes and backslashes among others. */
+/** Includes lone surrogates, control characters, quotes and backslashes. */
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: fc.constantFrom('"', '\\', '\ud800', '\n', 'é', 'a') }),
