@@ -33,7 +33,7 @@ const answer = (...args: string[]) =>
   runCommand(['answer', ...args, '--yes', '--by', 'ann', '--nats', at.server.url], { cwd: at.folder.path });
 const decided = (decision: object) => ({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } });
 
-test('an operator allows it, and the log has the operator's name', async () => {
+test('an operator allows it, and the log names the operator', async () => {
   const held = permission('s1');
   const request = await asking('s1');
   expect(await view('s1')).toMatchObject({

@@ -94,7 +94,7 @@ test('a replica whose name an earlier one has ends, and the others answer', asyn
   expect(await ra.broken).toBe(true);
   expect(ra.service.status()).toMatchObject({
     ready: false,
-    reason: expect.stringMatching(/named 'ra' too.*try again/),
+    reason: expect.stringMatching(/also named 'ra'.*try again/),
   });
   // It still answers the ping, after the entry with which it leaves.
   await client.nc.request('$SRV.PING.stopgate.ra', '', { timeout: 20_000 });
