@@ -1,4 +1,4 @@
-/** The HTTP tokens of a running service: those of stopgate.yaml, reloaded when it or one of the token files changes. */
+/** The HTTP tokens of stopgate.yaml, reloaded when that file or one of the token files changes. */
 import { type AccessToken, readTokens, type TokenConfig } from '../config/access-tokens.ts';
 import type { Config } from '../config/config.ts';
 import { watchFile } from '../config/watch.ts';
@@ -7,7 +7,7 @@ import type { Io } from '../terminal/process-io.ts';
 
 export type AccessTokens = {
   current(): readonly AccessToken[];
-  /** Takes the tokens of a changed file, which has no faults. */
+  /** Applies the tokens of a changed and valid configuration file. */
   configure(tokens: readonly TokenConfig[]): void;
   close(): void;
 };
@@ -19,7 +19,7 @@ export function createAccessTokens({ file, fileIntervalMs }: Config, env: Io['en
   const close = () => {
     for (const watch of watches.splice(0)) watch.close();
   };
-  /** Tells whether they are in force now. */
+  /** Reads the tokens. @returns whether they are now in force */
   const read = (): boolean => {
     const { tokens, faults } = readTokens(configured, env);
     if (faults.length === 0) {
@@ -42,7 +42,7 @@ export function createAccessTokens({ file, fileIntervalMs }: Config, env: Io['en
       };
       return watchFile({ path, onChange, logger, intervalMs: fileIntervalMs });
     });
-    read(); // after the watches have begun, which would miss a change before
+    read(); // after the watches have started, which miss earlier changes
   };
   configure(file.tokens);
   return { current: () => current, configure, close };

@@ -1,4 +1,4 @@
-/** The HTTPS certificate of a running service: read from its two files, and reloaded when they change. */
+/** Reads the HTTPS certificate and key from their files, and reloads them when they change. */
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Config } from '../config/config.ts';
@@ -8,8 +8,8 @@ import type { Certificate } from '../http/server.ts';
 import type { Logger } from '../log.ts';
 
 /**
- * Returns null if HTTP is not encrypted. @throws AppError config.bad: one file without the other, or they are no such
- * files
+ * Returns null if HTTP is not encrypted.
+ * @throws AppError config.bad if only one file is given, or if they are not a certificate and its key
  */
 export function readCertificate({ tlsCert, tlsKey }: Pick<Config, 'tlsCert' | 'tlsKey'>): Certificate | null {
   if (tlsCert === null && tlsKey === null) return null;
@@ -30,7 +30,7 @@ export function readCertificate({ tlsCert, tlsKey }: Pick<Config, 'tlsCert' | 't
 function read(path: string): string {
   try {
     const text = readFileSync(path, 'utf8');
-    // Node takes it for none given.
+    // Node treats an empty certificate as none.
     if (text === '') throw new Error('it is empty');
     return text;
   } catch (cause) {
@@ -41,8 +41,8 @@ function read(path: string): string {
 }
 
 /**
- * Passes each new certificate on. Files that do not fit each other, as between two writes, change nothing.
- * @param known the one in use, whose files may have changed since
+ * Calls `onNew` with each new certificate. Ignores files that do not match each other, as between two writes.
+ * @param known the certificate in use; its files may have changed since it was read
  */
 export function followCertificate(
   config: Config,
@@ -54,7 +54,7 @@ export function followCertificate(
   const onChange = () => {
     try {
       const certificate = readCertificate(config);
-      // Both files have changed, and each is noticed.
+      // A change of both files is reported twice.
       if (certificate === null || (certificate.cert === current?.cert && certificate.key === current.key)) return;
       current = certificate;
       onNew(certificate);

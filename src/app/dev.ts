@@ -1,4 +1,4 @@
-/** `stopgate dev` and `serve --embedded`: the service with its own NATS server, whose store is a folder. */
+/** `stopgate dev` and `serve --embedded`: starts the service with its own NATS server, which stores its data in a folder. */
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { DevFlags } from '../cli/command.ts';
@@ -29,7 +29,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   }
   const storeDir = resolve(io.cwd, options.store ?? '.stopgate');
   const { fleet, http } = config;
-  // Before the store is made, so that a refused start leaves none behind.
+  // Check the address before creating the store, so that a refused start leaves nothing behind.
   if (http !== null && !existsSync(storeDir)) await probeAddress(http);
   mkdirSync(storeDir, { recursive: true, mode: 0o700 });
   requireOwnStore(storeDir);
@@ -42,7 +42,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
     fleet,
     log: logger,
     env: io.env,
-    // A second start in this folder has the same port, and hears of the store instead.
+    // Only now, so that a second start in this folder reports the store in use rather than the port.
     beforeStart: async () => {
       if (http !== null) await probeAddress(http);
     },
@@ -63,7 +63,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
       async onReady(ready, fleets) {
         const { nats, fleet } = ready;
         markLog(storeDir, config.fleet);
-        // At a wildcard address it is reached at loopback, too, and clients believe no other.
+        // Clients only trust a loopback address, and a service on a wildcard address listens there, too.
         const http = ready.http?.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, '//127.0.0.1:') ?? null;
         writeFileSync(serviceFile, `${JSON.stringify({ nats, http, fleet, pid: process.pid })}\n`, { mode: 0o600 });
         return options.hints
@@ -79,10 +79,10 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   }
 }
 
-/** The operator's password on NATS is also the operator's token on HTTP: whoever can read the file may do both. */
+/** The operator's NATS password is also the operator's HTTP token, since reading the file gives access to both. */
 const operatorTokenIn = (file: string): string => (JSON.parse(readFileSync(file, 'utf8')) as { pass: string }).pass;
 
-/** One that has done nothing yet: at a second start `w1` may have done its step. */
+/** Returns an unused worker id for the hints: at a second start `w1` may have finished its step. */
 async function newWorker(fleets: FleetDirectory, fleet: string): Promise<string> {
   const { service } = fleets.find(fleet);
   let number = service.status().workers + 1;
@@ -97,7 +97,7 @@ type Hints = {
   readonly program: string;
 };
 
-/** Five commands to paste into another terminal in the same folder: from a rule to a blocked stop. */
+/** Five commands to try in another terminal, from a first rule to a blocked stop. */
 function hintsFor({ config, http, worker, program }: Hints): string {
   const rule =
     config.fileText === null
@@ -105,7 +105,7 @@ function hintsFor({ config, http, worker, program }: Hints): string {
           `echo 'policies: { default: { checks: [{ plan: {} }] } }' > stopgate.yaml`,
           'within a second: every step of a plan must be done',
         ]
-      : [`${program} queues`, 'what waits to be claimed'];
+      : [`${program} queues`, 'the tasks that wait to be claimed'];
   const lines = [
     rule,
     [

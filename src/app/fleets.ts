@@ -1,6 +1,6 @@
 /**
- * The fleets that one process serves: those of a selection, each with its own replica on the shared connection. If a
- * fleet cannot be opened, the process tries again, and serves the others meanwhile.
+ * The fleets that one process serves: every fleet of a selection has its own replica on the shared connection. If a fleet
+ * cannot be opened, the process retries and meanwhile serves the others.
  */
 import { createSemaphore } from '../concurrency/semaphore.ts';
 import { type FleetSelection, isInShard, matchesSelection, type Shard, shardOf } from '../config/fleet-selection.ts';
@@ -15,16 +15,16 @@ export type FleetsOptions = {
   readonly selection: FleetSelection;
   readonly shard: Shard | null;
   readonly replica: string;
-  /** `onFolding` gets how far the log is folded, while it opens. */
+  /** Calls `onFolding` before it folds the log, with a function that returns the progress. */
   readonly open: (fleet: string, onFolding: (status: Service['status']) => void) => Promise<Replica>;
-  /** Called before the first fleet is opened, which may take minutes: the directory says how far they are. */
+  /** Called before the first fleet is opened, which may take minutes. The directory shows the progress. */
   readonly onOpening?: (directory: FleetDirectory) => Promise<void>;
-  /** The fleets that have a log; asked where the selection has a pattern. */
+  /** Returns the fleets that have a log. Called if the selection has a pattern. */
   readonly find: () => Promise<readonly string[]>;
   readonly logger: Logger;
-  /** The process ends: what fails now is no fault of a fleet. */
+  /** Whether the process is ending, so that failures are not reported. */
   readonly isInterrupted?: () => boolean;
-  /** New fleets are searched for this often, and failed ones tried again if they are due. */
+  /** Interval of the search for new fleets and of retries. Default: 2,000. */
   readonly everyMs?: number;
 };
 
@@ -32,9 +32,9 @@ export type Fleets = {
   readonly directory: FleetDirectory;
   /** Returns the replicas of all fleets that are open now. */
   replicas(): readonly Replica[];
-  /** Other fleets than before: what is new is opened, what is not meant any more is closed. */
+  /** Changes the selection: opens new fleets and closes those that are no longer selected. */
   select(selection: FleetSelection): Promise<void>;
-  /** Resolves when the process must end: its only fleet cannot be served any longer, or another has its name. */
+  /** Resolves when the process must end: its only fleet can no longer be served, or another replica has its name. */
   readonly broken: Promise<string>;
   close(): Promise<void>;
 };
@@ -42,23 +42,23 @@ export type Fleets = {
 type Slot = {
   readonly name: string;
   replica: Replica | null;
-  /** Says why it is not open. */
+  /** The reason while it is not open. */
   fault: AppError;
-  /** The status of the replica that is being opened, once it folds its log. */
+  /** The status of the replica while it folds its log, otherwise null. */
   folding: Service['status'] | null;
   tries: number;
-  /** On the stopwatch. */
+  /** By `performance.now()`. */
   retryAtMs: number;
-  /** Resolves when the try under way has ended, either way. */
+  /** Resolves when the current try to open it has ended, whatever the result. */
   opening: Promise<void> | null;
 };
 
 const everyMsDefault = 2_000;
 const retryMsMax = 60_000;
-/** Each start reads a log and folds it: more at once would only make all of them late. */
+/** Opening a fleet folds its whole log. More at once would only delay all of them. */
 const openAtOnceMax = 4;
 
-/** @throws AppError if the process has one fleet, and that cannot be opened */
+/** @throws AppError if the process has only one fleet, which cannot be opened */
 export async function openFleets(options: FleetsOptions): Promise<Fleets> {
   const supervisor = createSupervisor(options);
   const { isOnly, slots } = supervisor;
@@ -86,19 +86,19 @@ export async function openFleets(options: FleetsOptions): Promise<Fleets> {
   };
 }
 
-/** A cluster may elect its leader just now, or lack nodes: its only fleet is waited for, like those of many. */
+/** While the cluster has no leader (an election, or missing nodes), waits for the process's only fleet instead of failing. */
 async function untilLeader(
   { logger, isInterrupted = () => false }: FleetsOptions,
   { isOnly, refresh, opened }: Supervisor,
   findFailed: () => Slot | undefined,
 ): Promise<void> {
-  let isTold = false;
+  let hasWarned = false;
   for (;;) {
     const failed = findFailed();
     if (failed === undefined || !isOnly() || isInterrupted() || !isWithoutLeader(failed.fault)) return;
-    if (!isTold)
+    if (!hasWarned)
       logger.warn({ fleet: failed.name, err: failed.fault }, 'the cluster has no leader for the log; waiting');
-    isTold = true;
+    hasWarned = true;
     await new Promise((done) => setTimeout(done, electionPauseMs));
     failed.retryAtMs = 0;
     await refresh();
@@ -106,18 +106,18 @@ async function untilLeader(
   }
 }
 
-/** An election takes some seconds. */
+/** An election takes a few seconds. */
 const electionPauseMs = 500;
 
 type Supervisor = {
   readonly slots: ReadonlyMap<string, Slot>;
   readonly selection: () => FleetSelection;
-  /** One fleet was named and nothing else: it and the process live and die together. */
+  /** Whether the selection is exactly one named fleet. Then the process ends with it. */
   readonly isOnly: () => boolean;
   readonly broken: Promise<string>;
-  /** Finds the fleets that are wanted now, and begins to open those that are due. */
+  /** Finds the selected fleets and starts to open those that are due. */
   refresh(): Promise<void>;
-  /** No try is under way. */
+  /** Resolves when no try to open a fleet is running. */
   opened(): Promise<unknown>;
   select(selection: FleetSelection): Promise<void>;
   close(): Promise<void>;
@@ -135,7 +135,7 @@ function createSupervisor(options: FleetsOptions): Supervisor {
   const slots = new Map<string, Slot>();
   const isOnly = () => selection.names.length === 1 && selection.patterns.length === 0 && shard === null;
   const start = createStarter(options, isOnly, (slot, isNameTaken) => {
-    // All fleets of a process have one replica name.
+    // All fleets of a process share one replica name.
     if (isOnly() || isNameTaken) onBroken('it cannot serve any longer');
     else logger.error({ fleet: slot.name }, 'this fleet is not served until a restart; the others are');
   });
@@ -150,7 +150,7 @@ function createSupervisor(options: FleetsOptions): Supervisor {
   };
   const refresh = () => {
     refreshing ??= refreshOnce()
-      // Nobody waits for most of these: a fleet that does not close well must not end the others.
+      // An error while closing one fleet must not affect the others.
       .catch((error: unknown) => logger.error({ err: error }, 'the fleets could not be changed; trying again'))
       .finally(() => {
         refreshing = null;
@@ -164,9 +164,9 @@ function createSupervisor(options: FleetsOptions): Supervisor {
     refresh,
     selection: () => selection,
     opened: () => Promise.all([...slots.values()].map(({ opening }) => opening)),
-    async select(given) {
-      await refreshing; // it has begun with the old one
-      selection = given;
+    async select(newSelection) {
+      await refreshing; // it uses the old selection
+      selection = newSelection;
       await refresh();
     },
     async close() {
@@ -178,8 +178,7 @@ function createSupervisor(options: FleetsOptions): Supervisor {
 }
 
 /**
- * Finds the fleets to serve. One that was found once stays: a log that is gone is a fault of its fleet, and not its
- * end.
+ * Finds the fleets to serve. A fleet that was found once stays: if its log disappears, that is a fault to report.
  */
 async function findWanted(
   { shard, find, logger }: FleetsOptions,
@@ -214,15 +213,15 @@ async function closeSlot(slot: Slot): Promise<void> {
   await slot.replica?.close();
 }
 
-/** Begins to open a fleet, if that is due. */
+/** Returns a function that starts to open a fleet if it is due. */
 function createStarter(
   { open, logger, isInterrupted = () => false }: FleetsOptions,
   isOnly: () => boolean,
   onBroken: (slot: Slot, isNameTaken: boolean) => void,
 ): (slot: Slot) => void {
-  const places = createSemaphore(openAtOnceMax);
+  const permits = createSemaphore(openAtOnceMax);
   const tryOpen = async (slot: Slot) => {
-    await places.acquire(new AbortController().signal); // never aborted: it waits for its place
+    await permits.acquire(new AbortController().signal); // never aborted
     try {
       slot.replica = await open(slot.name, (status) => {
         slot.folding = status;
@@ -232,7 +231,7 @@ function createStarter(
     } catch (error) {
       onFailed(slot, error, isOnly() || isInterrupted() ? null : logger);
     } finally {
-      places.release();
+      permits.release();
       slot.opening = null;
       slot.folding = null;
     }
@@ -243,14 +242,14 @@ function createStarter(
   };
 }
 
-/** `logger` null: the process ends with this error, which its edge shows. */
+/** `logger` is null if the process ends with this error, which the command line prints. */
 function onFailed(slot: Slot, error: unknown, logger: Logger | null): void {
   const { name: fleet, tries } = slot;
   slot.fault =
     error instanceof AppError ? error : new AppError('log.unavailable', (error as Error).message, { cause: error });
   slot.tries += 1;
   slot.retryAtMs = performance.now() + Math.min(1_000 * 2 ** tries, retryMsMax);
-  // Once, and not with each try. Only unexpected errors need a stack.
+  // Log only the first failure. Only unexpected errors need a stack.
   if (tries > 0) return;
   const { code, message } = slot.fault;
   const what = error instanceof AppError ? { code, reason: message } : { code, err: error };
@@ -287,7 +286,7 @@ function createDirectory({ replica, shard }: FleetsOptions, { slots, selection }
 
 const pickServed = ({ service, inspection }: Replica): ServedFleet => ({ service, inspection });
 
-/** Says why a fleet that is not open is not. */
+/** Returns why a fleet is not open. */
 function faultOf({ fault, folding }: Slot): AppError {
   const status = folding?.();
   return status?.reason == null ? fault : new AppError(status.code ?? 'log.unavailable', status.reason);

@@ -1,7 +1,7 @@
 /**
- * The connections that all fleets of a process share: one for requests, answers and discovery, and one for the logs. A server
- * whose disk is full may read nothing more from a connection that asks it to store something (nats-server 2.9), and no
- * answer would get out of it.
+ * The connections that all fleets of a process share: one for requests, answers and discovery, and one for the logs. Two,
+ * because a server with a full disk may stop reading from a connection that stores entries (nats-server 2.9), and our answers
+ * would be stuck.
  */
 import { nameTaken } from '../host/maintenance/membership.ts';
 import type { HistorySource } from '../inspector/history/history-process.ts';
@@ -11,40 +11,40 @@ import { type ConnectionOptions, type NatsConnection, openConnection, rejectForb
 import { newId } from '../nats/id.ts';
 import { openRequestServer, type RequestServer } from '../nats/request-server.ts';
 
-/** Attempts and entries of a fleet that wait for the log or a check: each holds some KB, so some 100 MB at the most. */
+/** Maximum open requests per fleet. Each holds a few KB, so this is about 100 MB. */
 export const openRequestsMax = 10_000;
-/** Requests of all fleets, with those that were not begun yet: where one fleet has all it may, there is room for others. */
+/** Maximum open requests of all fleets, including queued ones, so that one full fleet leaves capacity for others. */
 export const receivedRequestsMax = 2 * openRequestsMax;
 
 export type LinkOptions = {
   readonly nats: string;
   readonly creds?: string | undefined;
   readonly inboxPrefix?: string | undefined;
-  /** The name of the replica, which is the same in every fleet. */
+  /** The name of this process's replica in every fleet. */
   readonly name: string;
   readonly version: string;
   readonly replyPrefixes?: readonly string[];
   readonly logger: Logger;
   /** Called for each request that is refused because too many are open. */
   readonly onFull?: () => void;
-  /** Called whenever one of the two connections broke. */
+  /** Called whenever one of the two connections breaks. */
   readonly onBroken?: (connection: ConnectionName) => void;
-  /** Default: over TCP or a WebSocket, as the URL says. */
+  /** Default: TCP or WebSocket, depending on the URL. */
   readonly connect?: ConnectionOptions['connect'];
 };
 
 export type Link = {
   readonly name: string;
   readonly nc: NatsConnection;
-  /** For JetStream alone. */
+  /** For JetStream only. */
   readonly logNc: NatsConnection;
   readonly bus: Bus;
   readonly requests: RequestServer;
-  /** Rejects once the server forbids something to the service. @throws AppError input.unauthorized */
+  /** Rejects when the server forbids something to the service. @throws AppError input.unauthorized */
   readonly forbidden: Promise<never>;
-  /** The inspector's own process connects by this. */
+  /** The connection settings for the inspector's history process. */
   readonly source: Omit<HistorySource, 'fleet'>;
-  /** Sends what was published, and closes the connection. */
+  /** Flushes and closes both connections. */
   close(): Promise<void>;
 };
 
@@ -69,10 +69,10 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
     await nc.close();
     throw error;
   });
-  for (const [connection, it] of [['requests', nc] as const, ['log', logNc] as const])
-    void tellBreaks(it, logger.child({ connection }), () => onBroken(connection));
-  const forbidden = Promise.race([nc, logNc].map((it) => rejectForbidden(it, forbiddenHint)));
-  forbidden.catch(() => undefined); // of interest at the start only
+  for (const [connection, watched] of [['requests', nc] as const, ['log', logNc] as const])
+    void reportBreaks(watched, logger.child({ connection }), () => onBroken(connection));
+  const forbidden = Promise.race([nc, logNc].map((each) => rejectForbidden(each, forbiddenHint)));
+  forbidden.catch(() => undefined); // only awaited during the start
   if (creds === undefined && !nats.includes('@') && !nc.info?.auth_required) {
     const hint = 'any client can pose as any other, including the service; give it users and permissions';
     logger.warn({ nats: nc.getServer() }, `this NATS server requires no credentials: ${hint}`);
@@ -102,23 +102,23 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
     source: { url: nats, credsFile: creds, inboxPrefix },
     async close() {
       requests.close();
-      for (const it of [logNc, nc]) await it.drain().catch(() => it.close());
+      for (const each of [logNc, nc]) await each.drain().catch(() => each.close());
     },
   };
 }
 
-/** The names of the two connections: NATS servers close one that does not read what they have sent it. */
+/** Names of the two connections, in logs and metrics. */
 export const connectionNames = ['requests', 'log'] as const;
 export type ConnectionName = (typeof connectionNames)[number];
 
-/** It reconnects by itself; who watches the service must know, since requests that were on their way are asked again. */
-async function tellBreaks(nc: NatsConnection, logger: Logger, onBroken: () => void): Promise<void> {
+/** Logs broken and restored connections. nats.js reconnects automatically, but callers must repeat lost requests. */
+async function reportBreaks(nc: NatsConnection, logger: Logger, onBroken: () => void): Promise<void> {
   let brokenMs: number | null = null;
   for await (const { type } of nc.status()) {
     if (type === 'disconnect') {
       brokenMs ??= performance.now();
       onBroken();
-      logger.warn('the connection to NATS broke; it is made again');
+      logger.warn('the connection to NATS broke; reconnecting');
     }
     if (type !== 'reconnect' || brokenMs === null) continue;
     logger.info({ afterMs: Math.round(performance.now() - brokenMs) }, 'connected to NATS again');
@@ -130,11 +130,11 @@ const claimTriesMax = 10;
 const claimAgainMsMax = 500;
 
 /**
- * Serves under a name that nobody else serves under: others ask for a replica by its name whether it lives.
+ * Serves under a name that no other replica uses, because replicas ping each other by name.
  *
- * Of two that start at one moment neither is found by the other's ping. So each listens for claims, then makes its own,
- * then asks, and only then can be found. Whichever listens first hears the other's claim, or is found by it; and who has
- * heard a claim tries again a while later.
+ * Two replicas that start at the same moment do not find each other by a ping. So each one subscribes to claims, publishes its
+ * own claim, pings the name, and only then serves. The one that subscribes first receives the other's claim or answers its
+ * ping. After receiving another's claim, it withdraws and retries after a random delay.
  * @throws AppError replica.running
  */
 async function serveAs(name: string, nc: NatsConnection, bus: Bus, serve: () => RequestServer): Promise<RequestServer> {
@@ -159,5 +159,5 @@ async function serveAs(name: string, nc: NatsConnection, bus: Bus, serve: () => 
   throw nameTaken(name);
 }
 
-/** Beside the beats (protocol.md §2): no agent can publish there, no stream captures it, and no fleet has this name. */
+/** Next to the heartbeats (protocol.md §2). No agent may publish there, no stream captures it, and `$` is not a fleet name. */
 const claimSubject = (name: string) => `stopgate.$.alive.${name}`;

@@ -1,32 +1,32 @@
 /**
- * Sends traces and metrics to an OpenTelemetry collector, if its address is in the usual variables. The SDK is loaded
- * then, and not before: its packages are optional dependencies that whoever wants them installs. It reads the other
- * `OTEL_*` variables itself, but for the timeouts: nothing is to wait for a collector for longer than ours.
+ * Sends traces and metrics to an OpenTelemetry collector, if the standard variables name one. Only then is the SDK loaded: its
+ * packages are optional dependencies. The SDK reads the other `OTEL_*` variables, except the timeouts, so that nothing waits
+ * long for a collector.
  */
 import { context, type DiagLogger, diag, metrics, propagation, trace } from '@opentelemetry/api';
 import { type Environment, readVariable } from '../config/environment.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 
-/** For one batch, tries that failed included: the end of the process waits for the last one. */
+/** Timeout of one batch, including retries. The exit of the process waits for the last batch. */
 const sendTimeoutMs = 2_000;
 /** The default of the OpenTelemetry specification for `OTEL_METRIC_EXPORT_INTERVAL`. */
 const exportIntervalMs = 60_000;
 
-/** Series of one metric. The SDK's own limit of 2,000 is passed by the five causes of dead letters with 401 fleets. */
+/** Maximum series per metric. The SDK's default of 2,000 is too small: 5 causes of dead letters times 401 fleets. */
 const seriesMax = 20_000;
 
 /** `service.instance.id` and `service.version`. */
 type About = { readonly replica: string; readonly version: string };
 type Signal = 'traces' | 'metrics';
-/** Sends what is left, then no more. */
+/** `shutdown` sends what is pending and stops. */
 type Sender = { shutdown(): Promise<void>; disable(): void };
 
 export type Otlp = { close(): Promise<void> };
 
 /**
- * Returns null if no collector is named. @throws AppError config.bad: the SDK is not installed, or a variable makes no
- * sense
+ * Returns null if no collector is configured.
+ * @throws AppError config.bad if the SDK is not installed or a variable is invalid
  */
 export async function openOtlp(env: Environment, about: About, logger: Logger): Promise<Otlp | null> {
   const senders = new Map<Signal, Sender>();
@@ -111,21 +111,21 @@ async function installed<Modules>(signal: Signal, packages: readonly string[], l
     const versioned = [...packages, '@opentelemetry/resources'].map((name) => `${name}@${versionOf(name)}`);
     const line = `npm install ${versioned.join(' ')}`;
     const message =
-      `${signal} need the OpenTelemetry SDK, which is not installed, or not in version 2: ${line}; ` +
+      `${signal} need version 2 of the OpenTelemetry SDK, which is not installed: run "${line}", ` +
       `or turn them off with ${exporterVariable(signal)}=none`;
     throw new AppError('config.bad', message, { cause });
   }
 }
 
-/** The last ones that belong together: version 3 of the SDK has another interface. */
+/** Versions that work together. Version 3 of the SDK has another interface. */
 const versionOf = (name: string): string => (name.includes('/exporter-') ? '0.223' : '2');
 
 const exporterVariable = (signal: Signal): string => `OTEL_${signal.toUpperCase()}_EXPORTER`;
 
-/** The SDK's own log, while it reads its variables: of a sampler that it does not know, for one. */
+/** Forwards the SDK's warnings about its variables, such as an unknown sampler. */
 function diagLogger(logger: Logger): DiagLogger {
   const ignore = () => undefined;
-  const warn = (text: string) => logger.warn({ text }, 'the OpenTelemetry SDK warns');
+  const warn = (text: string) => logger.warn({ text }, 'warning of the OpenTelemetry SDK');
   return { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
 }
 
@@ -133,7 +133,7 @@ type Exporter<Items> = {
   export(items: Items, done: (result: { readonly code: number; readonly error?: Error }) => void): void;
 };
 
-/** Logs the first failure to send in a row, and the success that ends it: one line, however long the collector is away. */
+/** Logs the first of several failures in a row and the success that ends them, so that a long outage logs two lines. */
 function reportArrival<Items>(exporter: Exporter<Items>, signal: Signal, logger: Logger): void {
   const send = exporter.export.bind(exporter);
   let arrives = true;
@@ -147,7 +147,7 @@ function reportArrival<Items>(exporter: Exporter<Items>, signal: Signal, logger:
     });
 }
 
-/** Values of variables that name what others send. As the specification of OpenTelemetry has it, they refuse no start. */
+/** Warns of exporters and protocols that are not supported. OpenTelemetry's specification says to ignore them, not to fail. */
 function warnOfOtherFormats(signal: Signal, env: Environment, logger: Logger): void {
   const kind = exporterVariable(signal);
   const exporters = readVariable(kind, env);
@@ -156,13 +156,17 @@ function warnOfOtherFormats(signal: Signal, env: Environment, logger: Logger): v
   const protocols = ['OTEL_EXPORTER_OTLP_PROTOCOL', `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_PROTOCOL`];
   for (const name of protocols) {
     const protocol = readVariable(name, env);
-    // A collector takes both forms of HTTP at one address.
+    // Collectors accept protobuf and JSON at the same address, so any HTTP protocol is fine.
     if (protocol !== undefined && !protocol.startsWith('http/'))
       logger.warn({ [name]: protocol }, `${signal} can only be sent over HTTP`);
   }
 }
 
-/** The address of one signal is whole; the general one is the base of all. Null: this signal is not sent. @throws AppError config.bad */
+/**
+ * Returns the URL for a signal, or null if it is not sent. A signal's own variable has the full URL; the general one is a
+ * base URL.
+ * @throws AppError config.bad
+ */
 function collectorUrl(signal: Signal, env: Environment): string | null {
   if (readVariable('OTEL_SDK_DISABLED', env) === 'true') return null;
   if (readVariable(exporterVariable(signal), env) === 'none') return null;
@@ -174,14 +178,14 @@ function collectorUrl(signal: Signal, env: Environment): string | null {
   return base === undefined ? null : `${readAddress(general, base).replace(/\/$/, '')}/v1/${signal}`;
 }
 
-/** As it was given. @throws AppError config.bad */
+/** Validates a URL and returns it unchanged. @throws AppError config.bad */
 function readAddress(variable: string, given: string): string {
   if (/^https?:\/\//i.test(given) && URL.canParse(given)) return given;
   const message = `${variable} '${withoutKeys(given)}' is not the address of a collector, such as http://127.0.0.1:4318`;
   throw new AppError('config.bad', message);
 }
 
-/** In milliseconds. @throws AppError config.bad */
+/** Returns milliseconds. @throws AppError config.bad */
 function readInterval(env: Environment): number {
   const given = readVariable('OTEL_METRIC_EXPORT_INTERVAL', env);
   if (given === undefined) return exportIntervalMs;

@@ -1,16 +1,16 @@
-/** When a long-running process ends, and with which exit code: by a signal, or once it has been idle for a while. */
+/** Decides when a long-running process ends (a signal, a lost dependency, or idle time), and its exit code. */
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { sleep } from '../timer.ts';
 
-/** Ends a service that was started on demand once it has been idle for a while. */
+/** The reason of a service that was started on demand and has been idle. */
 const idleEnd = 'idle';
 
 export type IdleWatch = {
-  /** An entry or a request came. Those under `ownSubjects` are the service's own, and do not count. */
+  /** Records an entry or a request. Those under `ownSubjects` are the service's own and do not count. */
   noteEntry(subject: string): void;
-  /** Resolves after the idle time; never if there is none. */
+  /** Resolves after the idle time, or never if there is no limit. */
   ended(isBusy: () => boolean): Promise<string>;
   close(): void;
 };
@@ -41,14 +41,14 @@ export function createIdleWatch(idleMs: number | undefined, ownSubjects: string)
 const interruption = 'interrupted';
 
 type End = {
-  /** Rejects at Ctrl-C, for a start that is under way. */
+  /** Rejects at Ctrl-C, to abort a start. */
   readonly interrupted: Promise<never>;
   isInterrupted(): boolean;
-  /** Waits for Ctrl-C or one of these. @returns the exit code */
+  /** Waits for Ctrl-C or one of these promises. @returns the exit code */
   untilEnd(...gone: readonly Promise<string>[]): Promise<number>;
 };
 
-/** Call it at the start: from then on Ctrl-C counts. */
+/** Starts to handle Ctrl-C. Call it first. */
 export function createEnd(io: Io, logger: Logger): End {
   const signal = io.interrupt();
   const interrupted = sleep(null, signal).then((): never => {
@@ -66,5 +66,5 @@ export function createEnd(io: Io, logger: Logger): End {
   };
 }
 
-/** A ready line is printed and kept, so it must not show the password of a URL. */
+/** Removes user and password from URLs, since the ready line is printed and kept. */
 export const withoutSecrets = (nats: string): string => nats.replace(/\/\/[^@/]*@/g, '//');

@@ -23,58 +23,58 @@ import { type Link, openRequestsMax } from './link.ts';
 
 export type ReplicaOptions = {
   readonly fleet: string;
-  /** It is null if the log's policies stay as they are. */
+  /** Null to leave the log's policies unchanged. */
   readonly policies: PolicyForm | null;
-  /** Default: one notice of each escalation, in the service's own log. */
+  /** Default: one notice per escalation, in the service's own log. */
   readonly escalation?: EscalationRules;
-  /** Default: the log is kept for ever. */
+  /** Default: the log is never trimmed. */
   readonly retention?: RetentionRules;
   readonly runCheck: RunCheck;
   readonly logger: Logger;
   readonly metrics: HostMetrics & { readonly answered: OnAnswer };
   readonly acceptEmptyLog?: boolean;
-  /** Its log is known to have existed, so it is not created. */
+  /** The log is known to have existed, so it is not created. */
   readonly hadLog?: boolean;
-  /** Copies of a log that is created. Default: three in a cluster that has the nodes, else one. */
+  /** Number of stream replicas for a new log. Default: three if the cluster has enough nodes, otherwise one. */
   readonly streamReplicas?: number;
-  /** When snapshots are taken. Default: as protocol.md §15 says. */
+  /** When to take snapshots. Default: the schedule of protocol.md §15. */
   readonly snapshotSchedule?: SnapshotSchedule;
-  /** Default: those of this release. */
+  /** Versions of the rules that this replica knows. Default: those of this release. */
   readonly rules?: readonly Rules[];
-  /** The last version of the rules that it says it knows; default: all it does. */
+  /** The highest rules version that this replica announces. Default: the highest it knows. */
   readonly rulesMax?: number | undefined;
-  /** It says this often that it lives. Default: 1,000; tests have no time for that. */
+  /** Interval of the heartbeat. Default: 1,000. Tests use a shorter one. */
   readonly beatEveryMs?: number | undefined;
-  /** More open requests than these get 503. Default 10,000. */
+  /** Maximum number of open requests; more get a 503. Default: 10,000. */
   readonly openRequestsMax?: number;
-  /** How long a report about the service is kept for others who ask. Default: a second. */
+  /** How long a report about the service is cached. Default: 1,000. */
   readonly reportKeptMs?: number;
-  /** Rejects when the start is to be given up. */
+  /** Rejects to abort the start. */
   readonly interrupted?: Promise<never>;
-  /** Called before the log is folded: `status` says how far that is. */
+  /** Called before the log is folded. `status` returns the progress. */
   readonly onFolding?: (status: Service['status']) => void;
 };
 
 export type Replica = {
-  /** The state that it has folded. Only the fold changes it. */
+  /** The folded state. Only the fold changes it. */
   readonly fleet: Fleet;
   readonly service: Service;
   readonly inspection: Inspection;
   setPolicies(form: PolicyForm): void;
   setEscalation(rules: EscalationRules): void;
   setRetention(rules: RetentionRules): void;
-  /** Nothing more can be decided: the fold has failed (false), or another replica has the name (true). */
+  /** Resolves when this replica must end: to true if another replica has its name, to false if the fold failed. */
   readonly broken: Promise<boolean>;
-  /** Leaves the fleet and answers what is decided meanwhile. The connection stays open. */
+  /** Leaves the fleet. Answers requests that are decided in the meantime. The connection stays open. */
   close(): Promise<void>;
 };
 
-/** An attempt that the log does not deliver within this time gets 503: less than the timeout of common NATS clients. */
+/** An attempt that the log does not deliver within this time gets a 503. Shorter than the timeout of common NATS clients. */
 const entryTimeoutMs = 1_500;
-/** Views; and as many probes and verifications, which wait for their checks. */
+/** Maximum number of open reads, and separately of open probes and verifications, which wait for checks. */
 const openReadsMax = 1_000;
 
-/** @throws AppError log.unavailable, log.lost, stream.foreign, input.unauthorized */
+/** @throws AppError log.unavailable, log.lost, stream.foreign or input.unauthorized */
 export async function openReplica(link: Link, options: ReplicaOptions): Promise<Replica> {
   const { logger, metrics, acceptEmptyLog = false, hadLog = false, streamReplicas: replicas = null } = options;
   const { fleet } = options;
@@ -95,8 +95,8 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
     findCoveredTo,
     hasStart,
   });
-  const givenUp = [link.forbidden, ...(options.interrupted === undefined ? [] : [options.interrupted])];
-  const log = await Promise.race([opening, ...givenUp]);
+  const aborted = [link.forbidden, ...(options.interrupted === undefined ? [] : [options.interrupted])];
+  const log = await Promise.race([opening, ...aborted]);
   if (start === undefined) start = await snapshots.findStart(options.rules, isHostState);
   if (start !== null) logger.info({ seq: start.position.seq }, 'the fold continues from a snapshot');
   const { host, broken } = makeHost(
@@ -113,7 +113,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   const findMissing = createRunnerSearch(link.nc, fleet);
   const service = createService(host, log, link.name, findMissing);
   options.onFolding?.(service.status);
-  await Promise.race([host.start(), ...givenUp]).catch(async (error: unknown) => {
+  await Promise.race([host.start(), ...aborted]).catch(async (error: unknown) => {
     await host.close();
     throw error;
   });
@@ -129,7 +129,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
     [...createEndpoints(service, host), snapshotEndpoint(fleet, host.takeSnapshot)],
     metrics.answered,
   );
-  // The members that are left answer from here on.
+  // From here on the other members answer.
   void broken.then(() => requests.close());
   await link.nc.flush();
   return {

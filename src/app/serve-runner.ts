@@ -59,12 +59,12 @@ export async function serveRunner({ config, name, logger, io }: ServeRunnerOptio
     following.close();
     requests.close();
     answering.close();
-    await checks.close(); // answers those who still wait, before the connection closes
+    await checks.close(); // answers open requests, before the connection closes
     await nc.drain().catch(() => nc.close());
   }
 }
 
-/** The requester has given up by then: a check that still waits for a free slot is not started. */
+/** A check that still waits for a slot after this margin is not started: its requester has given up. */
 const graceMs = 2_000;
 
 function createAnswering(name: string, runner: Pick<Runner, 'run'>, first: ConfigFile) {
@@ -88,10 +88,10 @@ function createAnswering(name: string, runner: Pick<Runner, 'run'>, first: Confi
   };
 }
 
-/** A command gets half a second to end, and the answer must arrive before the requester gives up. */
+/** Half a second for a command to end after its timeout, plus the way of the answer. */
 const reserveMsMax = 1_500;
 
-/** A request may shorten a command's time, but never extend it. */
+/** A request may shorten a command's own timeout, but never extend it. */
 function timeoutOf(requestedMs: number | null, ownMs: number | null): number | null {
   if (requestedMs === null) return ownMs;
   const inTimeMs = Math.ceil(requestedMs - Math.min(reserveMsMax, requestedMs / 4));
@@ -106,5 +106,5 @@ function readRequest(text: string) {
   if (data !== undefined) return data;
   const issues = error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
   const first = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
-  throw new AppError('input.bad', `not a request to a runner: ${first}`, { issues });
+  throw new AppError('input.bad', `this is not a runner request: ${first}`, { issues });
 }

@@ -1,4 +1,4 @@
-/** Serves fleets until it is told to end: NATS, replicas, configuration file, HTTP; closed in reverse order. */
+/** `stopgate serve`: opens NATS, the replicas and HTTP, follows the configuration file, and closes all in reverse order. */
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import {
@@ -28,18 +28,18 @@ import { type AccessTokens, createAccessTokens } from './access.ts';
 import { followCertificate, readCertificate } from './certificate.ts';
 import { type Fleets, openFleets } from './fleets.ts';
 import { connectionNames, type Link, openLink, receivedRequestsMax } from './link.ts';
+import { createLiveConfig, type LiveConfig } from './live-config.ts';
 import { openOtlp } from './otlp.ts';
 import { createEnd, createIdleWatch, type IdleWatch, withoutSecrets } from './process-end.ts';
 import { openReplica, type Replica } from './replica.ts';
-import { createRules, type Rules } from './rules.ts';
 
 export type Ready = {
   readonly ready: true;
   readonly nats: string;
   readonly http: string | null;
-  /** The fleet of requests that name none, else the first one; null: none is served yet. */
+  /** The default fleet of requests, otherwise the first one. Null if none is served yet. */
   readonly fleet: string | null;
-  /** The fleets of now, if it may serve several. */
+  /** The fleets served now, if there may be several. */
   readonly fleets?: readonly string[];
 };
 export type ServeOptions = {
@@ -47,20 +47,20 @@ export type ServeOptions = {
   readonly nats: string;
   readonly creds: string | null;
   readonly acceptEmptyLog: boolean;
-  /** Its log is known to have existed, so it is not created. */
+  /** The log is known to have existed, so it is not created. */
   readonly hadLog?: boolean;
   readonly streamReplicas: number | undefined;
-  /** The last version of the rules that its replicas say they know. */
+  /** The highest rules version that the replicas announce. */
   readonly rulesMax?: number | undefined;
   readonly logger: Logger;
   readonly io: Io;
   /** Lets an operator act over HTTP when reading needs no token. */
   readonly operatorToken?: string;
-  /** Called once everything listens, before the ready line; what it returns is written to stderr after that. */
+  /** Called when everything listens, before the ready line. The returned text is written to stderr after that line. */
   readonly onReady?: (ready: Ready, fleets: FleetDirectory) => Promise<string>;
-  /** Resolves if what this depends on ends by itself. */
+  /** Resolves when the embedded NATS server ends, and with it the service. */
   readonly ended?: Promise<string>;
-  /** Exits after being idle for this long. */
+  /** Exits after this idle time. */
   readonly idleExitMs?: number | undefined;
 };
 
@@ -74,7 +74,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const opened: { close(): unknown }[] = [checks];
   try {
     const otlp = await openOtlp(io.env, { replica: config.replica, version: version() }, logger);
-    if (otlp !== null) opened.push(otlp); // the last to be closed
+    if (otlp !== null) opened.push(otlp); // closed last
     const metrics = createMetrics(checks.waiting); // after the SDK that sends them
     const link = await openLink({
       nats: options.nats,
@@ -89,13 +89,13 @@ export async function serve(options: ServeOptions): Promise<number> {
     });
     metrics.bounds.add('requests over NATS without an answer', receivedRequestsMax, link.requests.open);
     metrics.bounds.add('checks that wait in the service', checks.waitingMax, checks.waiting);
-    // An alert sees the first one only after a zero.
+    // Start at zero, so that alerts see the first increase.
     for (const bound of [...bounds, receivedRequests]) metrics.bounded.inc({ bound }, 0);
     for (const connection of connectionNames) metrics.connectionBreaks.inc({ connection }, 0);
     opened.unshift(link);
     const access = createAccessTokens(config, io.env, logger);
     opened.unshift(access);
-    const rules = createRules({ config, checks, access, metrics, env: io.env, logger });
+    const liveConfig = createLiveConfig({ config, checks, access, metrics, env: io.env, logger });
     const edge: { http: HttpServer | null } = { http: null };
     const fleets = await openFleets({
       selection: config.fleets,
@@ -105,10 +105,10 @@ export async function serve(options: ServeOptions): Promise<number> {
       isInterrupted,
       find: () => findFleets(link.logNc),
       open: (fleet, onFolding) =>
-        openFleet(link, options, fleet, { metrics, checks, rules, idle, onFolding, interrupted }),
+        openFleet(link, options, fleet, { metrics, checks, liveConfig, idle, onFolding, interrupted }),
       async onOpening(directory) {
         metrics.followFleets(() => directory.states());
-        edge.http = await openHttp(options, directory, metrics, { rules, access, certificate });
+        edge.http = await openHttp(options, directory, metrics, { liveConfig, access, certificate });
       },
     }).catch(async (error: unknown) => {
       await edge.http?.close();
@@ -118,12 +118,12 @@ export async function serve(options: ServeOptions): Promise<number> {
     if (fleets !== null) opened.unshift(fleets);
     if (fleets === null || isInterrupted()) {
       if (edge.http !== null) opened.unshift(edge.http);
-      // Nothing of worth is on its way, and a slow server would take its time to say so.
+      // Close without flushing: nothing important is pending, and a slow server would delay the exit.
       await Promise.all([link.nc.close(), link.logNc.close()]);
       return await untilEnd();
     }
     for (const warning of config.warnings) logger.warn(warning);
-    opened.unshift(rules.follow(fleets));
+    opened.unshift(liveConfig.follow(fleets));
     const { http } = edge;
     if (http !== null) opened.unshift(http, followCertificate(config, certificate, logger, http.renew));
     const ready = readyLine(options, http, fleets);
@@ -151,22 +151,22 @@ function readyLine({ nats, config }: ServeOptions, http: HttpServer | null, { di
   };
 }
 
-/** With roles, agents may hear the usual inboxes, and the service's own answers are not for them. */
+/** With credentials, the service uses a private inbox, since agents may subscribe to the default ones. */
 const hasCredentials = ({ nats, creds }: ServeOptions): boolean => creds !== null || nats.includes('@');
 
 type Parts = {
   readonly metrics: Metrics;
   readonly checks: ReloadingRunner;
-  readonly rules: Rules;
+  readonly liveConfig: LiveConfig;
   readonly idle: IdleWatch;
   readonly onFolding: (status: Service['status']) => void;
   readonly interrupted: Promise<never>;
 };
 
 async function openFleet(link: Link, options: ServeOptions, fleet: string, parts: Parts): Promise<Replica> {
-  const { metrics, checks, rules, idle, onFolding, interrupted } = parts;
+  const { metrics, checks, liveConfig, idle, onFolding, interrupted } = parts;
   const { acceptEmptyLog, hadLog = false, streamReplicas, rulesMax } = options;
-  const atStart = rules.current();
+  const atStart = liveConfig.current();
   const replica = await openReplica(link, {
     onFolding,
     interrupted,
@@ -181,19 +181,23 @@ async function openFleet(link: Link, options: ServeOptions, fleet: string, parts
     ...(streamReplicas === undefined ? {} : { streamReplicas }),
   });
   // The file may have changed while the log was folded.
-  const { policies, escalation } = rules.current();
+  const { policies, escalation } = liveConfig.current();
   if (policies !== null && policies !== atStart.policies) replica.setPolicies(policies);
   if (escalation !== atStart.escalation) replica.setEscalation(escalation);
   return replica;
 }
 
-type Edge = { readonly rules: Rules; readonly access: AccessTokens; readonly certificate: Certificate | null };
+type Edge = {
+  readonly liveConfig: LiveConfig;
+  readonly access: AccessTokens;
+  readonly certificate: Certificate | null;
+};
 
 async function openHttp(
   options: ServeOptions,
   directory: FleetDirectory,
   metrics: Metrics,
-  { rules, access, certificate }: Edge,
+  { liveConfig, access, certificate }: Edge,
 ): Promise<HttpServer | null> {
   const { operatorToken = null, logger: log } = options;
   const { http, token, publicUrl } = options.config;
@@ -210,15 +214,15 @@ async function openHttp(
     metrics,
     log,
     certificate,
-    answerLinks: () => rules.current().answerLinks,
-    findPlace: createSessionPlaces(options.config.filePath, () => rules.current().file),
+    answerLinks: () => liveConfig.current().answerLinks,
+    findPlace: createSessionPlaces(options.config.filePath, () => liveConfig.current().file),
   });
 }
 
 const rareCauses: readonly Cause[] = ['unjudged', 'capped', 'budget'];
 
-/** Lets the counters that alerts watch begin at 0: Prometheus sees no increase in a series whose first value is 1. */
-function beginAtZero({ decisions, deadLetters, policyConflicts }: Metrics, fleet: string): void {
+/** Starts the counters of alerts at 0: Prometheus sees no increase in a series whose first value is 1. */
+function startAtZero({ decisions, deadLetters, policyConflicts }: Metrics, fleet: string): void {
   for (const cause of rareCauses) decisions.inc({ fleet, decision: 'allow', cause }, 0);
   for (const code of refusalCodes) deadLetters.inc({ fleet, code }, 0);
   policyConflicts.inc({ fleet }, 0);
@@ -227,7 +231,7 @@ function beginAtZero({ decisions, deadLetters, policyConflicts }: Metrics, fleet
 const receivedRequests = 'received requests';
 
 function countersOf(metrics: Metrics, fleet: string, noteEntry: (subject: string) => void) {
-  beginAtZero(metrics, fleet);
+  startAtZero(metrics, fleet);
   const folded = metrics.entriesFolded.one({ fleet });
   const decided = byTwo((decision, cause) => metrics.decisions.one({ fleet, decision, cause }));
   const decisionSeconds = metrics.decisionSeconds.of({ fleet });
@@ -243,9 +247,9 @@ function countersOf(metrics: Metrics, fleet: string, noteEntry: (subject: string
     },
     refused: () => metrics.refused.inc({ fleet }),
     dead: (code: string) => metrics.deadLetters.inc({ fleet, code }),
-    used: (it: UsageReport) => {
-      const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0, usd = 0, model } = it;
-      metrics.used(fleet, model, { tokens: tokensOf(it), usd, input: input + cacheRead + cacheWrite, output });
+    used: (report: UsageReport) => {
+      const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0, usd = 0, model } = report;
+      metrics.used(fleet, model, { tokens: tokensOf(report), usd, input: input + cacheRead + cacheWrite, output });
     },
     hookRan: ({ type, action, failed, tookMs }: HookRun) => {
       metrics.hookAnswers.inc({ fleet, type, action });
@@ -261,7 +265,7 @@ function countersOf(metrics: Metrics, fleet: string, noteEntry: (subject: string
   };
 }
 
-/** Makes something for each pair of names, of which there are few, and keeps it. */
+/** Memoizes `make` for pairs of names, of which there are few. */
 function byTwo<Made>(make: (first: string, second: string) => Made): (first: string, second: string) => Made {
   const made = new Map<string, Map<string, Made>>();
   return (first, second) => {
@@ -274,8 +278,9 @@ function byTwo<Made>(make: (first: string, second: string) => Made): (first: str
 }
 
 /**
- * Tells where a session of an agent would be judged: whose service this is, and whether its checks can look into the
- * folder. @param current the file in force
+ * Describes how a session of an agent would be judged: the service and its user, the policy, and whether its checks can read
+ * the session's folder.
+ * @param current returns the configuration file in force
  */
 function createSessionPlaces(filePath: string, current: () => ConfigFile): FindPlace {
   const folder = dirname(filePath);
@@ -293,7 +298,12 @@ function createSessionPlaces(filePath: string, current: () => ConfigFile): FindP
       user: userInfo().username,
       file: filePath,
       folderFault: 'reason' in found ? found.reason : null,
-      policy: { name, checks: checks.length, looksIntoFolder: checks.filter(looks).map((it) => it.name), runners },
+      policy: {
+        name,
+        checks: checks.length,
+        looksIntoFolder: checks.filter(looks).map((check) => check.name),
+        runners,
+      },
     };
   };
 }

@@ -1,14 +1,11 @@
-/**
- * The services that the command line starts: each part is loaded when it is started, so that other commands load none
- * of it.
- */
+/** The services that the command line can start. Their modules load on demand, so that other commands start fast. */
 import type { DestinationStream } from 'pino';
 import { runCli } from '../cli/cli.ts';
 import type { Services } from '../cli/command.ts';
 import type { Config } from '../config/config.ts';
 import type { Io } from '../terminal/process-io.ts';
 
-/** @param logOf where a service's log goes; default: this process's stderr */
+/** @param logOf returns the destination of a service's log; default: this process's stderr */
 export function createServices(logOf: (io: Io) => DestinationStream | undefined = () => undefined): Services {
   const openLogger = async ({ logLevel }: Config, io: Io) =>
     (await import('../log.ts')).createLogger(logLevel, logOf(io));
@@ -35,5 +32,5 @@ export function createServices(logOf: (io: Io) => DestinationStream | undefined 
   };
 }
 
-/** The command line, for the program and for tests that run it in their own process. @returns the exit code */
+/** Runs the command line, for the program and for in-process tests. @returns the exit code */
 export const runCommandLine = (argv: readonly string[], io: Io): Promise<number> => runCli(argv, io, createServices());

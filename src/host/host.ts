@@ -1,7 +1,7 @@
 /**
- * Host: folds the log into the fleet and carries out what the fold asks for. Until it reaches the log's head it only
- * reads; from then on it sends decisions, answers, checks and timers. Only an entry that came back from the log changes
- * state.
+ * The host folds the log into the fleet and performs the effects that the state asks for. Before it reaches the log's
+ * head it only reads; from there on it sends decisions, answers, checks and timers. State changes only when the host folds
+ * an entry that it has read from the log.
  */
 import type { Fleet } from '../../machines/index.ts';
 import type { PolicyForm, RetentionRules } from '../config/file.ts';
@@ -18,48 +18,48 @@ import type { PastDecisions } from './intake/past-decisions.ts';
 import { catchUpInTime, faultOf, foldInTime } from './intake/read-barrier.ts';
 import { restoreHostState, type SnapshotTaken } from './maintenance/snapshots.ts';
 import { createHostParts, type HostOptions } from './parts.ts';
-import { createStanding, type Standing } from './standing.ts';
+import { createServiceHealth, type ServiceHealth } from './standing.ts';
 import { createStartStop } from './start-stop.ts';
 
 export type Host = {
   readonly fleet: Fleet;
-  /** Folds the history and continues what it left open. */
+  /** Folds the history, then resumes open attempts, checks and timers. */
   start(): Promise<void>;
-  /** Asks for the decision of an attempt. `reply` is called once, perhaps before this returns. */
+  /** Requests the decision of an attempt. Calls `reply` once, possibly before this returns. */
   readonly attempt: Attempts['open'];
   readonly completion: PastDecisions['completion'];
   readonly evaluate: Evaluations['evaluate'];
-  /** Runs `work`, which stores an entry about `actor`. @throws AppError log.unavailable, log.lost, service.busy */
+  /** Runs `work`, which stores an entry about `actor`. @throws AppError log.unavailable, log.lost or service.busy */
   write<Result>(actor: string, work: () => Promise<Result>): Promise<Result>;
   /** Runs `work`, which only reads. @throws AppError service.busy */
   read<Result>(work: () => Promise<Result>): Promise<Result>;
   /**
-   * Runs `work`, which judges `actor` and stores nothing. `signal`: the probe has given way, and nobody waits for it.
+   * Runs `work`, which judges `actor` without storing anything. `signal` aborts when the probe has been evicted for another.
    * @throws AppError service.busy
    */
   probe<Result>(actor: string, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
-  /** Everything that the log held when this was called is folded. @throws AppError log.lost, log.unavailable */
+  /** Resolves when every entry stored before the call is folded. @throws AppError log.lost or log.unavailable */
   caughtUp(): Promise<void>;
-  /** Everything up to `seq` is folded; the log is not asked how far it goes. @throws AppError as `caughtUp` does */
+  /** Resolves when everything up to `seq` is folded, without asking the log for its head. @throws as `caughtUp` does */
   foldedTo(seq: number): Promise<void>;
-  /** Says why the fold refused the entry `seq` about this actor; null: it did not, or too many were refused since. */
+  /** Returns why the fold refused entry `seq` about this actor. Null if it did not, or if the reason is evicted by now. */
   refusal(seq: number, entity: string, id: string): string | null;
   logNow(): number;
-  /** Returns the reply of the check that the worker waits for, if it has no result yet. */
+  /** Returns the latest `pending` reply of the check that the worker waits for, or null. */
   pendingReply(worker: string): PendingReply | null;
   setPolicies(form: PolicyForm): void;
   setEscalation(rules: EscalationRules): void;
-  /** Calls a check for a probe: nothing is stored. Never rejects. */
+  /** Calls a check for a probe and stores nothing. Never rejects. */
   callCheck: Checks['call'];
-  /** Returns why nothing can be decided now, or null. */
+  /** Returns why no decision can be made now, or null. */
   fault(): AppError | null;
-  /** The service itself: whether it judges, its replicas, and what is near its bound. */
-  readonly standing: Standing;
+  /** The state of the service itself: outage, replicas and use of its bounds. */
+  readonly standing: ServiceHealth;
   readonly foldedSeq: () => number;
-  /** The log's last sequence number, as far as this replica has heard of it. */
+  /** The highest sequence number of the log that this replica knows of. */
   readonly lastSeq: () => number;
   readonly observe: Observe;
-  /** Takes a snapshot of now. @throws AppError log.unavailable */
+  /** Takes a snapshot of the current state. @throws AppError log.unavailable */
   takeSnapshot(): Promise<SnapshotTaken>;
   setRetention(rules: RetentionRules): void;
   close(): Promise<void>;
@@ -98,7 +98,7 @@ export function createHost(options: HostOptions): Host {
     setPolicies: parts.policies.set,
     setEscalation: parts.notices.configure,
     fault: () => faultOf(parts),
-    standing: createStanding(parts),
+    standing: createServiceHealth(parts),
     observe: parts.observers.add,
     takeSnapshot: parts.snapshots.take,
     setRetention: parts.retention.configure,

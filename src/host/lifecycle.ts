@@ -1,16 +1,15 @@
 /**
- * The lifecycle of a host, as a chart: it folds what is stored, reaches the log's head, and leaves; or it loses its log. After
- * each reconnect and pause it is behind again, and nothing goes out before what was stored meanwhile is folded
+ * The lifecycle of a host as a statechart. It folds the stored entries, reaches the log's head, and leaves, or loses its log.
+ * After each reconnect or pause it is behind again, and sends nothing until it has folded what was stored in the meantime
  * (protocol.md §9).
  */
 import { assign, createActor, setup } from 'xstate';
 import type { AppError } from '../errors.ts';
 
 /**
- * `behind`: the log is read up to its head, and nothing goes out; so at the start, and after each reconnect or pause.
- * `head`: decisions, answers, checks and timers go out. `closing`: what has begun is finished, nothing else begins.
- * `leaving`: it ends before it has reached the head, so nothing goes out any more. `lost`: nothing that was folded may be
- * used.
+ * `behind`: reads the log up to its head and sends nothing; at the start, and after each reconnect or pause. `head`: sends
+ * decisions, answers, checks and timers. `closing`: finishes running work and starts none. `leaving`: ends before it has
+ * reached the head, and sends nothing. `lost`: the folded state must not be used.
  */
 export type Phase = 'behind' | 'head' | 'closing' | 'leaving' | 'lost';
 
@@ -41,37 +40,37 @@ const lifecycleMachine = setup({
 
 export type Lifecycle = {
   readonly phase: Phase;
-  /** Counts how often something was stored that may not be folded yet. */
+  /** How often the host has fallen behind the log's head. */
   readonly falls: number;
-  /** The log was folded to its head once: from then on requests are taken. */
+  /** True once the log was folded to its head for the first time. Requests are accepted from then on. */
   readonly hasStarted: boolean;
   /** Aborted with an AppError, once, when the log is lost or the fold has failed. */
   readonly lost: AbortSignal;
-  /** Says why nothing can be decided any more, or null. */
+  /** Returns why this host can never decide again, or null. */
   loss(): AppError | null;
-  /** Effects of the fold may go out. A pause of the process that nobody has noticed yet is noticed here. */
+  /** Whether effects of the fold may be sent. Also detects a pause of the process that the timer has not detected yet. */
   isAtHead(): boolean;
-  /** An entry that is not stored yet may be tried again. */
+  /** Whether an entry that was not stored may be retried. */
   isRunning(): boolean;
   reachHead(): void;
   start(): void;
-  /** Something may be stored that is not folded: nothing goes out until it is. */
+  /** Entries may be stored that are not folded yet. Nothing is sent until they are. */
   fallBehind(why: string): void;
-  /** An end during the start still folds for a moment: what it finds undecided or unsent is for those that stay. */
+  /** A host that ends during its start folds for a moment longer, but leaves open attempts to the remaining replicas. */
   leave(): void;
-  /** The first error counts. */
+  /** Only the first error is kept. */
   lose(error: AppError): void;
-  /** Calls back at each change of the phase. `why`: of a fall. */
+  /** Calls back at each change of the phase. `why` is the reason of `fallBehind`, otherwise empty. */
   watch(onChange: (phase: Phase, why: string) => void): void;
 };
 
-/** @param clock this machine's, in milliseconds */
+/** @param clock this machine's clock, in milliseconds */
 export function createLifecycle(clock: () => number): Lifecycle {
   const actor = createActor(lifecycleMachine).start();
   const lost = new AbortController();
   const pauses = createPauseWatch(clock);
   const watchers: ((phase: Phase, why: string) => void)[] = [];
-  /** The chart's, read once for each event: it is asked for several times for each entry. */
+  /** Cached after each event, because every folded entry reads it several times. */
   let phase: Phase = actor.getSnapshot().value.fold;
   const send = (type: LifecycleEvent['type'], why = '') => {
     const before = phase;
@@ -121,28 +120,28 @@ export function createLifecycle(clock: () => number): Lifecycle {
 const pauseMessage = 'this process did not run for a while';
 
 type PauseWatch = {
-  /** The process did not run for longer than `pauseMsMax` since it was last seen running. */
+  /** Whether the process has not run for longer than `pauseMsMax` since it was last seen running. */
   hasPaused(): boolean;
-  /** Notes that the process runs. */
+  /** Records that the process runs now. */
   reset(): void;
-  /** Calls `onPause` after a pause that nobody has asked about. */
+  /** Calls `onPause` after a pause that `hasPaused` has not reported first. */
   open(onPause: () => void): void;
   close(): void;
 };
 
 const tickMs = 250;
-/** Shorter than a takeover, which takes two pings half a second apart. */
+/** Shorter than the time to detect a dead owner: two pings, half a second apart. */
 const pauseMsMax = 1_000;
 
 /**
- * Notices that this process did not run for a while (SIGSTOP, a machine that slept, a blocked event loop): what was
- * stored meanwhile must be folded before anything is done. Timers and messages that were waiting come in any order, so
- * whoever acts asks first.
+ * Detects that this process did not run for a while (SIGSTOP, a sleeping machine, a blocked event loop). Entries stored in
+ * the meantime must be folded before anything is sent. Delayed timers and messages arrive in any order, so every sender
+ * checks `isAtHead` first.
  */
 function createPauseWatch(clock: () => number): PauseWatch {
   let seenMs = clock();
   let timer: NodeJS.Timeout | null = null;
-  // A clock that is set back may hide a pause, so that counts as one.
+  // A clock that was set back may hide a pause, so it counts as one.
   const hasPaused = () => Math.abs(clock() - seenMs) > pauseMsMax;
   const reset = () => {
     seenMs = clock();

@@ -1,4 +1,4 @@
-/** Stores entries of the host's own: it retries until the log has them, and each is stored once. */
+/** Stores the entries that the host itself appends. Retries until the log has them; each is stored once. */
 import { type Fleet, retriedMessageId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
@@ -7,23 +7,25 @@ import type { Stored } from '../nats/log/log-submitter.ts';
 import type { FoldProgress } from './fold/fold-progress.ts';
 import type { Lifecycle } from './lifecycle.ts';
 
-/** `tail`: the subject after `stopgate.<fleet>.`; the message id makes a repeat one entry. */
+/** `tail` is the subject after `stopgate.<fleet>.`. NATS deduplicates retries by `messageId`. */
 export type OwnEntry = {
   readonly tail: string;
   readonly data: object;
   readonly messageId: string;
-  /** Called before each try; false ends the tries. */
+  /** Called before each attempt to store; false stops the retries. */
   readonly isNeeded: () => boolean;
   readonly onRefused?: ((error: AppError) => void) | undefined;
 };
 
 export type OwnEntries = {
-  /** `duplicate`: the log had an entry with that message id before, at `seq`. Null: it was not needed any more. */
+  /**
+   * Resolves to null if the entry is no longer needed. `duplicate` means that the log already had an entry with that message
+   * id, at `seq`.
+   */
   untilStored(entry: OwnEntry): Promise<Stored | null>;
   /**
-   * As `untilStored`, for an entry that the fold makes unneeded. Agents choose their message ids freely: if ours is still
-   * needed when the entry that has its id is folded, that one was an agent's. Then it is stored under an id that nobody
-   * can foresee.
+   * Like `untilStored`, for an entry that is no longer needed once it is folded. Agents choose their message ids freely. If
+   * our entry is still needed after the fold of a duplicate, an agent has used its id, and we store it under a random one.
    */
   untilFolded(entry: OwnEntry): Promise<void>;
 };
@@ -45,7 +47,7 @@ export function createOwnEntries(options: OwnEntriesOptions): OwnEntries {
   const untilStored: OwnEntries['untilStored'] = async ({ tail, data, messageId, isNeeded, onRefused }) => {
     const payload = JSON.stringify(data);
     while (isNeeded()) {
-      // What it follows from may be out of date.
+      // Behind the head, the state that called for this entry may be out of date.
       if (!lifecycle.isAtHead()) {
         await new Promise((done) => setTimeout(done, retryMs));
         continue;

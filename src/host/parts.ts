@@ -1,6 +1,6 @@
 /**
- * The parts of a host. `createHostParts` makes them in one place, in an order in which each part needs only those above
- * it. The fold loop, start and end, and the host's public methods get all of them.
+ * The parts of a host. `createHostParts` creates all of them, each from parts created before it. The fold loop, start and
+ * stop, and the host's public methods receive the whole set.
  */
 import {
   createFleet,
@@ -58,10 +58,10 @@ export type HostMetrics = {
   refused(type: string): void;
   dead(code: string): void;
   policyConflict(): void;
-  /** Something was refused because a bound was reached. */
+  /** Counts a request that was refused or evicted because a bound was reached. */
   bounded(bound: Bound): void;
   hookRan(run: HookRun): void;
-  /** Counts a report. Of all replicas of the fleet, only one is called for it. */
+  /** Counts a usage report. Called on one replica of the fleet only. */
   used(report: UsageReport): void;
 };
 
@@ -73,36 +73,36 @@ export type HostOptions = {
   readonly runCheck: RunCheck;
   readonly logger: Logger;
   readonly metrics: HostMetrics;
-  /** This machine's clock, milliseconds since 1970. If it is set back, timers are late by as much. */
+  /** This machine's clock, in milliseconds since 1970. If it is set back, timers are late by that much. */
   readonly clock: () => number;
   readonly newId: () => string;
-  /** The log may take this long to deliver an entry that was sent to it; then the caller gets 503. */
+  /** How long the log may take to deliver an entry that we have sent. After that the caller gets a 503. */
   readonly entryTimeoutMs: number;
   readonly openRequestsMax: number;
-  /** Default: those of this release. */
+  /** Versions of the rules that this replica knows. Default: those of this release. */
   readonly rules?: readonly Rules[] | undefined;
-  /** The last version of the rules that this replica says it knows; default: all it does. */
+  /** The highest rules version that this replica announces. Default: the highest it knows. */
   readonly rulesMax?: number | undefined;
   readonly openReadsMax: number;
-  /** Replicas say this often that they live. Default: 1,000. */
+  /** Interval of this replica's heartbeat. Default: 1,000. */
   readonly beatEveryMs?: number | undefined;
-  /** Decisions made that the log has not delivered yet: past it no more are asked for. Default: 32,768. */
+  /** Maximum number of decisions that the log has not delivered yet. At the limit, requests are refused. Default: 32,768. */
   readonly unconfirmedDecisionsMax?: number | undefined;
-  /** The fold begins at this snapshot; null: at the log's first entry. */
+  /** The snapshot to start the fold from. Null to start at the log's first entry. */
   readonly start: FoldStart | null;
-  /** It is null if no snapshots are taken. */
+  /** Null if no snapshots are taken. */
   readonly snapshotStore: SnapshotStore | null;
-  /** Default: the one of protocol.md §15. */
+  /** Default: the schedule of protocol.md §15. */
   readonly snapshotSchedule?: SnapshotSchedule | undefined;
-  /** The snapshots of this log as it is now that a start can continue from, newest first. Each is read for that. */
+  /** Yields the snapshots that a start could continue from now, newest first. Reads each one to verify it. */
   readonly usableSnapshots: () => AsyncIterable<SnapshotInfo>;
-  /** It is null if the log is never cut. */
+  /** Null if the log is never trimmed. */
   readonly trimmer: LogTrimmer | null;
-  /** Nothing more can be folded, or, with `isNameTaken`, another replica has the name: this one must end. */
+  /** Called when this replica must end: the fold cannot continue, or another replica has its name (`isNameTaken`). */
   readonly onBroken: (isNameTaken: boolean) => void;
 };
 
-/** `log` is the one of the options, observed: see `logHealth`. */
+/** `log` is the log of the options, wrapped by `logHealth`. */
 export type HostParts = Omit<HostOptions, 'fleet' | 'rules'> & {
   readonly fleet: Fleet;
   readonly lifecycle: Lifecycle;
@@ -115,13 +115,13 @@ export type HostParts = Omit<HostOptions, 'fleet' | 'rules'> & {
   readonly outbox: Outbox;
   readonly deadLetters: DeadLetters;
 
-  /** Its timers last half of `entryTimeoutMs`. */
+  /** Its timers fire after half of `entryTimeoutMs`. */
   readonly entryWaits: TimerQueue;
   readonly decisionWaiters: Waiters<Decision>;
   readonly evaluationWaiters: Waiters<HookResult>;
   /**
-   * Admits requests that store something, those that only read, and those that judge and store nothing, which may wait for a
-   * check: none takes the places of the others.
+   * Separate limits for requests that store something, for reads, and for probes, which store nothing but may wait for a
+   * check. No kind can crowd out another.
    */
   readonly admission: { readonly writes: Admission; readonly reads: Admission; readonly probes: Admission };
   readonly gate: WriteGate;
@@ -157,10 +157,10 @@ export function createHostParts(options: HostOptions): HostParts {
   const logClock = createLogClock(fleet, options.clock, (byMs) =>
     logger.warn({ byMs }, 'the clock of the NATS server was set back: deadlines wait until it has caught up'),
   );
-  // A harmless entry: it only moves the log's clock, whether there is such a worker or not.
+  // A harmless probe entry: it only advances the log clock.
   const probeSubject = `stopgate.${fleet.name}.own.worker.${replica}.timer.fired`;
-  const tryEntry = () => options.log.append(probeSubject, '{"timer":"stale"}', { replica });
-  const logHealth = createLogHealth({ log: options.log, bus, tryEntry });
+  const probe = () => options.log.append(probeSubject, '{"timer":"stale"}', { replica });
+  const logHealth = createLogHealth({ log: options.log, bus, probe });
   const log = logHealth.log;
   const entries = createOwnEntries({ fleet, replica, log, lifecycle, progress, newId, logger });
   const core = { ...options, fleet, lifecycle, progress, logClock, logHealth, log, entries };
@@ -204,7 +204,7 @@ export function createHostParts(options: HostOptions): HostParts {
   });
   const evaluations = createEvaluations({ ...core, gate, waiters: evaluationWaiters });
 
-  // What the state asks for.
+  // Effects.
   const pendingReplies = createPendingReplies(fleet, replica, bus, observers.pending);
   const checks = createChecks({ ...core, traces, pendingReplies, onRefused: attempts.fail });
   const timers = createTimers(core);
@@ -212,7 +212,7 @@ export function createHostParts(options: HostOptions): HostParts {
   const performers = { check: checks.check, hook: checks.hook, notice: notices, timer: timers };
   const effects = createEffects({ ...core, performers });
 
-  // What a fleet needs from time to time.
+  // Maintenance.
   const membership = createMembership(core);
   const takeover = createTakeover({ ...core, effects, outbox, isLagging: membership.isLagging });
   const policies = createPolicyPublisher(core);

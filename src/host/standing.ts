@@ -1,6 +1,6 @@
 /**
- * Shows the host to those who look at the service and not at its workers: whether it judges, since when it does not and
- * why, which replicas there are, and how much is open of what is bounded. It reads, and changes nothing.
+ * The health of the service itself: whether this replica judges, since when it does not and why, the replicas of the fleet,
+ * and how much of each bound is used. Read-only.
  */
 import { ownerFor } from '../../machines/index.ts';
 import type { RetentionRules } from '../config/file.ts';
@@ -11,8 +11,8 @@ import type { Heard } from './maintenance/membership.ts';
 import type { HostParts } from './parts.ts';
 
 /**
- * The reason why nothing is judged here. `sinceMs`: of the log's clock. `judges`: another replica that does; null: none
- * is known.
+ * Why this replica judges nothing now. `sinceMs` is a time of the log's clock. `judges` names another replica that judges,
+ * or is null if none is known.
  */
 export type Outage = {
   readonly kind: OutageKind;
@@ -22,8 +22,9 @@ export type Outage = {
 };
 
 /**
- * `judging`: it lives and keeps up with the log. `behind`: it lives. `silent`: nothing was heard of it for three beats.
- * `unknown`: this replica hears nobody now. Times are of the log's clock; null: not known.
+ * `judging`: alive and keeping up with the log. `behind`: alive, but not keeping up. `not-judging`: this replica, during an
+ * outage. `silent`: no heartbeat for three intervals. `unknown`: this replica hears nobody now. Times are of the log's
+ * clock, null if unknown.
  */
 export type ReplicaStanding = {
   readonly name: string;
@@ -32,16 +33,16 @@ export type ReplicaStanding = {
   readonly joinedMs: number;
   readonly heardMs: number | null;
   readonly foldedSeq: number | null;
-  /** Entries that the log had, when it was heard last, and it had not folded. */
+  /** Number of entries that it had not folded at its last heartbeat. */
   readonly behind: number | null;
-  /** Its duties for all of them: `snapshots`, `retention`. Attempts are shared out by their ids. */
+  /** Duties that it performs for the whole fleet: `snapshots`, `retention`. Attempts are distributed by their ids. */
   readonly duties: readonly string[];
 };
 
-/** The part of a bound that is used. */
+/** How much of a bound is used. */
 export type BoundUse = { readonly bound: string; readonly used: number; readonly max: number };
 
-export type HostStanding = {
+export type HealthReport = {
   readonly outage: Outage | null;
   readonly replicas: readonly ReplicaStanding[];
   readonly server: ServerState;
@@ -49,16 +50,16 @@ export type HostStanding = {
   readonly bounds: readonly BoundUse[];
 };
 
-export type Standing = {
-  /** Cheap: it is asked ten times a second. */
+export type ServiceHealth = {
+  /** Cheap: called ten times a second. */
   outage(): Outage | null;
-  read(): HostStanding;
+  read(): HealthReport;
 };
 
-/** A beat comes every second: after so long one is missed that is not just late. */
+/** Three heartbeat intervals, so that a heartbeat that is only late does not count as missed. */
 const silentAfterMs = 3_000;
 
-export function createStanding(parts: HostParts): Standing {
+export function createServiceHealth(parts: HostParts): ServiceHealth {
   const { bus, clock, fleet, logClock, lifecycle, progress, replica } = parts;
   let sinceMs: number | null = clock();
   const outage = (): Outage | null => {
@@ -68,10 +69,10 @@ export function createStanding(parts: HostParts): Standing {
     const judges = found.kind === 'log-lost' ? null : (others().find(({ state }) => state === 'judging')?.name ?? null);
     return { ...found, sinceMs: toLogTime(sinceMs as number), judges };
   };
-  // So that it is known since when, although nobody asks.
+  // Records the begin of an outage even if nobody reads it then.
   lifecycle.watch(outage);
   parts.membership.watch(outage);
-  /** This machine's clock may be another than the log's. */
+  /** Converts from this machine's clock to the log's. */
   const toLogTime = (ms: number) => logClock.now() - (clock() - ms);
   const dutiesOf = (name: string) => ['snapshots', 'retention'].filter((duty) => ownerFor(fleet, duty, null) === name);
   const otherOf = (name: string, heard: Heard | null): ReplicaStanding => {
@@ -90,7 +91,9 @@ export function createStanding(parts: HostParts): Standing {
     };
   };
   const others = () =>
-    [...fleet.replicas.keys()].filter((it) => it !== replica).map((it) => otherOf(it, parts.membership.heard(it)));
+    [...fleet.replicas.keys()]
+      .filter((name) => name !== replica)
+      .map((name) => otherOf(name, parts.membership.heard(name)));
   const self = (out: Outage | null): ReplicaStanding => ({
     name: replica,
     isSelf: true,
@@ -99,7 +102,7 @@ export function createStanding(parts: HostParts): Standing {
     state: out === null ? 'judging' : out.kind === 'catching-up' ? 'behind' : 'not-judging',
     heardMs: logClock.now(),
     foldedSeq: progress.seq,
-    // While the log does not answer, nobody knows how far it goes.
+    // While the log does not answer, its end is unknown.
     behind: out === null || out.kind === 'catching-up' ? Math.max(0, parts.log.lastSeq() - progress.seq) : null,
   });
   return {

@@ -1,5 +1,5 @@
 /**
- * The start, the return to the log's head, and the end of a host: what its parts do at each change of its lifecycle
+ * Starts and stops a host, and brings it back to the log's head: the actions at each change of its lifecycle
  * (`lifecycle.ts`).
  */
 import { AppError } from '../errors.ts';
@@ -9,7 +9,7 @@ import { upgradeRules } from './maintenance/membership.ts';
 import type { HostParts } from './parts.ts';
 
 export type StartStop = {
-  /** Folds the history and continues what it left open. @throws AppError log.lost, replica.running */
+  /** Folds the history, then resumes open attempts, checks and timers. @throws AppError log.lost or replica.running */
   start(): Promise<void>;
   close(): Promise<void>;
 };
@@ -24,7 +24,7 @@ export function createStartStop(parts: HostParts, loop: FoldLoop): StartStop {
     if (phase === 'head') openEffects(parts);
     if (phase === 'behind') {
       parts.logger.info({ why, seq: parts.progress.seq }, 'entries stored in the meantime are folded first');
-      // It fails where the host has ended, and whoever ended it says so.
+      // Rejects only if the host has ended, which is reported elsewhere.
       regainHead(parts).catch(() => {});
     }
     if (phase === 'lost') {
@@ -43,7 +43,7 @@ export function createStartStop(parts: HostParts, loop: FoldLoop): StartStop {
       await reachHead(parts);
       parts.pendingReplies.open();
       await parts.membership.join();
-      // The join itself comes back from the log, and everything before it is folded then.
+      // `replica.joined` comes back from the log after everything that was stored before it.
       await reachHead(parts);
       lifecycle.reachHead();
       await parts.policies.open();
@@ -80,7 +80,7 @@ async function regainHead(parts: HostParts): Promise<void> {
   logger.info({ seq: progress.seq }, 'at the head of the log again');
 }
 
-/** Folds what is stored, however long that takes. @throws AppError log.lost, and what else has ended the host */
+/** Folds the log to its head, however long that takes. @throws AppError log.lost, or the error that ended the host */
 async function reachHead(parts: HostParts): Promise<void> {
   const report = setInterval(() => reportProgress(parts), reportEveryMs);
   try {
@@ -90,7 +90,7 @@ async function reachHead(parts: HostParts): Promise<void> {
   }
 }
 
-/** Retries while the server is slow or away. @throws AppError log.lost, log.unavailable: the host is being closed */
+/** Retries while the server is slow or away. @throws AppError log.lost, or log.unavailable if the host is being closed */
 async function untilCaughtUp(parts: HostParts): Promise<void> {
   const { lifecycle, logger } = parts;
   while (lifecycle.isRunning()) {
@@ -109,20 +109,20 @@ async function untilCaughtUp(parts: HostParts): Promise<void> {
 
 function reportProgress({ log, logHealth, progress, logger }: HostParts): void {
   const silence = logHealth.silence();
-  if (silence !== null) logger.warn({ reason: silence.message }, 'the log does not answer; asking again');
+  if (silence !== null) logger.warn({ reason: silence.message }, 'the log does not answer; trying again');
   const lastSeq = log.lastSeq();
   const percent = lastSeq === 0 ? 0 : Math.floor((100 * progress.seq) / lastSeq);
   logger.info({ foldedSeq: progress.seq, lastSeq, percent }, 'folding the log');
 }
 
-/** The log's head is reached: effects of the fold go out from now on, also those that are still open. */
+/** Called at the log's head: starts all effects that are open, and lets new ones start. */
 function openEffects(parts: HostParts): void {
   const { outbox, deadLetters, notices, effects } = parts;
   for (const part of [outbox, deadLetters, notices, effects]) part.open();
   upgradeRules(parts);
 }
 
-/** Nothing of this fold may get into another log. */
+/** Stops everything, so that nothing derived from this fold gets into another log. */
 function onLost(parts: HostParts): void {
   const error = parts.lifecycle.loss() as AppError;
   if (error.code === 'log.lost') parts.logger.error({ err: error }, 'the log is lost');

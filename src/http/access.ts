@@ -1,4 +1,4 @@
-/** Says who may use which endpoint. Each route says it in `config.access`; docs/security/http.md has a table of them. */
+/** Decides who may use which endpoint, by the `config.access` of its route. docs/security/http.md has the table. */
 import assert from 'node:assert/strict';
 import type { FastifyRequest } from 'fastify';
 import { idFault, isId } from '../../machines/values/id.ts';
@@ -9,38 +9,38 @@ import { AppError } from '../errors.ts';
 import type { Service } from '../service/index.ts';
 import type { FleetDirectory, ServedFleet } from './fleet-directory.ts';
 
-/** Whoever sent a request: a token without its secret. */
+/** The sender of a request: a token without its secret. */
 export type Caller = Omit<AccessToken, 'hashes'>;
 
 export type Access = {
-  /** The role that a token needs. Null: the endpoint needs no token at all. */
+  /** The role that a token needs, or null if the endpoint needs no token. */
   readonly role: AccessRole | null;
-  /** What a token with `workers` gets: all that others get, what concerns its own workers, or nothing. */
+  /** Access of a token that is limited to `workers`: the same as others, its own workers only, or none. */
   readonly workers: 'all' | 'own' | 'none';
   /**
-   * What a token with `fleets` gets. Where that is `own`, the endpoint finds its fleet in the caller's directory
-   * (fleet-directory.ts), which has no others.
+   * Access of a token that is limited to `fleets`. For `own`, the endpoint looks up its fleet in the caller's directory
+   * (fleet-directory.ts), which contains no others.
    */
   readonly fleets: 'all' | 'own' | 'none';
-  /** The request itself proves a right, so it may come through any host name and from any origin. Default: it may not. */
+  /** A signature in the request grants access, so it may use any host name and origin. Default: false. */
   readonly isSigned?: true;
 };
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Every route has it (`recordRoutes`); only a path without a route does not. */
+    /** Set for every route (`recordRoutes`); missing only for unknown paths. */
     access?: Access;
   }
 }
 
-/** Everybody may use it, also without a token. */
+/** For endpoints that anyone may use without a token. */
 export const open: Access = { role: null, workers: 'all', fleets: 'all' };
 
-/** Returns the access that a request requires. A path without a route requires that of the list of endpoints. */
+/** Returns the access that a request requires. An unknown path requires that of `GET /api`. */
 export const accessOf = ({ routeOptions }: FastifyRequest): Access =>
   routeOptions.config.access ?? { role: 'read', workers: 'all', fleets: 'own' };
 
-/** The fleet in the path, `/api/<fleet>/…`, if it is one of the caller's. @throws AppError as `FleetDirectory.find` */
+/** Returns the fleet in the path, `/api/<fleet>/…`, if the caller may use it. @throws AppError as `FleetDirectory.find` */
 export const fleetInPath = (request: FastifyRequest): ServedFleet =>
   fleetsOf(request).find((request.params as { fleet: string }).fleet);
 
@@ -71,11 +71,11 @@ export function checkAccess(caller: Caller, { role, workers, fleets }: Access, p
 export const hasRole = ({ role }: Caller, needed: AccessRole): boolean =>
   accessRoles.indexOf(role) >= accessRoles.indexOf(needed);
 
-/** Workers that a path names: tasks and queues belong to nobody. */
+/** Returns the workers that a path names. Tasks and queues belong to no worker. */
 function workersIn(params: unknown): string[] {
   const { worker, entity, id, file } = params as Partial<Record<'worker' | 'entity' | 'id' | 'file', string>>;
   const ofEntity = entity === 'worker' ? id : undefined;
-  return [worker, ofEntity, file?.replace(/\.\w+$/, '')].filter((it) => it !== undefined);
+  return [worker, ofEntity, file?.replace(/\.\w+$/, '')].filter((name) => name !== undefined);
 }
 
 /** @throws AppError role.lacking */
@@ -87,7 +87,7 @@ export function checkWorker(caller: Caller, worker: string): void {
 export const isFor = ({ workers }: Caller, worker: string): boolean =>
   workers === null || workers.some((pattern) => matchesPattern(pattern, worker));
 
-/** @throws AppError role.lacking, also of a fleet that there is not: who may not know is not told */
+/** @throws AppError role.lacking, also for a fleet that does not exist, so as not to reveal which ones do */
 export function checkFleet(caller: Caller, fleet: string): void {
   if (isForFleet(caller, fleet)) return;
   throw new AppError('role.lacking', `${nameOf(caller)} is not for the fleet '${fleet}'`);
@@ -96,9 +96,7 @@ export function checkFleet(caller: Caller, fleet: string): void {
 const isForFleet = ({ fleets }: Caller, fleet: string): boolean =>
   fleets === null || fleets.some((pattern) => matchesPattern(pattern, fleet));
 
-/**
- * Returns the fleets that this caller may use. The default is the service's, or the only one that the caller may use.
- */
+/** Returns the fleets that this caller may use. The default is the service's default, or the only one the caller may use. */
 export function fleetsFor(caller: Caller, fleets: FleetDirectory): FleetDirectory {
   if (caller.fleets === null) return fleets;
   const states = () => fleets.states().filter(({ name }) => isForFleet(caller, name));
@@ -119,7 +117,7 @@ export function fleetsFor(caller: Caller, fleets: FleetDirectory): FleetDirector
   };
 }
 
-/** The fleets of a request that has passed admission. */
+/** Returns the fleets of a request that has passed admission. */
 export function fleetsOf({ fleets }: FastifyRequest): FleetDirectory {
   assert(fleets !== null, 'the access of this endpoint has no role');
   return fleets;
@@ -128,19 +126,19 @@ export function fleetsOf({ fleets }: FastifyRequest): FleetDirectory {
 const nameOf = ({ name }: Caller): string => (name === null ? 'this token' : `the token '${name}'`);
 
 /**
- * Checks the subject of an operator's action: a token for some workers is for these alone, and for no task. @throws
- * AppError role.lacking, input.bad
+ * Checks the subject of an operator's action. A token that is limited to workers may not act on tasks and queues.
+ * @throws AppError role.lacking or input.bad
  */
 export function checkSubject(caller: Caller, body: unknown): void {
   if (caller.workers === null) return;
   const { entity = 'worker', id } = (body ?? {}) as { readonly entity?: unknown; readonly id?: unknown };
   if (entity !== 'worker')
-    throw new AppError('role.lacking', `${nameOf(caller)} is for some workers only, and for no ${String(entity)}`);
+    throw new AppError('role.lacking', `${nameOf(caller)} is for some workers only, not for a ${String(entity)}`);
   if (typeof id !== 'string' || !isId(id)) throw new AppError('input.bad', `id ${idFault}`);
   checkWorker(caller, id);
 }
 
-/** The service as this caller may use it, for an edge that learns the worker from the body. */
+/** Returns the service restricted to this caller's workers, for an edge that learns the worker from the body. */
 export function serviceFor(caller: Caller, service: Service): Service {
   if (caller.workers === null) return service;
   const own =
@@ -170,8 +168,8 @@ export function serviceFor(caller: Caller, service: Service): Service {
 }
 
 /**
- * Attributes an operator's entry to the holder of the token: the token's name comes before the name in the request. A token
- * without a name leaves the request's as it is.
+ * Attributes an operator's entry to the token: puts the token's name before the name in the request. A token without a name
+ * leaves the request unchanged.
  */
 export function withCallerName({ name }: Caller, body: unknown): unknown {
   if (name === null) return body;

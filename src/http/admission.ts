@@ -1,7 +1,6 @@
 /**
- * Decides who may use the HTTP server (protocol.md §12). Loopback alone is no protection: any page in the user's
- * browser can reach a loopback port, from a foreign origin or through a host name of its own that resolves to
- * 127.0.0.1.
+ * Decides who may use the HTTP server (protocol.md §12). Listening on loopback alone is no protection: any page in the user's
+ * browser can reach a loopback port, from a foreign origin or through a host name that resolves to 127.0.0.1.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -11,25 +10,23 @@ import { AppError } from '../errors.ts';
 import { type Access, type Caller, checkAccess } from './access.ts';
 
 export type Admission = {
-  /** The server listens here. */
+  /** The address on which the server listens. */
   readonly host: string;
-  /** Others reach it here, through a proxy; null: only where it listens. */
+  /** The URL for others, through a proxy. Null if clients connect directly. */
   readonly publicUrl: URL | null;
-  /** Tells whether the server itself terminates TLS. */
+  /** Whether the server itself terminates TLS. */
   readonly isTls: boolean;
-  /** Returns the tokens as they are now. */
+  /** Returns the current tokens. */
   readonly tokens: () => readonly AccessToken[];
-  /**
-   * Tells whether requests without a token are served now, as an agent's: on loopback alone, and while no token is set.
-   */
+  /** Whether requests without a token are served, with the role agent: only on loopback and while no token is configured. */
   readonly isOpen: () => boolean;
 };
 
 const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
-/** Every address of the machine. We cannot know which names resolve to it, so the token alone has to protect it. */
+/** All addresses of the machine. We cannot know which names resolve to them, so only the token protects the server. */
 const wildcards: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-/** @throws AppError config.bad: reachable from the network without a token */
+/** @throws AppError config.bad if the server is reachable from the network without a token */
 export function checkBinding({ host, publicUrl }: Admission, hasToken: boolean): void {
   if (hasToken || isPrivate({ host, publicUrl })) return;
   const why = isLoopback(host) ? `others reach it at ${publicUrl?.origin}` : 'it is not a loopback address';
@@ -39,12 +36,12 @@ export function checkBinding({ host, publicUrl }: Admission, hasToken: boolean):
   );
 }
 
-/** @throws AppError host.foreign, origin.foreign */
+/** @throws AppError host.foreign or origin.foreign */
 export function checkSource(headers: IncomingHttpHeaders, { host, publicUrl, isOpen }: Admission): void {
   const name = readHostName(headers.host);
   const isBound = !isOpen() && (name === bare(host) || wildcards.has(bare(host)));
   if (!loopbackNames.has(name) && !isBound && name !== (publicUrl?.hostname ?? null)) {
-    const hint = 'behind a proxy, say with "publicUrl" which name it has there';
+    const hint = 'behind a proxy, set "publicUrl" to its public name';
     throw new AppError('host.foreign', `this server is not '${headers.host ?? ''}'; ${hint}`);
   }
   const { origin } = headers;
@@ -59,7 +56,7 @@ const anyone: Caller = { name: null, role: 'agent', workers: null, fleets: null 
 export function findCaller(headers: IncomingHttpHeaders, { tokens, isOpen }: Admission): Caller {
   const given = readSessions(headers).map(hashOfSession);
   const found = tokens().filter(({ hashes }) => given.some((one) => hashes.some((hash) => isSame(one, hash))));
-  // Who is signed in as an operator, and sends the token of an agent too, is the operator.
+  // A request with both an operator's session and an agent's token is the operator's.
   const [caller] = found.toSorted((a, b) => accessRoles.indexOf(b.role) - accessRoles.indexOf(a.role));
   if (caller !== undefined) return caller;
   if (isOpen()) return anyone;
@@ -67,7 +64,7 @@ export function findCaller(headers: IncomingHttpHeaders, { tokens, isOpen }: Adm
   throw new AppError('input.unauthorized', 'a token is required: send the header "Authorization: Bearer <token>"');
 }
 
-/** Refuses a caller whom only an open service lets in. @throws AppError input.unauthorized */
+/** Refuses a caller without a token. @throws AppError input.unauthorized */
 export function refuseAnyone(caller: Caller, headers: IncomingHttpHeaders, { tokens }: Admission): void {
   if (caller !== anyone) return;
   if (!tokens().some(({ role }) => role === 'operator'))
@@ -80,9 +77,9 @@ export function refuseAnyone(caller: Caller, headers: IncomingHttpHeaders, { tok
 }
 
 /**
- * A `Set-Cookie` header; token null ends the session. Other sites cannot make the browser send it and scripts cannot
- * read it. Browsers send cookies to every port of a host, so the name carries our port. The value is derived from the
- * token and useless elsewhere, because the token itself may also open NATS.
+ * Returns a `Set-Cookie` header. A null token ends the session. Other sites cannot make the browser send the cookie, and scripts
+ * cannot read it. Browsers send cookies to every port of a host, so the name contains our port. The value is derived from the
+ * token and useless elsewhere, because the token itself may also give access to NATS.
  */
 export function sessionCookie({ host }: IncomingHttpHeaders, token: string | null, admission: Admission): string {
   const { publicUrl, isTls } = admission;
@@ -94,7 +91,7 @@ export function sessionCookie({ host }: IncomingHttpHeaders, token: string | nul
 
 const cookieName = (host = ''): string => `stopgate_session_${/:(\d{1,5})$/.exec(host)?.[1] ?? 80}`;
 
-/** Reads the sessions of the token in the header, and of the cookie. */
+/** Returns the session of the token in the header, and that of the cookie. */
 function readSessions({ authorization, cookie, host }: IncomingHttpHeaders): string[] {
   const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   const session = sessionIn({ cookie, host });
@@ -104,31 +101,29 @@ function readSessions({ authorization, cookie, host }: IncomingHttpHeaders): str
 const sessionIn = ({ cookie, host }: IncomingHttpHeaders): string | undefined =>
   new RegExp(`(?:^|; *)${cookieName(host)}=([^;]*)`).exec(cookie ?? '')?.[1];
 
-/** Tells whether the browser has a session, which can be ended. */
+/** Whether the browser has a session, which can be ended. */
 export const hasSession = (headers: IncomingHttpHeaders): boolean => (sessionIn(headers) ?? '') !== '';
 
-/** Constant time: hashes have one length, so the duration reveals neither the length nor the first difference. */
+/** Compares in constant time. Hashes have equal lengths, so the duration reveals neither a length nor the first difference. */
 const isSame = (given: string, hash: string): boolean => timingSafeEqual(Buffer.from(given), Buffer.from(hash));
 
 const bare = (host: string): string => host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
 
-/** The name in a Host header, without port and brackets; '' if it is malformed. */
+/** Returns the name in a Host header, without port and brackets, or '' if it is malformed. */
 function readHostName(header: string | undefined): string {
   const name = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::\d{1,5})?$/i.exec(header ?? '')?.[1];
   return bare(name ?? '');
 }
 
-/** Returns null for the opaque origin `null`, and for what is no URL. */
+/** Returns null for the opaque origin `null`, and for anything that is not a URL. */
 function hostOf(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host : null;
 }
 
-// Streams outlive the request that opened them, and end when their token is revoked.
-
-/** A token that was taken away can still read for this long. */
+/** After its token is revoked, a stream stays open for at most this long. */
 const recheckMs = 1_000;
 
-/** Calls `end` once the request would be refused. @returns what ends the checks */
+/** Calls `end` once the stream's request would be refused. @returns a function that ends the checks */
 export function onceRevoked(
   headers: IncomingHttpHeaders,
   params: unknown,

@@ -1,6 +1,6 @@
 /**
- * The page behind a link that answers (docs/escalations.md): plain HTML without scripts, for a phone. Everything an agent
- * wrote is escaped, and what it may hide is shown.
+ * The page of an answer link (docs/escalations.md): plain HTML without scripts, for a phone. Texts of agents are escaped, and
+ * their invisible characters are shown.
  */
 import { createHash } from 'node:crypto';
 import type { InputAnswer, WorkerView } from '../../machines/index.ts';
@@ -30,7 +30,7 @@ button[value='deny'] { background: var(--deny); }
 :focus-visible { outline: 3px solid #2f6fdb; outline-offset: 2px; }
 `;
 
-/** Nothing is loaded and no script runs. `same-origin`: the address, which is the right to answer, goes nowhere else. */
+/** Nothing is loaded and no script runs. `same-origin` keeps the address, which grants the right to answer, to this server. */
 export const answerPageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
@@ -58,7 +58,7 @@ ${renderMessage('Message to the agent (optional)')}
 ${renderButtons('Allow')}
 </form>`;
 
-/** The fields are named by the place of their question: `choice-0` as often as chosen, `own-0` for a text of one's own. */
+/** Fields are named by the index of their question: `choice-0` for each selected choice, `own-0` for free text. */
 const renderQuestions = (questions: readonly Question[]): string =>
   `<h1>${questions.length === 1 ? 'A question' : `${questions.length} questions`}</h1>
 <form method="post">
@@ -92,7 +92,7 @@ export const renderAnswered = (worker: string, verdict: InputAnswer['verdict'], 
 <p>Worker <b>${text(worker)}</b> has the answer of ${text(by)}. You can close this page.</p>`,
   );
 
-/** `isOver`: there is nothing to answer (any more). Else the answer was not taken, and may be given again. */
+/** `isOver`: the request needs no answer any longer. Otherwise the answer was rejected and can be corrected. */
 export function renderRefusal(message: string, isOver: boolean): string {
   const title = isOver ? 'Nothing to answer here' : 'Not answered';
   return renderPage(
@@ -129,12 +129,11 @@ const entities: Readonly<Record<string, string>> = {
 const escapeHtml = (value: string): string => visible(value).replace(/[&<>"']/g, (char) => entities[char] ?? char);
 const text = (value: string): string => `<bdi>${escapeHtml(value)}</bdi>`;
 
-/** `14:03:22 UTC`: the server does not know the reader's time zone. */
+/** `14:03:22 UTC`. The server does not know the reader's time zone. */
 const formatTime = (iso: string): string => `<time datetime="${iso}">${iso.slice(11, 19)} UTC</time>`;
 
 /**
- * Renders what a tool is to do. Each field of its input stands in a box of its own, so that no text can pass for
- * another field.
+ * Renders a tool's input. Each field has a separate box, so that a text cannot pose as another field.
  */
 function renderDetail(detail: string): string {
   const box = (value: string, label: string) =>

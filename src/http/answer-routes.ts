@@ -1,7 +1,7 @@
 /**
- * `/answer`: the page behind a signed link, where whoever has it answers what an agent asks. `GET` only shows, since scanners
- * of mail and chat open links; `POST` answers, by form or as JSON. The signature is the right to do so: no token, and no
- * rule about hosts and origins.
+ * `/answer`: the page behind a signed link, on which anyone who has the link can answer an agent's request. `GET` only shows the
+ * request, because mail and chat scanners open links; `POST` answers it, as a form or as JSON. The signature grants access, so
+ * no token is needed and the checks of host and origin do not apply.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -19,16 +19,16 @@ import { toAppError } from './replies.ts';
 import { contentOf, errorSchema } from './route-schemas.ts';
 
 const formType = 'application/x-www-form-urlencoded';
-/** A verdict and a message. */
+/** Enough for a verdict and a message. */
 const formBytesMax = 64 * 1_024;
 const answerSchema = z.object({
   verdict: z.enum(['allow', 'deny']),
   message: z.string().trim().optional(),
-  /** The answers of the form, to each question. */
+  /** The form's answers, a list for each question. */
   answers: z.array(z.array(z.string())).optional(),
 });
 
-/** The query of a signed link, as it was sent. */
+/** The query of a signed link. */
 const linkSchema = z.object({
   fleet: idSchema,
   worker: idSchema,
@@ -41,7 +41,7 @@ const linkSchema = z.object({
 
 type Route = { Querystring: Record<string, unknown> };
 
-/** The signature is the right to answer: from a phone, behind a proxy, under any name. */
+/** The signature grants access: from a phone, through a proxy, under any host name. */
 const access: Access = { ...open, isSigned: true };
 
 export function addAnswerRoutes(
@@ -52,7 +52,7 @@ export function addAnswerRoutes(
   const linkOf = (query: Record<string, unknown>) => {
     const links = linksNow();
     if (links === null)
-      throw new AppError('actor.unknown', 'links that answer are off; "escalation.webhook.links" turns them on');
+      throw new AppError('actor.unknown', 'answer links are off; "escalation.webhook.links" turns them on');
     return links.read(query);
   };
   void app.register((page, _options, done) => {
@@ -111,7 +111,7 @@ export function addAnswerRoutes(
   });
 }
 
-/** Tells people of a request that is held. `over`: nobody waits for its answer any more. Never rejects. */
+/** Notifies people of a held request. `over` aborts when nobody waits for its answer any longer. Never rejects. */
 export async function announceRequest(
   links: AnswerLinks | null,
   service: Service,
@@ -120,7 +120,7 @@ export async function announceRequest(
 ): Promise<void> {
   if (links === null) return;
   const view = await service.peek(worker, seq).catch(() => null);
-  const input = view?.inputs.find((it) => it.seq === seq);
+  const input = view?.inputs.find((open) => open.seq === seq);
   const sinceMs = parseIsoTime(input?.since ?? '');
   if (input === undefined || sinceMs === null || over.aborted) return;
   const { since, kind, tool, message, detail } = input;
@@ -128,12 +128,12 @@ export async function announceRequest(
   await links.notify({ ...held, kind, tool, message, detail }, over);
 }
 
-/** Choices and texts come as `choice-0`, `own-0` and so on: see `renderRequest`. */
+/** Reads the fields `choice-0`, `own-0` and so on of `renderRequest`. */
 function readForm(form: URLSearchParams): object {
   const answers: string[][] = [];
   for (let index = 0; form.has(`own-${index}`); index += 1) {
-    const all = [...form.getAll(`choice-${index}`), ...form.getAll(`own-${index}`)].map((it) => it.trim());
-    answers.push(all.filter((it) => it !== ''));
+    const all = [...form.getAll(`choice-${index}`), ...form.getAll(`own-${index}`)].map((answer) => answer.trim());
+    answers.push(all.filter((answer) => answer !== ''));
   }
   return {
     verdict: form.get('verdict'),
@@ -143,7 +143,7 @@ function readForm(form: URLSearchParams): object {
 }
 
 const inputOf = (view: WorkerView | null, { request, seq }: Answerable) =>
-  view?.inputs.find((it) => it.request === request && it.seq === seq);
+  view?.inputs.find((input) => input.request === request && input.seq === seq);
 
 const wantsPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') === true;
 
@@ -152,5 +152,5 @@ const sendPage = (reply: FastifyReply, html: string): FastifyReply => reply.head
 function whyOver({ worker, request }: Answerable, last: InputAnswer | null): string {
   return last?.request === request
     ? `request ${request} of worker ${worker} was answered by ${last.by}: ${last.verdict}`
-    : `worker ${worker} no longer waits for this answer: it was answered, withdrawn or asked anew`;
+    : `worker ${worker} no longer waits for this answer: it was answered, withdrawn or replaced by another request`;
 }

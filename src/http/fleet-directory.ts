@@ -1,4 +1,4 @@
-/** The fleets behind the HTTP server, and which of them a request means. */
+/** The fleets behind the HTTP server, and the choice of the fleet for a request. */
 import { AppError } from '../errors.ts';
 import type { Inspection } from '../inspector/index.ts';
 import type { Service } from '../service/index.ts';
@@ -11,23 +11,23 @@ export type FleetState = Pick<
   'foldedSeq' | 'lag' | 'workers' | 'openAttempts' | 'neglected' | 'stateShare'
 > & {
   readonly name: string;
-  /** Says why nothing is decided in it now; null: it is served. Its numbers are 0 while it is not open. */
+  /** Why nothing is decided in it now, or null if it is served. The counts are 0 while it is not open. */
   readonly fault: AppError | null;
 };
 
 export type FleetDirectory = {
   readonly replica: string;
-  /** The fleet of requests that name none; null: they must name one. */
+  /** The fleet of requests that name none. Null if requests must name one. */
   readonly default: () => string | null;
-  /** Tells whether it is one of them, open or not. */
+  /** Whether this process serves the fleet, open or not. */
   has(fleet: string): boolean;
-  /** @throws AppError actor.unknown: this process does not serve it; otherwise why it is not open */
+  /** @throws AppError actor.unknown if this process does not serve it; otherwise the reason why it is not open */
   find(fleet: string): ServedFleet;
-  /** Returns the states in the order of the fleets' names. */
+  /** Returns the states, sorted by the fleets' names. */
   states(): readonly FleetState[];
 };
 
-/** The fleet that `?fleet=F` names, else the default one. @throws AppError input.bad, and as `find` */
+/** Returns the fleet that `?fleet=F` names, or the default one. @throws AppError input.bad, and as `find` */
 export function fleetNamed(fleets: FleetDirectory, given: unknown): ServedFleet {
   if (given !== undefined && typeof given !== 'string') throw new AppError('input.bad', '?fleet= must be given once');
   const fleet = given ?? fleets.default();
@@ -35,7 +35,7 @@ export function fleetNamed(fleets: FleetDirectory, given: unknown): ServedFleet 
   return fleets.find(fleet);
 }
 
-/** One value for each service, made when it is first needed. */
+/** Creates one value per service, on first use. */
 export function createPerService<Value>(make: (service: Service) => Value): (service: Service) => Value {
   const made = new WeakMap<Service, Value>();
   return (service) => {
@@ -47,7 +47,7 @@ export function createPerService<Value>(make: (service: Service) => Value): (ser
   };
 }
 
-/** A directory of one fleet. */
+/** Returns a directory of one fleet. */
 export function directoryOf(served: ServedFleet): FleetDirectory {
   const { service } = served;
   return {

@@ -1,13 +1,13 @@
-/** Closes the server gracefully: running requests may finish, idle connections are dropped at once. */
+/** Closes the server gracefully: running requests may finish, and idle connections are dropped at once. */
 import { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Must be called before the server listens. Fastify closes idle connections by itself, but two kinds would still hold
- * it up: a connection without a request so far (browsers and undici open them in advance), and a keep-alive connection
- * whose last response was sent during the close.
- * @param timeoutMs when requests that are still running lose their connection; their work goes on without a reader
+ * Call it before the server listens. Fastify closes idle connections, but two kinds would still delay the close: a connection
+ * without a request so far (browsers and undici open them in advance), and a keep-alive connection whose last response was sent
+ * during the close.
+ * @param timeoutMs after this time running requests lose their connection; their work continues without a reader
  */
 export function prepareGracefulClose(app: FastifyInstance, timeoutMs: number): () => Promise<void> {
   const unused = new Set<Socket>();

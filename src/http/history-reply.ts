@@ -1,6 +1,6 @@
 /**
- * Replies with the past. It may take a while, so a client that accepts JSON lines sees how far it is, and one that goes
- * away cancels it: nobody else waits for work that nobody wants.
+ * Replies with results of the history process. These may take a while, so a client that accepts JSON lines gets the progress, and
+ * a client that disconnects cancels the work.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, errorBody } from '../errors.ts';
@@ -30,7 +30,7 @@ export async function sendHistory(
   }
 }
 
-/** Lines `{"progress":{"done","total"}}`, and last `{"result":…}` or `{"error":…}`; what fails at once has its status. */
+/** Sends lines `{"progress":{"done","total"}}`, then `{"result":…}` or `{"error":…}`. An early failure gets an HTTP status. */
 async function sendLines(
   reply: FastifyReply,
   ask: (onProgress: (progress: object) => void) => Promise<Uint8Array>,

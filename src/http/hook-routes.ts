@@ -1,4 +1,4 @@
-/** The hook endpoint of the agents: a call becomes entries, which are stored in order, and maybe a stop to be decided. */
+/** The endpoints of agents' hooks. A call becomes entries, which are stored in order, and possibly a stop to be decided. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { idSchema, isId } from '../../machines/index.ts';
@@ -11,29 +11,29 @@ import { createPerService, fleetNamed } from './fleet-directory.ts';
 import { whenClosed } from './replies.ts';
 import { anyObject, errorSchema, fleetInQuery, noBody, oneOf } from './route-schemas.ts';
 
-/** A request for a resolution is kept open this long. Then the client has to send it again. */
+/** A wake request is held open this long. Then the client must send it again. */
 const wakeHoldMs = 50_000;
 
-/** Of the name of a list of steps: more is not looked at. */
+/** The name of a task list is cut to this length. */
 const listCharsMax = 256;
 
-/** The question that `stopgate init` and `doctor` ask with the token of the hooks, before a session does. */
+/** `stopgate init` and `doctor` ask this, with the token of the hooks, before the first session. */
 export type PlaceQuestion = { readonly agent: string; readonly policy: string | null; readonly cwd: string | null };
 export type SessionPlace = {
   readonly fleet: string;
   readonly replica: string;
   /** The user who runs the service. */
   readonly user: string;
-  /** The service's configuration file, or where that would be. */
+  /** Path of the service's configuration file, which need not exist. */
   readonly file: string;
-  /** Says why the service cannot look into the session's folder; null: it can. */
+  /** Why the service cannot read the session's folder, or null. */
   readonly folderFault: string | null;
   readonly policy: {
     readonly name: string;
     readonly checks: number;
-    /** Names of those checks that need the folder. */
+    /** Names of the checks that read the folder. */
     readonly looksIntoFolder: readonly string[];
-    /** The runners of these checks; empty: the service runs them. */
+    /** The runners of these checks. Empty if the service runs them itself. */
     readonly runners: readonly string[];
   };
 };
@@ -54,9 +54,9 @@ type Route = {
 };
 
 export type HookRouteOptions = {
-  /** Gets each request for permission that is held for an operator. */
+  /** Called with each permission request that is held for an operator. */
   readonly onHeld: (service: Service, ...held: Parameters<OnHeld>) => void;
-  /** Gets the agent and the field of each field that could not be read. */
+  /** Called for each unreadable field of a call. */
   readonly noteUnread: (agent: string, field: string) => void;
 };
 
@@ -135,8 +135,8 @@ export function addHookRoutes(
 }
 
 /**
- * The name that a client gives a call, so that it can post it again after a lost answer. It may stand in quotes, as a text in
- * a structured header does. Any other name than an id becomes one, the same for the same name.
+ * Returns the id of a call, with which a client can repeat it after a lost answer. The header may be quoted, like a string in a
+ * structured header. A value that is not a valid id is converted to one, always the same.
  */
 function keyOf(header: string | string[] | undefined): string | undefined {
   const given = (Array.isArray(header) ? (header[0] ?? '') : (header ?? '')).trim();
@@ -146,9 +146,8 @@ function keyOf(header: string | string[] | undefined): string | undefined {
 }
 
 /**
- * Answers how a session's escalation was resolved, for a client that can prompt the session. The request is kept open
- * while its stop is judged, and until a person has resolved it. The status 204 says that the client is to ask again,
- * and a prompt of null that there is nothing to prompt.
+ * Waits until a session's escalation is resolved, for a client that can prompt the session. The request is held while the stop is
+ * judged and until a person has resolved it. The status 204 means "ask again", and a null prompt "nothing to prompt".
  */
 function addWake(app: FastifyInstance, closing: AbortSignal): void {
   const route = {
@@ -188,13 +187,14 @@ function readerOf(agent: string): ReadHook {
   if (read !== undefined) return read;
   throw new AppError(
     'actor.unknown',
-    `no adapter for the agent '${agent}'; these are: ${[...agents.keys()].join(', ')}`,
+    `no adapter for the agent '${agent}'; available: ${[...agents.keys()].join(', ')}`,
   );
 }
 
 /**
- * A sub-agent's call may write to its parent, and registers under it. Nothing is stored unless all of it is the caller's.
- * @throws AppError role.lacking, here or while it is translated
+ * Restricts a call to the caller's workers. A sub-agent's call may also write to its parent and registers under it. If any of its
+ * workers is not the caller's, nothing is stored.
+ * @throws AppError role.lacking, here or during the translation
  */
 function heldTo(caller: Caller, call: HookCall): HookCall {
   checkWorker(caller, call.worker);
@@ -211,7 +211,7 @@ function heldTo(caller: Caller, call: HookCall): HookCall {
   };
 }
 
-/** `?policy=P`, as `stopgate init --policy` writes it into the URL: the policy that the worker names at its registration. */
+/** Adds `?policy=P` of the URL (`stopgate init --policy`) to the worker's registration. */
 function underPolicy(call: HookCall, policy: unknown): HookCall {
   if (policy === undefined) return call;
   if (typeof policy !== 'string' || !isId(policy))

@@ -1,4 +1,4 @@
-/** `/inspect/ws`: sends the fleet to XState inspectors. The admission rules of requests apply. */
+/** `/inspect/ws`: sends the fleet to XState inspectors. Admission is the same as for requests. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
@@ -26,7 +26,7 @@ const bufferedBytesMax = 256 * 1024;
 /** Pings find peers that vanished without closing. */
 const pingMs = 30_000;
 
-/** A receiver sends nothing: it is closed at its first message. */
+/** Clients need not send anything: a socket is closed at its first message. */
 const receivedBytesMax = 1_024;
 
 type Admitted = { readonly fleet: ServedFleet; readonly worker: string | null };

@@ -1,4 +1,4 @@
-/** The inspector's page with its assets, and the charts of our machines: build output, served from memory. */
+/** Serves the inspector's page with its assets, and the charts of our machines, from memory. They are build output. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import { open } from './access.ts';
 
-/** Own files only and nothing inline, so that text from an agent can never load or run anything. */
+/** Only our own files and nothing inline, so that text from an agent can never load or run anything. */
 export const pagePolicy =
   "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
 
@@ -25,11 +25,11 @@ type PageFile = {
   readonly type: string;
   readonly raw: Buffer;
   readonly etag: string;
-  /** Compressed when it is first asked for, off the thread of the fold. */
+  /** Compressed on first use, outside of the main thread. */
   zipped(): Promise<Buffer>;
 };
 
-/** The page's files hold no data, so they need no token; the page asks for the token itself. */
+/** The page's files contain no data, so they need no token. The page itself asks for one. */
 export const isPageRequest = ({ method, headers, routeOptions: { url = '' } }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') &&
   (url === '/assets/:file' ||
@@ -73,7 +73,7 @@ export function addInspectorPage(app: FastifyInstance, plain: (request: FastifyR
   );
 }
 
-/** The icon with a count. @throws AppError actor.unknown */
+/** Returns the icon with a count. @throws AppError actor.unknown */
 function iconWith(icon: string, file: string): string {
   const count = /^([1-9]\d?)\.svg$/.exec(file)?.[1];
   if (count === undefined) throw new AppError('actor.unknown', 'there are icons from /icon/1.svg to /icon/99.svg');
@@ -102,9 +102,9 @@ async function send(
   return reply.type(type).send(acceptsGzip ? await zipped() : raw);
 }
 
-/** The page's files by their paths below its folder, and `machines.json`. Empty: it is not built. */
+/** Returns the page's files by their paths, and `machines.json`. Empty if the page is not built. */
 function readFiles(): ReadonlyMap<string, PageFile> {
-  // Above this folder in a build, in dist when running from the sources, as tests do.
+  // In a build the folder is above this one; from the sources, as in tests, it is in `dist`.
   const dist = ['../..', '../../dist']
     .map((path) => fileURLToPath(new URL(path, import.meta.url)))
     .find((path) => existsSync(join(path, 'inspector/index.html')));

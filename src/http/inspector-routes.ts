@@ -1,4 +1,4 @@
-/** What the inspector's page reads: the past, timelines, single entries, the service, and what if. */
+/** The reads of the inspector's page: the past, timelines, entries, the state of the service, and what-if replays. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { idSchema, isoTimeSchema } from '../../machines/index.ts';
@@ -10,13 +10,13 @@ import { type Access, callerOf, fleetInPath } from './access.ts';
 import { sendHistory, type Work } from './history-reply.ts';
 import { anyObject, contentOf, errorSchema, type SchemaTypes, seqSchema } from './route-schemas.ts';
 
-/** These show everybody's work. */
+/** For routes that show all workers. */
 const ofFleet: Access = { role: 'read', workers: 'none', fleets: 'own' };
 const ofWorker: Access = { role: 'read', workers: 'own', fleets: 'own' };
 
 const selectionSchema = z
   .object({ worker: idSchema.optional(), task: idSchema.optional(), after: seqSchema.optional() })
-  .refine((it) => it.worker === undefined || it.task === undefined, 'name a worker or a task, not both');
+  .refine(({ worker, task }) => worker === undefined || task === undefined, 'name a worker or a task, not both');
 const pageSchema = z.object({
   before: seqSchema.optional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(100),
@@ -27,8 +27,8 @@ const msSchema = z
   .transform(Number);
 const wordSchema = z.string().min(1).max(200).optional();
 /**
- * `outcome`: of a check, or what became of a stop; several with commas. `guard`: the one that blocked. `text` is searched
- * for in subjects and payloads; `from` and `to`: when they were stored, in milliseconds since 1970.
+ * `outcome`: outcomes of checks or stops, separated by commas. `guard`: the guard that blocked. `text`: searched for in subjects
+ * and payloads. `from` and `to`: storage time, in milliseconds since 1970.
  */
 const entriesSchema = pageSchema.extend({
   type: wordSchema,
@@ -48,7 +48,7 @@ const whatIfSchema = z.object({
   last: z.number().int().min(1).max(10_000).default(200),
   since: isoTimeSchema.optional(),
 });
-/** The number of buckets that a reply may have. */
+/** Maximum number of buckets in a reply. */
 const bucketsMax = 8_192;
 const outlineSchema = z
   .object({
@@ -63,9 +63,9 @@ const outlineSchema = z
   .refine(({ width }) => Number.isInteger(Math.log2(width)), 'width must be a power of two')
   .refine(
     ({ from, to, width }) => (to - from) / width < bucketsMax,
-    `asks for more than ${bucketsMax} buckets; take a greater width`,
+    `asks for more than ${bucketsMax} buckets; use a greater width`,
   );
-/** With `from` and `to`, in milliseconds since 1970: what is between them, without `to`, in place of a span that ends now. */
+/** A span that ends now, or the time from `from` up to but excluding `to`, in milliseconds since 1970. */
 const statisticsSchema = z
   .object({ span: z.enum(spanNames).default('hour'), from: msSchema.optional(), to: msSchema.optional() })
   .refine(({ from, to }) => (from === undefined) === (to === undefined), 'give both from and to, or neither')
@@ -85,7 +85,7 @@ const fileOf = (extension: string) =>
 
 export type InspectorRoutes = { readonly version: string; readonly bounds: Metrics['bounds'] };
 
-/** @param api under `/api/:fleet`, its fleet checked, and input validated by schemas */
+/** @param api routes under `/api/:fleet`, whose fleet is checked and whose input is validated by schemas */
 export function addInspectorRoutes(api: FastifyInstance, routes: InspectorRoutes): void {
   addPast(api);
   addService(api, routes);
@@ -189,7 +189,7 @@ function addService(api: FastifyInstance, { version, bounds }: InspectorRoutes):
     },
     async (request) => fleetInPath(request).inspection.policies(),
   );
-  // What it gathers for one page serves all that ask within a second.
+  // The report is cached for a second, so any number of pages costs no more than one.
   api.get(
     '/service',
     {
@@ -202,7 +202,7 @@ function addService(api: FastifyInstance, { version, bounds }: InspectorRoutes):
     },
     async (request, reply) => {
       const { limits, ...report } = await fleetInPath(request).inspection.service();
-      // What all fleets share says something of the others.
+      // Bounds shared by all fleets would reveal something about fleets that the caller may not see.
       const shared = callerOf(request).fleets === null ? bounds.list() : [];
       return sendTruncated(reply, { version, ...report, limits: [...limits, ...shared] });
     },
@@ -307,7 +307,7 @@ function addEntries(api: FastifyInstance): void {
   );
 }
 
-/** What a person keeps or sends on. */
+/** Files to download. */
 function addFiles(api: FastifyInstance): void {
   const typed = api.withTypeProvider<SchemaTypes>();
   typed.get(

@@ -1,4 +1,4 @@
-/** `/mcp`: MCP over streamable HTTP, without sessions. There is no stream to open or end, so only POST is served. */
+/** `/mcp`: MCP over streamable HTTP, without sessions and streams, so only POST is served. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { idSchema } from '../../machines/index.ts';
@@ -80,7 +80,7 @@ export function addMcpRoutes(app: FastifyInstance, log: Logger): void {
     });
 }
 
-/** The service as the tools use it: only an operator's caller may operate. */
+/** Returns the service for the tools. Only a caller with the role operator gets `operate`. */
 function portFor(caller: Caller, service: Service): ServicePort {
   const port: ServicePort = { ...serviceFor(caller, service) };
   delete port.operate;
@@ -94,7 +94,7 @@ function portFor(caller: Caller, service: Service): ServicePort {
   };
 }
 
-/** `?worker=W`: the worker for calls that name none. @throws AppError input.bad */
+/** Reads `?worker=W`, the worker of calls that name none. @throws AppError input.bad */
 function readWorker(given: unknown): string | null {
   if (given === undefined) return null;
   return checkId('worker', String(given));

@@ -1,12 +1,12 @@
-/** Keeps a connection to one request at a time. */
+/** Serves one request at a time per connection. */
 import type { RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Serves one request at a time on a connection; another one that comes before the answer ends the connection. Node would
- * start pipelined requests side by side, as many as come, and if their connection closes, it tells only the first of them:
- * what the others hold (their part of a budget, a page) they would hold for ever. No agent, browser or proxy pipelines.
- * A request after the end of the answer waits until Node has closed the answer: over TLS that can be a turn after the
+ * A request that arrives before the previous answer ends the connection. Node would run any number of pipelined requests
+ * concurrently and, when the connection closes, notify only the first of them; the others would hold their resources (a part of
+ * a budget, a page) forever. No agent, browser or proxy uses pipelining.
+ * A request after the end of the previous answer waits until Node has closed that answer. Over TLS this can be a turn after the
  * client has read all of it.
  */
 export function oneAtATime(handle: RequestListener): RequestListener {
@@ -18,7 +18,7 @@ export function oneAtATime(handle: RequestListener): RequestListener {
     if (before === undefined || before.closed) handle(request, response);
     else if (before.writableEnded)
       before.once('close', () => {
-        // Node gives it the socket only if the connection goes on.
+        // Node assigns the socket to this response only if the connection stays open.
         if (response.socket?.destroyed === false) handle(request, response);
       });
     else socket.destroy();

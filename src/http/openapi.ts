@@ -1,6 +1,6 @@
 /**
- * Makes the OpenAPI 3.1 document of the API from the schemas of the routes. It is loaded when somebody asks for the document:
- * the service starts without the libraries for it.
+ * Creates the OpenAPI 3.1 document from the schemas of the routes. Loaded on demand, so that the service starts without the
+ * libraries for it.
  */
 import { STATUS_CODES } from 'node:http';
 import swagger from '@fastify/swagger';
@@ -62,7 +62,7 @@ export async function openApiDocument(version: string, routes: readonly Route[])
   return app.swagger();
 }
 
-/** The schemas that have a name in the document. A schema that contains itself needs one. */
+/** The schemas with a name in the document. Recursive schemas need one. */
 const named = z.registry<{ id: string }>();
 const names: Readonly<Record<string, z.ZodType>> = {
   Id: idSchema,
@@ -85,11 +85,11 @@ for (const area of ['worker', 'task', 'queue'] as const)
 const options = {
   schemaRegistry: named,
   zodToJsonConfig: {
-    // The registry knows names only: the descriptions are in that of all schemas.
+    // Our registry has only names. The descriptions are in the global one.
     override({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: z.core.JSONSchema.BaseSchema }) {
       const description = z.globalRegistry.get(zodSchema)?.description;
       if (description !== undefined) jsonSchema.description = description;
-      // A reply may get new fields. Only a strict object has none.
+      // Replies may get new fields, so only strict objects exclude others.
       const { def } = zodSchema._zod as { def: { catchall?: unknown } };
       if (jsonSchema.additionalProperties === false && def.catchall === undefined)
         delete jsonSchema.additionalProperties;
@@ -99,7 +99,7 @@ const options = {
 const toJsonSchema = createJsonSchemaTransform(options);
 const withComponents = createJsonSchemaTransformObject(options);
 
-/** Adds what follows from the path and the access. A part of the path that the schema does not describe is an id. */
+/** Adds the fields that follow from the path and the access. Path parameters without a schema are ids. */
 function describeRoute(method: string, url: string, { role }: Access, schema: FastifySchema): FastifySchema {
   const described = (schema.params as z.ZodObject | undefined)?.shape ?? {};
   const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, described[name] ?? idSchema] as const);
@@ -112,13 +112,13 @@ function describeRoute(method: string, url: string, { role }: Access, schema: Fa
   };
 }
 
-/** `POST /api/:fleet/verify-task/:task`: `postVerifyTask`. */
+/** For example, `postVerifyTask` for `POST /api/:fleet/verify-task/:task`. */
 function operationIdOf(method: string, route: string): string {
   const words = route.replace('/api/:fleet/', '/').replaceAll(/:\w+/g, '').split(/\W+/);
   return [method.toLowerCase(), ...words.map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)].join('');
 }
 
-/** Adds what every operation may answer, and leaves out the components that no operation names. */
+/** Adds the error responses of every operation, and removes unused components. */
 function complete(document: Document): object {
   for (const methods of Object.values(document.paths))
     for (const [method, operation] of Object.entries(methods)) completeOperation(method, operation);
@@ -133,7 +133,7 @@ function complete(document: Document): object {
   };
   follow([document.paths, document.components.responses]);
   document.components.schemas = Object.fromEntries(Object.entries(schemas).filter(([name]) => used.has(name)));
-  // The library tells what is sent from what is returned. Nearly all of ours are only one of them.
+  // The library adds "Input" to names of request schemas. Drop that where no reply has the same schema.
   const onlySent = [...used].filter((name) => name.endsWith('Input') && !used.has(nameOf(name)));
   const text = onlySent.reduce(
     (all, name) => all.replaceAll(`"${name}"`, `"${nameOf(name)}"`).replaceAll(`/${name}"`, `/${nameOf(name)}"`),
@@ -154,10 +154,10 @@ function completeOperation(method: string, operation: Operation): void {
     responses[status] = { $ref: `#/components/responses/${status}` };
 }
 
-/** One response a status, which names the codes that come with it. */
+/** One response per status. Its description lists the error codes. */
 const errorResponses = Object.fromEntries(
   [...new Set(Object.values(errorCodes).map(({ status }) => status))].map((status) => {
-    const codes = Object.values(errorCodes).flatMap((it) => (it.status === status ? [it.wire] : []));
+    const codes = Object.values(errorCodes).flatMap((code) => (code.status === status ? [code.wire] : []));
     const known = status === 500 ? ['INTERNAL'] : [...new Set(codes)];
     const description = `${STATUS_CODES[status]}: ${known.join(', ')}`;
     const retry = { 'Retry-After': { description: 'seconds', schema: { type: 'integer' as const } } };

@@ -1,4 +1,4 @@
-/** `/api/<fleet>/operator/<word>`: what an operator does, in the inspector or by its own client. */
+/** `/api/<fleet>/operator/<word>`: an operator's actions, from the inspector or another client. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
@@ -24,7 +24,10 @@ export function addOperatorRoutes(api: FastifyInstance): void {
       const caller = callerOf(request);
       checkSubject(caller, body);
       if (!Object.hasOwn(operatorActions, params.word))
-        throw new AppError('actor.unknown', `'${params.word}' is none of ${Object.keys(operatorActions).join(', ')}`);
+        throw new AppError(
+          'actor.unknown',
+          `'${params.word}' must be one of ${Object.keys(operatorActions).join(', ')}`,
+        );
       return fleetInPath(request).service.operate(params.word as OperatorAction, withCallerName(caller, body));
     },
   );

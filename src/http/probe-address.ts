@@ -1,7 +1,4 @@
-/**
- * Tells whether HTTP can listen on an address, so that a start which cannot succeed ends before it has started
- * anything.
- */
+/** Checks that HTTP can listen on an address, so that a start that cannot succeed fails before it has started anything. */
 import { once } from 'node:events';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { get as getOverTls } from 'node:https';
@@ -9,10 +6,10 @@ import { createServer } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { AppError, errorCodes } from '../errors.ts';
 
-/** A start fails within this time, even if the program that has the port never answers. */
+/** Limits the delay of a failing start if the program that uses the port never answers. */
 const answerTimeoutMs = 2_000;
 
-/** @throws AppError config.bad: it is taken, or none of this machine */
+/** @throws AppError config.bad if the address is in use, or does not belong to this machine */
 export async function probeAddress({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
   const probe = createServer();
   try {
@@ -29,7 +26,7 @@ export async function cannotListen(host: string, port: number, cause: NodeJS.Err
   const isTaken = cause.code === 'EADDRINUSE';
   const owner = isTaken && (await isStopgate(host, port)) ? 'another stopgate' : 'another program';
   const why = isTaken ? `${owner} has it` : (cause.code ?? cause.message);
-  // A fixed port: `init` writes it into the settings of agents.
+  // Suggest a fixed port, since `init` writes it into the settings of agents.
   const other = isTaken && port < 65_535 ? `${bracketed(host)}:${port + 1}` : '127.0.0.1:4280';
   return new AppError(
     'config.bad',
@@ -42,10 +39,10 @@ const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : 
 
 const wireCodes: ReadonlySet<unknown> = new Set(Object.values(errorCodes).map(({ wire }) => wire));
 
-/** It answers as `/readyz` does, or refuses with a code of ours, in plain text or over TLS. */
+/** Whether a stopgate answers there: with the body of `/readyz` or one of our error codes, over HTTP or HTTPS. */
 async function isStopgate(host: string, port: number): Promise<boolean> {
   const signal = AbortSignal.timeout(answerTimeoutMs);
-  // Without an agent no connection outlives the answer. Nothing is told to it, so any certificate will do.
+  // Without an agent no connection outlives the answer. We send nothing secret, so any certificate will do.
   const options = { host, port, path: '/readyz', agent: false, signal, rejectUnauthorized: false };
   return (await answersAsStopgate(() => get(options))) || answersAsStopgate(() => getOverTls(options));
 }
@@ -56,6 +53,6 @@ async function answersAsStopgate(ask: () => ClientRequest): Promise<boolean> {
     const body = (await json(reply)) as { fleets?: unknown; error?: { code?: unknown } } | null;
     return typeof body?.fleets === 'object' || wireCodes.has(body?.error?.code);
   } catch {
-    return false; // another protocol, no JSON, or no answer in time
+    return false; // another protocol, invalid JSON, or no answer in time
   }
 }

@@ -20,14 +20,14 @@ const reads: Access = { role: 'read', workers: 'own', fleets: 'own' };
 const lists: Access = { role: 'read', workers: 'none', fleets: 'own' };
 const writes: Access = { role: 'agent', workers: 'own', fleets: 'own' };
 
-/** @param api under `/api/:fleet`, its fleet checked */
+/** @param api routes under `/api/:fleet`, whose fleet is checked */
 export function addRequestRoutes(api: FastifyInstance): void {
   addDecisionRoutes(api);
   addQueryRoutes(api);
   addPublishRoute(api);
 }
 
-/** A client that disconnects does not cancel its request: the decision is made and returned to the next retry. */
+/** A client that disconnects does not cancel its request: the decision is made, and a retry gets it. */
 function addDecisionRoutes(api: FastifyInstance): void {
   const workerOf = (request: FastifyRequest) => checkId('worker', (request.params as { worker: string }).worker);
   const taskOf = (request: FastifyRequest) => checkId('task', (request.params as { task: string }).task);
@@ -76,7 +76,7 @@ function addDecisionRoutes(api: FastifyInstance): void {
       config: { access: reads },
       schema: {
         tags: ['requests'],
-        summary: 'Is this task complete, by a judgement? 409 if not',
+        summary: 'Was this task judged to be complete? 409 if not',
         body: attemptSchema,
         response: { 200: decisionSchema, 404: errorSchema, 409: errorSchema },
       },
@@ -102,7 +102,7 @@ function addDecisionRoutes(api: FastifyInstance): void {
       config: { access: writes },
       schema: {
         tags: ['requests'],
-        summary: 'Evaluates the hooks of this task for an iteration, and logs that',
+        summary: 'Lets the hooks of this task judge an iteration, and stores the result',
         body: entrySchemas.task['iteration.validated'],
         response: { 200: hookResultSchema, 404: errorSchema, 409: errorSchema },
       },
@@ -116,7 +116,7 @@ const view = z.union([viewSchemas.worker, taskDetailSchema, viewSchemas.queue]);
 const listPath = z.object({ entities: oneOf(listNames) });
 const page = z.object({
   items: z.array(z.union([viewSchemas.worker, viewSchemas.task, viewSchemas.queue, personWaitSchema])),
-  next: z.string().nullable().describe('where the next page begins (after); null: the list is complete'),
+  next: z.string().nullable().describe('the `after` of the next page; null on the last page'),
 });
 
 function addQueryRoutes(api: FastifyInstance): void {
@@ -160,7 +160,7 @@ function addQueryRoutes(api: FastifyInstance): void {
       config: { access: lists },
       schema: {
         tags: ['reads'],
-        summary: 'A page of actors, or of who waits for a person',
+        summary: 'A page of actors, or of everything that waits for a person',
         params: listPath,
         querystring: filterSchema,
         response: { 200: page, 404: errorSchema },
@@ -220,14 +220,14 @@ function addPublishRoute(api: FastifyInstance): void {
   );
 }
 
-/** @throws AppError actor.unknown: a path that leads nowhere */
+/** @throws AppError actor.unknown for an unknown name in the path */
 function nameIn<Name extends string>(known: readonly Name[], given: string, what: 'entity' | 'list'): Name {
   const found = known.find((name) => name === given);
   if (found !== undefined) return found;
-  throw new AppError('actor.unknown', `there is no ${what} '${given}'; known: ${known.join(', ')}`);
+  throw new AppError('actor.unknown', `there is no ${what} '${given}'; use ${known.join(', ')}`);
 }
 
-/** Query parameters are strings; `limit`, the only number of a filter, is converted. */
+/** Query parameters are strings. Converts `limit`, the only number of a filter. */
 function readFilter(query: Record<string, unknown>): object {
   const { limit, ...rest } = query;
   if (limit === undefined) return rest;

@@ -1,6 +1,6 @@
 /**
- * What the schemas of the routes have in common. Every route is described by its schema (openapi.ts). Input is validated by
- * the service, so that it is refused alike on every edge, or where only HTTP takes it by the route (`validateInput`).
+ * Common parts of the route schemas, which describe the API (openapi.ts). The service validates input, so that all edges refuse it
+ * alike. Routes that exist over HTTP only validate by their schemas (`validateInput`).
  */
 import type {} from '@fastify/swagger'; // Its types: a schema has tags and a summary.
 import type { FastifySchemaCompiler, FastifyTypeProvider } from 'fastify';
@@ -9,7 +9,7 @@ import { idSchema } from '../../machines/index.ts';
 import { errorCodes } from '../errors.ts';
 import { parseInput } from '../service/parse-input.ts';
 
-/** Validates by the route's schemas, with the errors that the service gives. */
+/** Validates by the route's schemas, with the same errors as the service. */
 export const validateInput: FastifySchemaCompiler<z.ZodType> =
   ({ schema }) =>
   (given) => {
@@ -19,7 +19,7 @@ export const validateInput: FastifySchemaCompiler<z.ZodType> =
       return { error: error as Error };
     }
   };
-/** The types of what such a route has validated. */
+/** Types the validated input of such routes. */
 export interface SchemaTypes extends FastifyTypeProvider {
   readonly validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown;
   readonly serializer: unknown;
@@ -53,7 +53,7 @@ export const contentOf = (...types: readonly string[]): object => ({
 /** `?fleet=F`, outside `/api/<fleet>`. */
 export const fleetInQuery = idSchema
   .optional()
-  .describe('needed where the service has several fleets and the token is for more than one');
+  .describe('required if the service has several fleets and the token is for more than one');
 
 export const seqSchema = z
   .string()

@@ -1,4 +1,4 @@
-/** Collects the routes of the server: who may use each, what it takes and returns, and how `GET /api` lists it. */
+/** Records the server's routes with their access and schemas, for `GET /api` and the OpenAPI document. */
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import { z } from 'zod';
 import type { Access } from './access.ts';
@@ -7,27 +7,27 @@ export type Route = {
   readonly method: string;
   readonly url: string;
   readonly access: Access;
-  /** Undefined: it is no part of the API. */
+  /** Undefined if the route is not part of the API. */
   readonly schema: FastifySchema | undefined;
   readonly listed: readonly string[];
 };
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Its lines in `GET /api`. Default: one with its method and path, if it is a part of the API. */
+    /** The route's lines in `GET /api`. Default: one with its method and path, if it is part of the API. */
     listed?: readonly string[];
   }
 }
 
 /**
- * Returns the routes, which are complete once the server is ready. @throws Error when a route is added that does not say
- * who may use it
+ * Returns the routes; the list is complete once the server is ready.
+ * @throws Error if a route without `access` is added
  */
 export function recordRoutes(app: FastifyInstance): readonly Route[] {
   const routes: Route[] = [];
   app.addHook('onRoute', ({ method, url, config, schema }) => {
     const access = config?.access;
-    if (access === undefined) throw new Error(`who may ${method} ${url}? Say it in the access of its config`);
+    if (access === undefined) throw new Error(`who may ${method} ${url}? Set "access" in its config`);
     for (const verb of [method].flat()) {
       if (verb === 'HEAD') continue;
       const listed = config?.listed ?? (schema === undefined ? [] : [describe(verb, url, schema)]);

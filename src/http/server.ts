@@ -1,6 +1,6 @@
 /**
- * The HTTP server: agents' hooks, the API, MCP, the inspector, health and metrics. It parses, calls the service and
- * renders, nothing more. Every request passes admission.ts first, and all errors have one shape.
+ * The HTTP server: agents' hooks, the API, MCP, the inspector, health and metrics. It parses requests, calls the service and
+ * renders replies. Every request passes admission.ts first, and all errors have one form.
  */
 
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -41,30 +41,29 @@ import { createUnreadNotes } from './unread-notes.ts';
 
 export type HttpOptions = {
   readonly fleets: FleetDirectory;
-  /** An address or name of this machine; anything but loopback needs a token. */
+  /** An address or name of this machine. Anything but loopback requires a token. */
   readonly host: string;
-  /** 0: any free port. */
+  /** 0 for any free port. */
   readonly port: number;
-  /** Not null: required for every request except `/healthz` and the inspector's static files. */
+  /** If not null, required for every request except `/healthz` and the inspector's static files. */
   readonly token: string | null;
-  /** Required for operator actions; null: `token` is, and without either nobody may. */
+  /** Required for operator actions. If null, `token` is required instead; without either, nobody may act as an operator. */
   readonly operatorToken: string | null;
-  /** The tokens of stopgate.yaml, as they are now. If there is any, each request needs a token. */
+  /** Returns the current tokens of stopgate.yaml. If there are any, every request needs a token. */
   readonly tokens?: () => readonly AccessToken[];
-  /** Others reach it here, behind a proxy; null, the default: only where it listens. */
+  /** The URL for others, through a proxy. Null (default) if clients connect directly. */
   readonly publicUrl?: string | null;
-  /** HTTPS with this one. Null, the default: HTTP, or a proxy before it. */
+  /** For HTTPS. Null (default) for plain HTTP. */
   readonly certificate?: Certificate | null;
   readonly version: string;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** The links as configured now. Null, the default: requests are announced to nobody, and no link answers one. */
+  /** Returns the current answer links. Null (default) if requests are not announced and cannot be answered by links. */
   readonly answerLinks?: () => AnswerLinks | null;
-  /** Tells where a session would be judged. Default: nobody knows. */
+  /** Describes how a session would be judged. Default: unknown. */
   readonly findPlace?: FindPlace;
   /**
-   * `close` lets running requests finish for this long, which is shorter than a hold: those clients retry at another
-   * replica.
+   * How long `close` waits for running requests. Shorter than a hold: those clients retry at another replica. Default: 2,000.
    */
   readonly closeTimeoutMs?: number;
 };
@@ -74,20 +73,20 @@ export type Certificate = { readonly cert: string; readonly key: string };
 export type HttpServer = {
   /** The URL as bound, with the actual port. */
   readonly url: string;
-  /** Connections from now on get this one. Only where it has one. */
+  /** Replaces the certificate for new connections. No effect without HTTPS. */
   renew(certificate: Certificate): void;
-  /** Stops listening, waits for running requests, then cuts the rest. Decisions under way are still made. */
+  /** Stops listening, waits for running requests, then cuts the rest. Their decisions are still made. */
   close(): Promise<void>;
 };
 
-/** A client may take this long to send its request. There is no limit on how long a decision may take. */
+/** Time for a client to send its request. The time to decide is not limited. */
 const requestTimeoutMs = 60_000;
 /** Longer than any id, so that a bad id gets its own error instead of "no endpoint". */
 const pathPartCharsMax = 1_024;
 
-/** @throws AppError config.bad: the binding needs a token, or listening on the address failed */
+/** @throws AppError config.bad if the binding needs a token, or listening on the address fails */
 export async function openHttpServer(options: HttpOptions): Promise<HttpServer> {
-  // For `localhost` Fastify would open a second server on its other address, and `close` does not wait for that one.
+  // For `localhost` Fastify would open a second server on the other loopback address, for which `close` does not wait.
   const host = options.host === 'localhost' ? '127.0.0.1' : options.host;
   const { app, close } = await createHttpApp(options);
   const address = await listen(app, host, options.port);
@@ -101,7 +100,7 @@ type HttpApp = {
   readonly close: HttpServer['close'];
 };
 
-/** All but the listening. @throws AppError config.bad: the binding needs a token */
+/** Creates the app without listening. @throws AppError config.bad if the binding needs a token */
 export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise<HttpApp> {
   const { fleets, metrics, version, closeTimeoutMs = 2_000 } = options;
   const admission = createAdmission(options);
@@ -132,7 +131,7 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
 async function addApiRoutes(app: FastifyInstance, options: StreamOptions): Promise<void> {
   const addRoutes = (api: FastifyInstance, _options: object, done: () => void) => {
     api.addHook('onRequest', async (request) => {
-      // Whoever needs no token has no fleets: it ends a session, of whichever fleet.
+      // Only ending a session needs no token, and it applies to any fleet.
       if (request.fleets !== null) fleetInPath(request);
     });
     addRequestRoutes(api);
@@ -175,9 +174,9 @@ function createAdmission(options: Omit<HttpOptions, 'port'>): Admission {
 
 const isTls = (server: Server): server is TlsServer => server instanceof TlsServer;
 
-/** Longer than the pauses of what asks again and again: a proxy, Prometheus. */
+/** Longer than the pauses between requests of proxies and of Prometheus. */
 const keepAliveTimeoutMs = 72_000;
-/** Nobody needs longer for it, and the close waits for those who never finish. */
+/** Ample for any client. `close` waits for handshakes that never finish. */
 const handshakeTimeoutMs = 5_000;
 
 function createApp(log: Logger, certificate: Certificate | null): FastifyInstance {
@@ -188,15 +187,15 @@ function createApp(log: Logger, certificate: Certificate | null): FastifyInstanc
         ? createServer(timeouts, oneAtATime(handler))
         : createTlsServer({ ...certificate, ...timeouts, handshakeTimeout: handshakeTimeoutMs }, oneAtATime(handler)),
     bodyLimit: bodyBytesMax,
-    // A tool's output may well contain such a key. It is dropped; the rest of the body is fine.
+    // A tool's output may contain such keys. Drop them and accept the rest of the body.
     onProtoPoisoning: 'remove',
     onConstructorPoisoning: 'remove',
-    // Requests that arrive on an open connection during the close are served like any other.
+    // Serve requests that arrive on an open connection during the close.
     return503OnClosing: false,
     routerOptions: { maxParamLength: pathPartCharsMax },
     frameworkErrors: (error, request, reply) => answerError(log, error, request, reply),
   });
-  // A route's schemas describe it; what it takes is validated by those who use it.
+  // Schemas only describe the routes. The service validates input, or `validateInput`.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler((error: FastifyError | AppError, request, reply) => answerError(log, error, request, reply));
@@ -221,7 +220,7 @@ function answerError(log: Logger, error: FastifyError | AppError, request: Fasti
   return sendError(reply, ours);
 }
 
-/** A request goes on in the trace that its headers name. */
+/** Continues the trace named by a request's headers. */
 function addTrace(app: FastifyInstance): void {
   app.addHook('onRequest', ({ headers }, _reply, done) => {
     const first = (value: string | string[] | undefined) => (typeof value === 'string' ? value : undefined);
@@ -249,22 +248,22 @@ function addAdmission(app: FastifyInstance, admission: Admission, fleets: FleetD
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** It is null if the endpoint takes nothing, not even a token. */
+    /** Null at endpoints that need no token. */
     caller: Caller | null;
-    /** The fleets that the caller may use; null when `caller` is. */
+    /** The fleets that the caller may use. Null if `caller` is. */
     fleets: FleetDirectory | null;
   }
 }
 
 function addRequestMetrics(app: FastifyInstance, { fleets, metrics, log }: Omit<HttpOptions, 'port'>): void {
-  // Anyone may write any name into a path, and each would be a series of its own.
+  // Paths may contain any fleet name, and each would create another series.
   const known = (fleet: string) => (fleets.has(fleet) ? fleet : 'none');
   app.addHook('onResponse', async ({ method, params, routeOptions }, reply) => {
     const route = routeOptions.url ?? 'none';
     const status = String(reply.statusCode);
     metrics.httpRequests.inc({ method, route, status });
-    const [, room, , verb] = route.split('/');
-    if (room === 'api' && verb !== undefined)
+    const [, area, , verb] = route.split('/');
+    if (area === 'api' && verb !== undefined)
       metrics.requests.inc({ fleet: known((params as { fleet: string }).fleet), verb, status });
     log.debug({ method, route, status, tookMs: reply.elapsedTime }, 'request answered');
   });

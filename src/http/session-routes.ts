@@ -1,4 +1,4 @@
-/** `/api/<fleet>/session`: signs a browser in and out. The token decides what the session may do. */
+/** `/api/<fleet>/session`: signs a browser in and out. The session has the rights of its token. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { parseInput } from '../service/parse-input.ts';
@@ -35,7 +35,7 @@ export function addSessionRoutes(api: FastifyInstance, admission: Admission): vo
   api.delete(
     '/session',
     {
-      // Also for a token that is gone: nothing else takes the cookie away.
+      // Works without a valid token, so that a cookie of a revoked token can be removed.
       config: { access: open },
       schema: { tags: ['operator'], summary: 'Signs out', response: { 204: noBody('the cookie is gone') } },
     },

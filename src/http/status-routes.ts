@@ -1,4 +1,4 @@
-/** For monitoring: health, readiness, metrics; and the list of endpoints. */
+/** Health, readiness and metrics for monitoring, and the list of endpoints. */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -20,7 +20,7 @@ type StatusOptions = {
 };
 
 export function addStatusRoutes(app: FastifyInstance, { metrics, version, routes }: StatusOptions): void {
-  // Reveals nothing about the fleet, so that load balancers need no token.
+  // Reveals nothing about the fleet, so load balancers need no token.
   const health = {
     config: { access: open },
     schema: {
@@ -42,10 +42,10 @@ export function addStatusRoutes(app: FastifyInstance, { metrics, version, routes
   addOpenApi(app, version, routes);
 }
 
-/** `GET /api`, and `GET /` for clients that take no HTML. */
+/** `GET /api`, and `GET /` for clients that do not accept HTML. */
 function addEndpointList(app: FastifyInstance, routes: readonly Route[]): void {
   const linesFor = (fleets: FleetDirectory) => {
-    // Where there is one fleet, its paths can be copied as they stand.
+    // With a single fleet, the paths can be copied as they are.
     const [only, ...others] = namesOf(fleets);
     const fleet = only === undefined || others.length > 0 ? '<fleet>' : only;
     return routes.flatMap(({ listed }) => listed).map((line) => line.replaceAll('<fleet>', fleet));
@@ -68,7 +68,7 @@ function addEndpointList(app: FastifyInstance, routes: readonly Route[]): void {
   addInspectorPage(app, plain);
 }
 
-/** The document takes a while to make, and few ask. It is the same until the process ends. */
+/** The document takes a while to create and few clients need it, so it is created on first use and kept. */
 function addOpenApi(app: FastifyInstance, version: string, routes: readonly Route[]): void {
   const make = async () => {
     const { openApiDocument } = await import('./openapi.ts');
@@ -101,13 +101,13 @@ const readinessSchema = z.looseObject({
 const namesOf = (fleets: FleetDirectory): string[] => fleets.states().map(({ name }) => name);
 
 /**
- * One fleet that fails must not take the others' traffic away: while any is served, this process is ready, and names
- * those that are not. `?fleet=F` asks about one. Each is shown with the last entry that it has folded, how many
- * follow, and the runners that its policies name and nobody serves: those concern its checks, not the traffic.
+ * `/readyz`. One failing fleet must not stop the traffic of the others, so this process is ready while any fleet is served; the
+ * reply names the failing ones. `?fleet=F` asks about one fleet. For each fleet the reply has its last folded entry, the number
+ * of entries behind, and the runners that policies name but nobody serves, which do not affect readiness.
  */
 function addReadiness(app: FastifyInstance, metrics: Metrics): void {
-  /** A receiver that is gone concerns people, not the traffic. */
-  const notTaken = async () => {
+  /** Undelivered webhooks need a person, but do not affect readiness. */
+  const undelivered = async () => {
     const webhooksWaiting = (await metrics.webhooksWaiting.get()).values[0]?.value ?? 0;
     return webhooksWaiting === 0 ? {} : { webhooksWaiting };
   };
@@ -135,11 +135,11 @@ function addReadiness(app: FastifyInstance, metrics: Metrics): void {
         }),
       ),
     );
-    if (first === undefined) return { ok: true, fleets: progress, ...(await notTaken()) };
+    if (first === undefined) return { ok: true, fleets: progress, ...(await undelivered()) };
     const failed = Object.fromEntries(
       faults.map(({ name, fault }) => [name, { code: errorCodes[fault.code].wire, message: fault.message }]),
     );
-    if (faults.length < asked.length) return { ok: true, failed, fleets: progress, ...(await notTaken()) };
+    if (faults.length < asked.length) return { ok: true, failed, fleets: progress, ...(await undelivered()) };
     // Sent, not thrown: a probe every second would fill the log with warnings.
     const { code, message } = first.fault;
     return sendError(

@@ -12,9 +12,9 @@ import { type Admission, hasSession, onceRevoked } from './admission.ts';
 import { commonHeaders } from './replies.ts';
 import { contentOf, type SchemaTypes, seqSchema } from './route-schemas.ts';
 
-/** This many pages may be open at once. */
+/** Maximum number of open pages. */
 const streamsMax = 200;
-/** Pages share a stream, so it follows several actors. More would not fit a request's head of 16 KiB. */
+/** A stream follows several actors, since browser tabs share one. More would not fit into a request's head of 16 KiB. */
 const topicsMax = 64;
 const idsSchema = z
   .union([idSchema.transform((id) => [id]), z.array(idSchema).max(topicsMax, `names more than ${topicsMax}`)])
@@ -32,7 +32,7 @@ export type StreamOptions = {
 export function addStreamRoute(api: FastifyInstance, { admission, version, bounds }: StreamOptions): void {
   const streams = new Set<EventStream>();
   bounds.add('pages', streamsMax, () => streams.size);
-  // A graceful close waits for open requests, and a stream would never end.
+  // A graceful close waits for open requests, and streams never end otherwise.
   api.addHook('preClose', async () => {
     for (const stream of streams) stream.end();
   });
@@ -48,7 +48,7 @@ export function addStreamRoute(api: FastifyInstance, { admission, version, bound
   api.withTypeProvider<SchemaTypes>().get('/stream', route, async (request, reply) => {
     const { params, query, headers } = request;
     const { service, inspection } = fleetInPath(request);
-    // Who selects another actor opens a new stream; `after` is then the last entry received.
+    // A page that selects another actor opens a new stream, with `after` as the last entry that it has received.
     const { worker, task, after = null } = query;
     const topics = [worker.map((id) => topicOf('worker', id)), task.map((id) => topicOf('task', id))].flat();
     const lastId = seqSchema.safeParse(headers['last-event-id'] || undefined);
@@ -76,11 +76,9 @@ export function addStreamRoute(api: FastifyInstance, { admission, version, bound
   });
 }
 
-// Server-Sent Events over one response. The writer never waits: it checks `isReady` and skips a slow client.
-
 type EventStream = LiveClient & { onClose(close: () => void): void; end(): void };
 
-/** No keep-alive comments are needed against proxies: the stream has a message every second. */
+/** Server-Sent Events over one response. It has a message every second, so proxies need no keep-alive comments. */
 function openEventStream(reply: FastifyReply): EventStream {
   reply.hijack();
   const { raw } = reply;

@@ -1,8 +1,8 @@
-/** Notes fields of agents' calls and telemetry that could not be read: each is counted, and each kind is logged once. */
+/** Counts the unreadable fields of agents' calls and telemetry, and logs each kind once. */
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
-/** `from`: an agent, or `otlp`. `field`: a name of ours, never a text of the sender's, so their number is bounded. */
+/** `from` is an agent or `otlp`. `field` is one of our names, never a text of the sender, so their number is bounded. */
 export type NoteUnread = (from: string, field: string) => void;
 
 export function createUnreadNotes({
@@ -18,6 +18,6 @@ export function createUnreadNotes({
     const kind = `${from} ${field}`;
     if (logged.has(kind)) return;
     logged.add(kind);
-    log.warn({ from, field }, 'a field of a call could not be read and was left out; it may be of a newer version');
+    log.warn({ from, field }, 'a field of a call could not be read and was ignored; the sender may be a newer version');
   };
 }

@@ -1,4 +1,4 @@
-/** MCP over streamable HTTP: a server for each request. */
+/** MCP over streamable HTTP, with a separate server per request. */
 import {
   createMcpHandler,
   isLegacyRequest,
@@ -7,8 +7,8 @@ import {
 import { createMcpServer, type McpOptions } from './server.ts';
 
 /**
- * Answers one POST to `/mcp`, with a server of its own: nothing is kept between requests, so any replica can answer any
- * of them. @param body already parsed
+ * Answers one POST to `/mcp` with a new server. Nothing is kept between requests, so any replica can answer any of them.
+ * @param body the parsed body
  */
 export async function answerPost(
   options: McpOptions,
@@ -26,7 +26,7 @@ export async function answerPost(
   };
 }
 
-/** Protocol 2026-07-28: a request says its version itself. Our lists never change, so there is nothing to subscribe to. */
+/** Protocol 2026-07-28: each request names its version. Our lists never change, so there is nothing to subscribe to. */
 const answerModern = (options: McpOptions, request: Request, body: unknown): Promise<Response> =>
   createMcpHandler(() => createMcpServer(options), { legacy: 'reject', maxSubscriptions: 0 }).fetch(request, {
     parsedBody: body,

@@ -1,4 +1,4 @@
-/** The port of a separate process: sends requests over NATS. It connects on first use and again after a disconnect. */
+/** The MCP tools' port to the service, and its implementation over NATS for a separate process. */
 import type { Decision, HookResult } from '../../machines/index.ts';
 import type { Requester, RequestVerb } from '../nats/requester.ts';
 import type { ClaimedNext } from '../service/claim-next.ts';
@@ -7,47 +7,48 @@ import type { OperatorAction } from '../service/operate.ts';
 import { checkEntry, type NewEntry } from '../service/publish.ts';
 import type { Entity, View } from '../service/views.ts';
 
-/**
- * Defines what the tools need from the service: a `Service` in the same process provides it, or a connection over NATS.
- */
+/** The calls that the tools need. Provided by a `Service` in the same process, or by a connection over NATS. */
 export type ServicePort = {
   readonly fleet: string;
-  /** Validates and stores an entry. @throws AppError input.bad, entry.large, log.unavailable, service.unreachable */
+  /** Validates and stores an entry. @throws AppError input.bad, entry.large, log.unavailable or service.unreachable */
   publish(entry: NewEntry): Promise<{ readonly seq: number }>;
   decide(worker: string, body: object): Promise<Decision>;
   probe(worker: string, body: object): Promise<Decision>;
   /** @throws AppError stop.incomplete with `details: { decision }` */
   verify(worker: string, body: object): Promise<Decision>;
-  /** @throws AppError actor.unknown; stop.incomplete with `details`: `{ decision?, said? }` */
+  /** @throws AppError actor.unknown, or stop.incomplete with `details`: `{ decision?, said? }` */
   verifyTask(task: string, body: object): Promise<Decision>;
-  /** The first ready task of a queue. @throws AppError entry.refused */
+  /** Claims the first ready task of a queue. @throws AppError entry.refused */
   claimNext(worker: string, body: object): Promise<ClaimedNext>;
   /** Evaluates the hooks of a task. @throws AppError entry.refused */
   evaluate(task: string, body: object): Promise<HookResult>;
-  /** `body`: `{ checkpoint?: id }` for a task; `{ entry: seq }` asks about an entry. @throws AppError actor.unknown, entry.refused */
+  /**
+   * `body` is `{ checkpoint?: id }` for a task, or `{ entry: seq }` to ask whether an entry was refused.
+   * @throws AppError actor.unknown or entry.refused
+   */
   get(entity: Entity, id: string, body?: object): Promise<View | TaskDetailView | EntryStanding>;
-  /** Only for a caller that is an operator. @throws AppError input.bad, actor.unknown, entry.refused */
+  /** Present only for an operator. @throws AppError input.bad, actor.unknown or entry.refused */
   operate?(action: OperatorAction, body: object): Promise<{ readonly view: unknown }>;
 };
 
-/** Checks and remote hooks may be slow. A hold comes on top. */
+/** Checks and remote hooks may be slow. The time of a hold is added. */
 const decisionTimeoutMs = 600_000;
 const queryTimeoutMs = 5_000;
 
 export type NatsPort = ServicePort & { close(): Promise<void> };
 
-/** @param open finds the service and connects; called again after a disconnect. @throws AppError service.unreachable */
+/** @param open finds the service and connects. Called on first use and after each disconnect */
 export function createNatsPort(fleet: string, open: () => Promise<Requester>): NatsPort {
   let current: Promise<Requester> | null = null;
   const connected = (): Promise<Requester> => {
     if (current !== null) return current;
-    const mine = open();
-    current = mine;
+    const opening = open();
+    current = opening;
     const forget = () => {
-      if (current === mine) current = null;
+      if (current === opening) current = null;
     };
-    mine.then((requester) => requester.closed.then(forget), forget);
-    return mine;
+    opening.then((requester) => requester.closed.then(forget), forget);
+    return opening;
   };
   const request = async <Reply>(verb: RequestVerb, tail: string, body: object, timeoutMs: number): Promise<Reply> =>
     (await (await connected()).request(verb, tail, body, timeoutMs)) as Reply;

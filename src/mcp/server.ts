@@ -1,6 +1,6 @@
 /**
- * The MCP server: tools over a port. There is one for each connection (stdio) or request (HTTP); it keeps no state, so
- * that any replica can answer any call. It speaks the protocol 2026-07-28 and every version before it.
+ * The MCP server: offers the tools to one connection (stdio) or one request (HTTP). It keeps no state, so any replica can answer
+ * any call. Supports protocol 2026-07-28 and all earlier versions.
  */
 import { randomBytes } from 'node:crypto';
 import { type CallToolResult, type ListToolsResult, Server } from '@modelcontextprotocol/server';
@@ -17,14 +17,14 @@ export type McpOptions = {
   readonly port: ServicePort;
   /** The worker for calls that name none. */
   readonly worker?: string | null;
-  /** Shared by all servers on the same port. */
+  /** Must be shared by all servers on the same port. */
   readonly mutex?: KeyedMutex;
   readonly newId?: () => string;
-  /** Gets each call when it starts; the promise never rejects. */
+  /** Called when a call starts. The promise never rejects. */
   readonly onCall?: (call: Promise<unknown>) => void;
-  /** Our command lines in the text of an error, as the user has to type them. Default: unchanged. */
+  /** Rewrites our command lines in error texts to what the user has to type. Default: unchanged. */
   readonly spell?: (text: string) => string;
-  /** Gets errors that are bugs of ours. */
+  /** Called with unexpected errors, which are our own bugs. */
   readonly onBug: (error: unknown, tool: string) => void;
 };
 
@@ -39,7 +39,7 @@ decide tells you whether you may stop; if it blocks, nextPrompt says what is mis
 
 export function createMcpServer(options: McpOptions): Server {
   const { port, worker = null, mutex = createKeyedMutex(), newId = shortId, onCall = () => {} } = options;
-  // Not McpServer: its errors for bad input are hard to read, and it would rebuild all schemas for each request.
+  // Not McpServer: its errors for bad input are hard to read, and it rebuilds all schemas per request.
   const server = new Server(
     { name: 'stopgate', title: 'stopgate', version: version() },
     { instructions, capabilities: { tools: {} } },
@@ -65,7 +65,7 @@ async function call(
     const tool = tools.get(name);
     const isOperator = context.port.operate !== undefined;
     if (tool === undefined || (tool.forOperators && !isOperator)) {
-      const known = toolsFor(isOperator).map((it) => it.name);
+      const known = toolsFor(isOperator).map((available) => available.name);
       throw new AppError('input.bad', `there is no tool '${name}'; the tools are: ${known.join(', ')}`);
     }
     const result = await tool.run(context, readInput(tool, given));
@@ -94,7 +94,7 @@ function readInput(tool: Tool, given: unknown): never {
   );
 }
 
-/** The message, with the next step if it names none. */
+/** Returns the message, followed by the next step for errors whose message names none. */
 function describeError({ code, message }: AppError): string {
   switch (code) {
     case 'entry.large':
@@ -114,7 +114,7 @@ function describeError({ code, message }: AppError): string {
 
 const lists = new Map<boolean, ListToolsResult>();
 
-/** Lists the tools of operators, or of everybody else. Each list is built once. */
+/** Lists the tools for operators or for everybody else. Each list is created once. */
 function listTools(isOperator: boolean): ListToolsResult {
   const known = lists.get(isOperator);
   if (known !== undefined) return known;

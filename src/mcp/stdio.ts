@@ -1,4 +1,4 @@
-/** One MCP client on stdin and stdout, which carry nothing else. */
+/** Serves one MCP client on stdin and stdout, which carry nothing but the protocol. */
 import { Readable, type Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setImmediate, setTimeout } from 'node:timers/promises';
@@ -13,21 +13,21 @@ export type StdioOptions = {
   readonly spell: NonNullable<McpOptions['spell']>;
   readonly stdin: Readable;
   readonly stdout: Writable;
-  /** Aborted to end at once. */
+  /** Abort it to end at once. */
   readonly signal: AbortSignal;
   /** Writes a line to stderr. */
   readonly note: (line: string) => void;
 };
 
-/** Calls that came before the end of stdin may still take this long. */
+/** Time for calls to finish after the end of stdin. */
 const graceMs = 5_000;
-/** The longest line, as of a request over HTTP. */
+/** The maximum length of a line. Equals the limit of HTTP bodies. */
 const lineBytesMax = 16 * 1024 * 1024;
 
-/** The answer of JSON-RPC to a line that is not JSON: it has no id that could be named. */
+/** The JSON-RPC error for a line that is not JSON. It has no id to name. */
 const notJson = { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'Parse error: the line is not JSON' } };
 
-/** Resolves when the client disconnects, or on `signal`. @throws Error stdin broke */
+/** Resolves when the client disconnects or `signal` aborts. @throws Error if stdin breaks */
 export async function serveStdio({ port, worker, spell, stdin, stdout, signal, note }: StdioOptions): Promise<void> {
   const running = new Set<Promise<unknown>>();
   const refuse = (): void => {
@@ -52,7 +52,7 @@ export async function serveStdio({ port, worker, spell, stdin, stdout, signal, n
   const gone = new AbortController();
   stdout.once('error', () => gone.abort());
   const over = AbortSignal.any([signal, gone.signal]);
-  // Neither an abort nor a client that is gone is a failure.
+  // An abort or a disconnected client is not a failure.
   await finished(input, { signal: over }).catch((error: unknown) => {
     if (!over.aborted) throw error;
   });
@@ -62,8 +62,8 @@ export async function serveStdio({ port, worker, spell, stdin, stdout, signal, n
 }
 
 /**
- * Yields the lines of stdin, and ends once their calls are answered: the library skips a line that is not JSON, and
- * cancels all calls at the end.
+ * Yields the lines of stdin that are JSON, and ends after their calls are answered. Without this, the library would ignore a line
+ * that is not JSON and cancel all calls at the end of stdin.
  */
 async function* untilAnswered(
   stdin: Readable,
@@ -80,7 +80,7 @@ async function* untilAnswered(
       if (tryJson(line) === null) refuse();
       else yield Buffer.from(`${line}\n`);
   }
-  await setImmediate(); // The last calls begin.
+  await setImmediate(); // Let the last calls start.
   await Promise.race([Promise.all(running), setTimeout(graceMs, undefined, { ref: false })]);
-  await setImmediate(); // The last answers go out.
+  await setImmediate(); // Let the last answers be written.
 }

@@ -40,7 +40,7 @@ export function createNoticeRules(
     logger.warn('the webhook has a private address, and will get nothing: see escalation.webhook.allowPrivate');
   const secret = secretEnv === null ? null : (readVariable(secretEnv, env) ?? null);
   const count = (outcome: WebhookOutcome, by = 1) => metrics.webhooks.inc({ outcome }, by);
-  for (const outcome of webhookOutcomes) count(outcome, 0); // see beginAtZero in src/app/serve.ts
+  for (const outcome of webhookOutcomes) count(outcome, 0); // see startAtZero in src/app/serve.ts
   const onWaiting = (change: number) => metrics.webhooksWaiting.inc(change);
   const post = createWebhook({ url, secret, reach, clock: Date.now, logger, count, onWaiting });
   const answerLinks =

@@ -1,6 +1,6 @@
 /**
- * claim-next: claims the first ready task of a queue for a worker (protocol.md §5). The claim is an entry like any other,
- * and the fold decides who came first: of two replicas that choose the same task, one goes on to the next task.
+ * claim-next: claims the first ready task of a queue for a worker (protocol.md §5). The claim is an ordinary entry, and the fold
+ * decides which claim was first. If two replicas choose the same task, one of them tries the next task.
  */
 import { z } from 'zod';
 import {
@@ -19,18 +19,18 @@ import { newId } from '../nats/id.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import { checkId, parseInput } from './parse-input.ts';
 
-/** `request`: the same one again gets the same task. */
+/** A repeat with the same `request` gets the same task. */
 export const claimNextSchema = z.object({ queue: idSchema.optional(), request: idSchema.optional() });
-/** The task that was claimed, or `task: null`: none waits. */
+/** The claimed task, or `task: null` if none is ready. */
 export type ClaimedNext = TaskView | { readonly task: null };
 export type ClaimNext = (worker: string, body: unknown) => Promise<ClaimedNext>;
 
-/** Each time another replica was first: with so many of them in a row, the queue is worked off without us. */
+/** Maximum number of lost races. After so many, other workers are emptying the queue anyway. */
 const triesMax = 64;
 
 export function createClaimNext(host: Host, log: EventLog): ClaimNext {
   const { fleet } = host;
-  /** Tasks that other requests to this replica are about to claim. */
+  /** Tasks that other requests to this replica are claiming right now. */
   const taken = new Set<string>();
   return async (worker, body) => {
     checkId('worker', worker);
@@ -50,15 +50,15 @@ export function createClaimNext(host: Host, log: EventLog): ClaimNext {
         taken.delete(task);
       }
     }
-    throw new AppError('service.busy', `${triesMax} tasks of the queue were claimed by others first; try again`);
+    throw new AppError('service.busy', `others claimed ${triesMax} tasks of the queue first; try again`);
   };
 }
 
 type Claim = { readonly worker: string; readonly request: string; readonly task: string; readonly tries: number };
 
 /**
- * @returns the task that the worker has by this request; null: somebody else was first
- * @throws AppError entry.refused: the worker may not have it, though it waits
+ * @returns the task that the worker holds through this request, or null if somebody else was first
+ * @throws AppError entry.refused if the worker may not claim the task although it is ready
  */
 async function claim(host: Host, log: EventLog, { worker, request, task, tries }: Claim): Promise<string | null> {
   const { fleet } = host;
@@ -68,9 +68,9 @@ async function claim(host: Host, log: EventLog, { worker, request, task, tries }
   await host.foldedTo(seq);
   const claimed = claimedBy(fleet, worker, request, host.logNow());
   if (claimed !== null) return claimed;
-  // An earlier claim of this request has the id: it lost a race, or its task was let go of long ago. The next id is free.
+  // An earlier claim of this request used the id; it lost a race, or its task was released long ago. Try the next id.
   if (duplicate) return null;
-  const refused = fleet.workers.read(worker)?.snapshot.context.worker.refused.find((it) => it.seq === seq);
+  const refused = fleet.workers.read(worker)?.snapshot.context.worker.refused.find((entry) => entry.seq === seq);
   if (isReady(fleet, task)) throw new AppError('entry.refused', refused?.reason ?? `task ${task} could not be claimed`);
   return null;
 }

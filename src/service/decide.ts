@@ -1,4 +1,4 @@
-/** decide: may this worker stop? The attempt is stored, and answered with its decision (protocol.md §5). */
+/** decide: may this worker stop? Stores the attempt and replies with its decision (protocol.md §5). */
 import {
   type AttemptFields,
   attemptSchema,
@@ -14,7 +14,7 @@ import type { Reply } from '../host/intake/open-request.ts';
 import type { Endpoint } from '../nats/request-server.ts';
 import { checkBody, checkBytes, checkId, parseInput } from './parse-input.ts';
 
-/** Reads the body of decide, probe and verify. @throws AppError input.bad, entry.large */
+/** Reads the body of decide, probe and verify. @throws AppError input.bad or entry.large */
 export function readAttempt(worker: string, body: unknown): AttemptFields {
   checkId('worker', worker);
   checkBody(body);
@@ -32,7 +32,7 @@ export const decide = (host: Host, worker: string, body: unknown): Promise<Decis
     );
   });
 
-/** decide as a request over NATS: answered in the turn of its decision. */
+/** decide over NATS. Replies in the turn in which the decision is folded. */
 export const decideRequest =
   (host: Host): Endpoint['handle'] =>
   ({ tail: worker, text, bytes }, respond) => {
@@ -45,11 +45,11 @@ export const decideRequest =
     );
   };
 
-/** @param text of `given`, as JSON. It is stored, unless the schema reads something else from it than it says. */
+/** @param text `given` as JSON. Stored unchanged, unless the schema changes the fields. */
 function attempt(host: Host, worker: string, given: object, text: string, reply: Reply<Decision>): void {
   const plain = quickRead('stop.attempted', given) as AttemptFields | null;
   const fields = plain ?? parseInput(attemptSchema, given);
-  // Unknown fields go into the log as they came.
+  // Unknown fields are kept in the log.
   const payload = plain === null ? JSON.stringify({ ...given, ...fields }) : text || '{}';
   host.attempt(worker, { attempt: fields.attempt, payload }, reply);
 }

@@ -1,4 +1,4 @@
-/** The requests of protocol.md §2 as endpoints on the bus: each reads its subject and body and calls the service. */
+/** The NATS endpoints of protocol.md §2. Each reads its subject and body and calls the service. */
 import { readJson } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
@@ -49,6 +49,6 @@ function readBody({ text, bytes }: Request): object {
 
 function entityNamed<Name extends string>(given: string, known: readonly Name[]): Name {
   const found = known.find((name) => name === given);
-  if (found === undefined) throw new AppError('input.bad', `'${given}' is none of ${known.join(', ')}`);
+  if (found === undefined) throw new AppError('input.bad', `'${given}' must be one of ${known.join(', ')}`);
   return found;
 }

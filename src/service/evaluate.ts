@@ -1,4 +1,4 @@
-/** evaluate: what do the hooks of this task decide of its iteration? It is logged (protocol.md §2 and §7). */
+/** evaluate: lets the hooks of a task judge its current iteration, and stores the result (protocol.md §2 and §7). */
 import { type HookResult, readFields } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
@@ -10,6 +10,6 @@ export async function evaluate(host: Host, task: string, body: unknown): Promise
   const address = { area: 'task', fleet: host.fleet.name, id: task, type: 'iteration.validated' } as const;
   const entry = readFields(address, body ?? {});
   if ('code' in entry) throw new AppError('input.bad', entry.message, { issues: entry.issues });
-  // Unknown fields go into the log as they came.
+  // Unknown fields are kept in the log.
   return host.evaluate(task, body as object);
 }

@@ -1,21 +1,24 @@
 /**
- * Cuts a view that would not fit into a message: agents choose how much there is of nearly everything in it, and a reply that
- * is too large would be an error for whoever asks. `get` and `list` say in `cut` which fields are not whole.
+ * Shortens views that do not fit into a message. Agents choose the size of most fields, and an oversized reply would be an error
+ * for the reader. The field `cut` of a view lists the shortened fields.
  */
 import { cutMiddle } from '../../machines/index.ts';
 
-/** Texts of so few characters are left whole: ids (of 128 at most), states, times. */
+/** Texts up to this length are never cut: ids (128 characters at most), states, times. */
 const shortMax = 128;
 
-/** @returns the view itself if it takes no more than `bytesMax` as JSON; else the largest of its fields are cut */
-export function fitView<It extends object>(bytesMax: number, view: It): It & { readonly cut?: readonly string[] } {
+/** @returns the view itself if its JSON has at most `bytesMax` bytes; otherwise a copy with its largest fields cut */
+export function fitView<View extends object>(
+  bytesMax: number,
+  view: View,
+): View & { readonly cut?: readonly string[] } {
   if (bytesOf(view) <= bytesMax) return view;
-  const fitted = cutFields(bytesMax, view) as It;
-  const cut = Object.keys(view).filter((key) => fitted[key as keyof It] !== view[key as keyof It]);
+  const fitted = cutFields(bytesMax, view) as View;
+  const cut = Object.keys(view).filter((key) => fitted[key as keyof View] !== view[key as keyof View]);
   return { ...fitted, cut };
 }
 
-// Views are made of what the fold has taken, so they nest to a depth that is bounded (protocol.md §2).
+// The recursion is bounded, because entries are: views consist of accepted entries (protocol.md §2).
 function cutTo(bytesMax: number, value: unknown): unknown {
   const bytes = bytesOf(value);
   if (bytes <= bytesMax) return value;
@@ -27,13 +30,13 @@ function cutTo(bytesMax: number, value: unknown): unknown {
   return typeof value === 'object' && value !== null ? cutFields(bytesMax, value) : value;
 }
 
-/** Each as much as the others; where that is not enough, the last are left out. */
+/** Cuts all items to the same size. If that is not enough, drops the last ones. */
 function cutItems(bytesMax: number, items: readonly unknown[]): unknown[] {
   const each = Math.max(2 * shortMax, Math.floor(bytesMax / items.length));
   return whileTheyFit(bytesMax, items, (item) => cutTo(each, item));
 }
 
-/** No field is larger than those that are cut may be; where that is not enough, the last are left out. */
+/** Cuts the largest fields to one common size. If that is not enough, drops the last ones. */
 function cutFields(bytesMax: number, value: object): object {
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
   const each = levelOf(
@@ -54,7 +57,7 @@ function whileTheyFit<Item, Cut>(bytesMax: number, items: readonly Item[], cut: 
   return kept;
 }
 
-/** Returns how large the largest may be, so that all of them take no more than nine tenths of `bytesMax`. */
+/** Returns the largest allowed size, so that all fields together take at most nine tenths of `bytesMax`. */
 function levelOf(bytesMax: number, sizes: readonly number[]): number {
   let left = 0.9 * bytesMax;
   const ascending = sizes.toSorted((one, other) => one - other);

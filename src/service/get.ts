@@ -1,4 +1,4 @@
-/** get: one actor, as the fold sees it now. A read sees everything that was stored before it was asked. */
+/** get: the view of one actor. A read reflects every entry stored before it. */
 import { z } from 'zod';
 import {
   checkpointOf,
@@ -15,17 +15,18 @@ import { checkId, parseInput } from './parse-input.ts';
 import { throwIfRefused } from './refusal.ts';
 import { type Entity, findActor, type View, viewActor, viewWorkerOf } from './views.ts';
 
-/** A message takes 1 MiB, unless the server is set otherwise. */
+/** Fits into NATS's default message limit of 1 MiB. */
 const viewBytesMax = 786_432;
-/** `completionPromises`: those that count in the current iteration. Null: all, or there is no iteration. */
+/** `completionPromises`: those that count in the current iteration. Null if all count, or if there is no iteration. */
 export type TaskDetailView = TaskDetail & { readonly completionPromises: readonly PromiseName[] | null };
 export const detailSchema = z.object({ checkpoint: idSchema.optional(), entry: z.int().positive().optional() });
-/** The reply to a question about one entry: it was not refused. */
+/** The reply to a question about one entry that was not refused. */
 export type EntryStanding = { readonly entry: number; readonly refused: null };
 
 /**
- * `body`: `{ checkpoint? }` of a task, the one to show whole; by default the last. Or `{ entry }`: was this entry about
- * the actor refused? @throws AppError actor.unknown; entry.refused
+ * `body` is `{ checkpoint? }` for a task: the checkpoint to show in full (default: the last). Or `{ entry }`, to ask whether
+ * this entry about the actor was refused.
+ * @throws AppError actor.unknown or entry.refused
  */
 export async function get(
   host: Host,
@@ -51,8 +52,8 @@ export async function get(
 }
 
 /**
- * @param seq of an entry about this actor that is folded
- * @throws AppError entry.refused: the fold refused it
+ * @param seq a folded entry about this actor
+ * @throws AppError entry.refused if the fold refused it
  */
 export function throwIfEntryRefused(
   host: Host,
@@ -61,18 +62,18 @@ export function throwIfEntryRefused(
 ): void {
   const reason = host.refusal(seq, entity, id);
   if (reason !== null) throw new AppError('entry.refused', reason);
-  // This replica may have begun at a snapshot behind the entry.
+  // If this replica started from a snapshot after the entry, only the view has the refusal.
   throwIfRefused((viewActor(host, entity, id) ?? {}) as Partial<WorkerView>, seq);
 }
 
-/** The worker as this replica has folded it, at least up to `seq`. Null: unknown. */
+/** Returns the worker as folded here, at least up to `seq`, or null if unknown. */
 export async function peek(host: Host, worker: string, seq: number): Promise<WorkerView | null> {
   checkId('worker', worker);
   await host.foldedTo(seq);
   return viewWorkerOf(host, worker);
 }
 
-/** @throws AppError actor.unknown: none of that name was saved */
+/** @throws AppError actor.unknown if there is no checkpoint with that name */
 function findCheckpoint(fleet: Fleet, task: string, checkpoint: string | null) {
   const saved = checkpointOf(fleet, task, checkpoint);
   if (saved !== null || checkpoint === null) return saved;

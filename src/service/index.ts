@@ -1,4 +1,4 @@
-/** Makes the service of a replica from its host and log. */
+/** Creates the service of a replica from its host and log. */
 import type {
   Decision,
   HookResult,
@@ -26,66 +26,66 @@ import { verify, verifyTask } from './verify.ts';
 import type { Entity, View } from './views.ts';
 import { untilAnswered, untilResolved } from './waits.ts';
 
-/** What every edge (NATS, HTTP, MCP, an agent's hooks) may ask of this replica. Each use case has a file in this folder. */
+/** The use cases that every edge (NATS, HTTP, MCP, an agent's hooks) calls. Each has a file in this folder. */
 export type Service = {
   readonly fleet: string;
   readonly replica: string;
-  /** Validates and stores an entry. @throws AppError input.bad, entry.large, log.unavailable, log.lost */
+  /** Validates and stores an entry. @throws AppError input.bad, entry.large, log.unavailable or log.lost */
   publish(entry: NewEntry): Promise<{ seq: number }>;
-  /** As `publish`, once it is folded. @throws AppError entry.refused too: it is stored, but not valid in the current state */
+  /** As `publish`, and waits for the fold. @throws also AppError entry.refused: stored, but not valid in the current state */
   submit(entry: NewEntry): Promise<{ seq: number }>;
   /**
-   * May this worker stop? Takes as long as its checks and its hold take.
-   * @throws AppError input.bad, entry.large, log.unavailable, log.lost, service.busy
+   * May this worker stop? Takes as long as its checks and its hold.
+   * @throws AppError input.bad, entry.large, log.unavailable, log.lost or service.busy
    */
   decide(worker: string, body: unknown): Promise<Decision>;
-  /** Might it? Nothing is logged or counted. `scope` is not on the wire: agents' hooks ask about single steps. */
+  /** Like `decide`, but stores and counts nothing. `scope` is not on the wire: agents' hooks ask about single steps. */
   probe(worker: string, body: unknown, scope?: ProbeScope): Promise<Decision>;
-  /** Is its work complete? @throws AppError actor.unknown; stop.incomplete with `details: { decision }` */
+  /** Is the worker's work complete? @throws AppError actor.unknown, or stop.incomplete with `details: { decision }` */
   verify(worker: string, body: unknown): Promise<Decision>;
   /**
    * Is this task complete?
-   * @throws AppError actor.unknown; stop.incomplete with `details`: `{ decision }` if it is held, `{ said: true }` if its
-   * worker only said so
+   * @throws AppError actor.unknown, or stop.incomplete with `details`: `{ decision }` if the task is held, `{ said: true }`
+   * if only its worker reported it as completed
    */
   verifyTask(task: string, body: unknown): Promise<Decision>;
   /**
-   * Claims the first ready task of a queue for the worker. `body`: `{ queue?, request? }`.
-   * @throws AppError input.bad, entry.refused, log.unavailable, service.busy
+   * Claims the first ready task of a queue for the worker. `body` is `{ queue?, request? }`.
+   * @throws AppError input.bad, entry.refused, log.unavailable or service.busy
    */
   claimNext: ClaimNext;
-  /** Lets the hooks of this task decide its iteration, and logs that. @throws AppError input.bad, entry.refused, log.unavailable */
+  /** Lets the task's hooks judge its iteration, and stores the result. @throws AppError input.bad, entry.refused, log.unavailable */
   evaluate(task: string, body: unknown): Promise<HookResult>;
   /**
-   * `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. `{ entry }`: was this entry refused?
-   * @throws AppError actor.unknown, entry.refused
+   * `body` is `{ checkpoint? }` for a task: the checkpoint to show in full (default: the last). Or `{ entry }`, to ask whether
+   * that entry was refused.
+   * @throws AppError actor.unknown or entry.refused
    */
   get(entity: Entity, id: string, body?: unknown): Promise<View | TaskDetail | EntryStanding>;
-  /** `escalations`: all that waits for a person. @throws AppError input.bad */
+  /** `escalations` lists everything that waits for a person. @throws AppError input.bad */
   list(name: ListName, body: unknown): Promise<Page>;
-  /** For an operator, which the edge has checked. @throws AppError input.bad, actor.unknown, entry.refused */
+  /** For operators only: the edge checks that. @throws AppError input.bad, actor.unknown or entry.refused */
   operate(action: OperatorAction, body: unknown): Promise<{ seq: number; view: WorkerView | TaskView | QueueView }>;
-  /** The worker as soon as it is not escalated (any more), or as it is when `signal` fires. @throws AppError actor.unknown */
+  /** Resolves to the worker once it is not escalated, or when `signal` aborts. @throws AppError actor.unknown */
   untilResolved(worker: string, signal: AbortSignal): Promise<WorkerView>;
-  /** An operator's answer to the agent's request. Null: it is over without one, or `signal` fired. */
+  /** Resolves to an operator's answer to the agent's request. Null if the request ends without one, or `signal` aborts. */
   untilAnswered(
     worker: string,
     question: { readonly request: string; readonly seq: number },
     signal: AbortSignal,
   ): Promise<InputAnswer | null>;
   /**
-   * The worker as this replica has folded it, at least up to entry `seq`; what others store just now may be missing.
-   * For what is read at every turn of an agent: `get` asks the log first. Null: unknown.
+   * Returns the worker as folded here, at least up to entry `seq`, or null if unknown. Cheaper than `get`, which asks the log
+   * for its head first, but newer entries may be missing. Used at every turn of an agent.
    */
   peek(worker: string, seq: number): Promise<WorkerView | null>;
-  /** What judges this worker, as this replica has folded it. */
+  /** Returns what judges this worker, as folded here. */
   judging(worker: string): Judging;
-  /** The policy that the next session of this agent gets, if its hooks name `policy` (null: none). */
+  /** Returns the policy of the next session of this agent. `policy` is the one that its hooks name, or null. */
   sessionPolicy(agent: string, policy: string | null): SessionPolicy;
   status(): ServiceStatus;
   /**
-   * Returns the runners that policies name and nobody serves, sorted. If NATS does not answer, none is listed. It takes
-   * a second at most.
+   * Returns the runners that policies name but nobody serves, sorted. Empty if NATS does not answer. Takes at most a second.
    */
   missingRunners(): Promise<readonly string[]>;
 };

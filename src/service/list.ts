@@ -1,6 +1,7 @@
 /**
- * list: actors of one kind, or what waits for a person, in the order of their ids, by page. Like `get`, it sees everything that was stored before
- * the request. It reads a few of them at a time, so that no decision waits until 100,000 are read.
+ * list: pages of the actors of one kind, or of everything that waits for a person, sorted by id. Like `get`, it reflects every
+ * entry stored before the request. It yields to the event loop between chunks, so that decisions are not delayed in a fleet
+ * of 100,000 workers.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
@@ -25,14 +26,13 @@ import { parseInput } from './parse-input.ts';
 import { type Entity, type View, viewActor } from './views.ts';
 
 const pageMax = 1_000;
-/** A page fits into one message, with one more actor of the same size; `get` has more of that. */
+/** A page ends once it exceeds this size, and one actor is cut to it, so a page always fits into a message. */
 const pageBytesMax = 200_000;
 /**
- * The number of views that are made in one turn of the event loop: one to two milliseconds. A stopped worker is
- * unpacked to be read.
+ * Number of views created per turn of the event loop: one to two milliseconds. Reading a stopped worker means unpacking it.
  */
 const viewsPerTurn = 128;
-/** Likewise: about three milliseconds. */
+/** Number of ids sorted per turn: about three milliseconds. */
 const sortedPerTurn = 8_192;
 const filters = {
   state: z.enum(workerStates).optional(),
@@ -61,13 +61,14 @@ export type ListName = keyof typeof lists;
 export const listNames = Object.keys(lists) as ListName[];
 
 /**
- * `next`: the id to go on after, of escalations `<entity>.<id>`, with `sort` `<used>.<id>`; null: the list is complete.
+ * `next` is the `after` of the next page: an id, `<entity>.<id>` for escalations, or `<used>.<id>` with `sort`. Null on the last
+ * page.
  */
 export type Page = { items: (View | PersonWait)[]; next: string | null };
 
-/** @throws AppError input.bad: also a filter that this list does not have */
+/** @throws AppError input.bad, also for a filter that this list does not have */
 export async function list(host: Host, name: ListName, body: unknown): Promise<Page> {
-  if (typeof body === 'object' && body !== null) refuseOthers(name, body);
+  if (typeof body === 'object' && body !== null) refuseUnknownFilters(name, body);
   const filter = parseInput(filterSchema, body ?? {});
   await host.caughtUp();
   const { after, limit } = filter;
@@ -87,29 +88,29 @@ export async function list(host: Host, name: ListName, body: unknown): Promise<P
       length += sizeOf(fitted);
       items.push(fitted);
     }
-    // All that one worker asks is on one page.
+    // All requests of one worker are on one page.
     if (items.length >= limit || length > pageBytesMax) return { items, next: isEmpty() ? null : (cursor?.() ?? id) };
   }
 }
 
-/** A filter that was misspelt would give a list that looks like an answer. */
-function refuseOthers(name: ListName, body: object): void {
+/** Ignoring a misspelt filter would return a list that looks like an answer. */
+function refuseUnknownFilters(name: ListName, body: object): void {
   const known: readonly string[] = [...lists[name], 'sort', 'limit', 'after'];
   if ('sort' in body && body.sort !== undefined && name !== 'workers' && name !== 'tasks') {
-    const message = `${name} are not sorted: only workers and tasks use anything`;
+    const message = `${name} cannot be sorted: only workers and tasks have usage`;
     throw new AppError('input.bad', message, { issues: [{ path: 'sort', message }] });
   }
-  const other = Object.entries(body)
+  const unknown = Object.entries(body)
     .find(([key, value]) => value !== undefined && !known.includes(key))?.[0]
     .slice(0, 128);
-  if (other === undefined) return;
-  const message = `is no filter of ${name}; they have ${lists[name].join(', ')}`;
-  throw new AppError('input.bad', `${other} ${message}`, { issues: [{ path: other, message }] });
+  if (unknown === undefined) return;
+  const message = `is not a filter of ${name}; use ${lists[name].join(', ')}`;
+  throw new AppError('input.bad', `${unknown} ${message}`, { issues: [{ path: unknown, message }] });
 }
 
 type Sorting = NonNullable<Filter['sort']>;
 
-/** Sorts by usage, the largest first, and equal ones by id. `after`: where the page before ended, as it stands now. */
+/** Sorts by usage, largest first, then by id. `after` is where the previous page ended. */
 async function sortByUse(fleet: Fleet, name: ListName, by: Sorting, after: string | undefined) {
   const field = by === 'usd' ? 'nanoUsd' : by;
   const found: { readonly id: string; readonly use: number }[] = [];
@@ -139,15 +140,16 @@ async function sortByUse(fleet: Fleet, name: ListName, by: Sorting, after: strin
 type Use = { readonly id: string; readonly use: number };
 
 /**
- * Where a page ended: what its last actor had used then, and its id. What is used meanwhile only moves actors towards the
- * front, so each page ends further on than the one before. @throws AppError input.bad: an id that is not known (any more)
+ * Parses where a page ended: the usage of its last actor at that time, and its id. New usage only moves actors towards the
+ * front, so paging always advances.
+ * @throws AppError input.bad for an unknown id
  */
 function cursorOf(after: string, found: readonly Use[]): Use {
   const [, use, id] = /^(\d+)\.(.+)$/.exec(after) ?? [];
   if (use !== undefined && id !== undefined) return { use: Number(use), id };
-  const known = found.find((it) => it.id === after);
+  const known = found.find(({ id }) => id === after);
   if (known !== undefined) return known;
-  const message = `'${after.slice(0, 140)}' is not known: begin again without it`;
+  const message = `'${after.slice(0, 140)}' is unknown: start again without it`;
   throw new AppError('input.bad', message, { issues: [{ path: 'after', message }] });
 }
 
@@ -157,7 +159,7 @@ function viewsOf(host: Host, name: ListName, id: string): Page['items'] {
   return view === null ? [] : [view];
 }
 
-/** Nearly all workers wait for nobody: no view is made of them. */
+/** Creates no view for the many workers that wait for nobody. */
 function personWaitsOf({ fleet, logNow }: Host, key: string): PersonWait[] {
   const [entity, id = ''] = key.split('.');
   if (entity === 'task') {
@@ -174,9 +176,9 @@ function personWaitsOf({ fleet, logNow }: Host, key: string): PersonWait[] {
   return view === null ? [] : personWaitsOfWorker(view);
 }
 
-/** Sorts the ids after `after`. They are sorted in parts, which are merged as the smallest is popped. */
+/** Sorts the ids after `after`, in parts. `pop` merges the parts by removing the smallest id. */
 async function sortIds(ids: Iterable<string>, after = '') {
-  /** Each with its smallest last; none is empty. */
+  /** Each part has its smallest id last. No part is empty. */
   const parts: string[][] = [];
   const add = (part: string[]) => part.length > 0 && parts.push(part.sort().reverse());
   let part: string[] = [];
@@ -195,8 +197,8 @@ async function sortIds(ids: Iterable<string>, after = '') {
     cursor: null,
     pop(): string | undefined {
       let least = 0;
-      for (let at = 1; at < parts.length; at += 1)
-        if ((parts[at]?.at(-1) ?? '') < (parts[least]?.at(-1) ?? '')) least = at;
+      for (let index = 1; index < parts.length; index += 1)
+        if ((parts[index]?.at(-1) ?? '') < (parts[least]?.at(-1) ?? '')) least = index;
       const id = parts[least]?.pop();
       if (parts[least]?.length === 0) parts.splice(least, 1);
       return id;
@@ -206,7 +208,7 @@ async function sortIds(ids: Iterable<string>, after = '') {
 
 const sizeOf = (view: object): number => Buffer.byteLength(JSON.stringify(view));
 
-/** Returns the ids as they are now; some may come and go between two turns. */
+/** Returns the current ids. Actors may be added or removed between two turns. */
 function idsOf({ workers, tasks, queues, escalated, neglected }: Fleet, name: ListName): Iterable<string> {
   switch (name) {
     case 'workers':
@@ -229,5 +231,7 @@ function idsOf({ workers, tasks, queues, escalated, neglected }: Fleet, name: Li
 
 function matches(view: View | PersonWait, filter: Filter): boolean {
   const fields = view as Readonly<Record<string, unknown>>;
-  return (Object.keys(filters) as FilterName[]).every((it) => filter[it] === undefined || fields[it] === filter[it]);
+  return (Object.keys(filters) as FilterName[]).every(
+    (name) => filter[name] === undefined || fields[name] === filter[name],
+  );
 }

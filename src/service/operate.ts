@@ -1,4 +1,4 @@
-/** operate: what an operator does (protocol.md §3, own entries): acknowledge, resolve, answer, retire, pause. Each is an entry. */
+/** operate: an operator's actions (acknowledge, resolve, answer, retire, pause), stored as own entries (protocol.md §3). */
 import { z } from 'zod';
 import {
   idSchema,
@@ -19,7 +19,7 @@ import { type Entity, findActor } from './views.ts';
 
 const by = z.string().trim().min(1).max(operatorNameLengthMax);
 const actor = { entity: z.enum(['worker', 'task']).default('worker'), id: idSchema, by };
-/** The entry of the escalation or request, as it was read by whoever acts: a newer one is left alone. */
+/** The entry of the escalation or request that the operator has seen. The action does not apply to a newer one. */
 const seq = z.int().nonnegative().optional();
 export const operatorActions = {
   acknowledge: z.strictObject({ ...actor, seq, entity: z.enum(['worker', 'task', 'queue']).default('worker') }),
@@ -29,7 +29,7 @@ export const operatorActions = {
     verdict: z.enum(['resume', 'stop']),
     prompt: z.string().trim().min(1).max(20_000).optional(),
   }),
-  /** `request` may be left out where one is open. `seq`: of the entry that asked, as it was read by who answers. */
+  /** `request` is optional if exactly one is open. `seq` is the entry of the request that the operator has seen. */
   answer: z.strictObject({
     id: idSchema,
     by,
@@ -39,7 +39,7 @@ export const operatorActions = {
     message: z.string().trim().min(1).max(inputMessageLengthMax).optional(),
   }),
   retire: z.strictObject({ id: idSchema, by }),
-  /** Without `forMs` the pause holds until the session ends. */
+  /** Without `forMs` the pause lasts until the session ends. */
   pause: z.strictObject({ id: idSchema, by, forMs: z.int().positive().max(pauseMsMax).optional() }),
   unpause: z.strictObject({ id: idSchema, by }),
 } as const;
@@ -54,8 +54,8 @@ const types = {
   unpause: 'worker.unpaused',
 } as const satisfies Record<OperatorAction, string>;
 
-/** The body of an action, with the fields of an answer if it is one. */
-type Given = z.infer<(typeof operatorActions)['acknowledge']> & Reply;
+/** The body of any action; the fields of an answer are optional. */
+type ActionBody = z.infer<(typeof operatorActions)['acknowledge']> & Reply;
 type Operated = { seq: number; view: WorkerView | TaskView | QueueView };
 export type Operate = (action: OperatorAction, body: unknown) => Promise<Operated>;
 
@@ -66,7 +66,7 @@ export function createOperate(host: Host, log: EventLog): Operate {
   };
   return async (action, body) => {
     const given = parseInput(operatorActions[action], body ?? {});
-    const { id, entity = 'worker', seq: readSeq, ...data } = given as Given;
+    const { id, entity = 'worker', seq: readSeq, ...data } = given as ActionBody;
     const before = await view(entity, id);
     const fault = action === 'acknowledge' ? acknowledgementFault(before) : null;
     if (fault !== null) throw new AppError('entry.refused', fault);
@@ -81,13 +81,13 @@ export function createOperate(host: Host, log: EventLog): Operate {
     const subject = `stopgate.${host.fleet.name}.own.${entity}.${id}.${types[action]}`;
     const { seq } = await log.append(subject, JSON.stringify(fields), {});
     const after = await view(entity, id);
-    // Somebody else may have been quicker.
+    // Refused if somebody else acted first.
     throwIfRefused(after as WorkerView, seq);
     return { seq, view: after };
   };
 }
 
-/** Names what the action is about, so that it does not reach an escalation that begins meanwhile. */
+/** Names the escalation, so that the action does not apply to one that begins in the meantime. */
 function seqOf(
   action: OperatorAction,
   view: WorkerView | TaskView | QueueView,

@@ -1,4 +1,4 @@
-/** Validates input: the same error with the same text, wherever the input arrived. */
+/** Validates input, with the same error texts on every edge. */
 import type { z } from 'zod';
 import { describeIssues, isId, isTooDeep, payloadBytesMax, toIssues, tooDeepMessage } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
@@ -20,7 +20,7 @@ export function checkId(entity: string, id: string): string {
   });
 }
 
-/** A request as the log could hold it. @returns its text. @throws AppError input.bad, entry.large */
+/** Checks that the log could store this body. @returns it as JSON. @throws AppError input.bad or entry.large */
 export function checkBody(body: unknown): string {
   if (isTooDeep(body)) throw new AppError('input.bad', tooDeepMessage);
   const text = JSON.stringify(body ?? {});

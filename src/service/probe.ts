@@ -1,4 +1,4 @@
-/** probe: might this worker stop? Checks run as for a stop, and nothing is logged or counted (protocol.md §5). */
+/** probe: may this worker stop? Runs the checks of a stop, but stores and counts nothing (protocol.md §5). */
 import {
   type CheckResult,
   type Decision,
@@ -11,7 +11,7 @@ import type { Host } from '../host/host.ts';
 import { notNeeded, startTimer } from '../timer.ts';
 import { readAttempt } from './decide.ts';
 
-/** `signal`: nobody waits for the answer any more, so no check goes on. `scope`: of a stop by default. */
+/** `signal` aborts when nobody waits for the answer any longer; it ends running checks. `scope` defaults to a stop. */
 type ProbeOptions = { readonly signal: AbortSignal; readonly scope?: ProbeScope | undefined };
 
 export async function probeWorker(
@@ -30,7 +30,7 @@ export async function probeWorker(
   return { ...found.decision, replica, tookMs };
 }
 
-/** No log keeps this check's deadline, so a timer does. @throws the reason of `signal`, once that is aborted */
+/** Enforces the check's timeout with a timer, since a probe has no deadline in the log. @throws the reason of `signal` */
 async function callInTime(
   host: Host,
   check: PendingCheck,
@@ -44,7 +44,7 @@ async function callInTime(
     timer.clear();
     timer = startTimer(check.timeoutMs, () => abort.abort(notNeeded));
   };
-  const how = { signal: AbortSignal.any([abort.signal, signal]), onStarted };
-  const result = await host.callCheck(check, worker, 'probe', how).finally(() => timer.clear());
+  const control = { signal: AbortSignal.any([abort.signal, signal]), onStarted };
+  const result = await host.callCheck(check, worker, 'probe', control).finally(() => timer.clear());
   return abort.signal.aborted ? { attempt: 'probe', check: check.name, outcome: 'timeout' } : result;
 }

@@ -1,4 +1,4 @@
-/** publish: an entry from an edge of this process (HTTP, hooks, MCP) into the log, checked before it is stored. */
+/** publish: validates an entry from an edge of this process (HTTP, hooks, MCP) and stores it in the log. */
 import { isTooDeep, readFields, readSubject, retriedMessageId, tooDeepMessage } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
@@ -8,7 +8,7 @@ import { throwIfEntryRefused } from './get.ts';
 import { checkBytes } from './parse-input.ts';
 import type { Entity } from './views.ts';
 
-/** An entry to store: `type` is `<noun>.<verb>`. `messageId`: the same twice within 2 minutes is stored once. */
+/** An entry to store. `type` is `<noun>.<verb>`. Entries with the same `messageId` within 2 minutes are stored once. */
 export type NewEntry = {
   readonly entity: Entity;
   readonly id: string;
@@ -22,18 +22,17 @@ export async function publish(fleet: string, log: EventLog, entry: NewEntry): Pr
   const { messageId } = entry;
   const { seq, duplicate } = await log.append(subject, payload, { messageId });
   if (messageId === undefined || !duplicate) return { seq };
-  const standing = await log.subjectAt(seq);
-  if (standing === null || standing === subject) return { seq };
-  // An agent has used the message id for something else, which must not keep this entry out of the log.
+  const stored = await log.subjectAt(seq);
+  if (stored === null || stored === subject) return { seq };
+  // An agent has used the message id for another entry. That must not keep ours out of the log.
   const retried = await log.append(subject, payload, { messageId: retriedMessageId(messageId, newId()) });
   return { seq: retried.seq };
 }
 
 /**
- * Publishes an entry and waits until it is folded. If that takes too long it is stored all the same, and nothing is known
- * of it: a caller that was told to try again would store it twice.
- *
- * @throws AppError entry.refused: it is in the log, but changes nothing
+ * Publishes an entry and waits until it is folded. If the fold takes too long, resolves anyway: the entry is stored, and an
+ * error would make callers store it twice.
+ * @throws AppError entry.refused if the entry is in the log but changes nothing
  */
 export async function submit(host: Host, log: EventLog, entry: NewEntry): Promise<{ seq: number }> {
   const { seq } = await publish(host.fleet.name, log, entry);
@@ -46,8 +45,8 @@ export async function submit(host: Host, log: EventLog, entry: NewEntry): Promis
 }
 
 /**
- * Returns the entry as it would be stored in the log. @throws AppError input.bad, entry.large: what the fold would
- * refuse
+ * Returns the entry as it would be stored.
+ * @throws AppError input.bad or entry.large if the fold would refuse it
  */
 export function checkEntry(
   fleet: string,

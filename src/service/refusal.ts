@@ -1,22 +1,22 @@
 /**
- * Says why an entry was refused, or would be. The log also stores an entry that is not valid in the current state, and its
- * actor then lists it as refused; what an operator does is refused before that.
+ * Why an entry was or would be refused. The log also stores entries that are not valid in the current state; their actor lists
+ * them as refused. An operator's action is checked here before it is stored.
  */
 import type { QueueView, TaskView, WorkerView } from '../../machines/index.ts';
 import { areDistinct, describeQuestions, readAnswers, readQuestions } from '../../machines/values/questions.ts';
 import { AppError } from '../errors.ts';
 
 /**
- * @param refused of the actor, once the entry at `seq` is folded
- * @throws AppError entry.refused: that entry was, with the fold's reason
+ * @param view the actor's view, after the entry at `seq` is folded
+ * @throws AppError entry.refused with the fold's reason if that entry was refused
  */
 export function throwIfRefused({ refused }: Partial<Pick<WorkerView, 'refused'>>, seq: number): void {
-  // A queue has no list of them.
-  const reason = refused?.find((it) => it.seq === seq)?.reason;
+  // Queues have no such list.
+  const reason = refused?.find((entry) => entry.seq === seq)?.reason;
   if (reason !== undefined) throw new AppError('entry.refused', reason);
 }
 
-/** Says why nobody can acknowledge it: there is nothing of which people are notified. Null: they can. */
+/** Returns why this actor cannot be acknowledged (nothing about it notifies people), or null. */
 export function acknowledgementFault(view: WorkerView | TaskView | QueueView): string | null {
   if ('pending' in view) return view.unattended === null ? `queue ${view.queue} is not unattended` : null;
   if (view.state === 'escalated') return null;
@@ -26,21 +26,18 @@ export function acknowledgementFault(view: WorkerView | TaskView | QueueView): s
 }
 
 /**
- * A second retirement would change nothing, and stand in the log as an action of its own.
- *
- * @throws AppError entry.refused: it was retired, and has not registered since
+ * Refuses a second retirement, which would change nothing but look like a separate action in the log.
+ * @throws AppError entry.refused if the worker was retired and has not registered since
  */
 export function throwIfRetired(worker: string, { ended }: Partial<Pick<WorkerView, 'ended'>>): void {
-  if (ended === 'retired') throw new AppError('entry.refused', `worker ${worker} is retired already`);
+  if (ended === 'retired') throw new AppError('entry.refused', `worker ${worker} is already retired`);
 }
-
-// Which request of an agent an operator answers.
 
 type Asking = Pick<WorkerView, 'worker' | 'inputs' | 'lastAnswer'>;
 
 /**
- * The reply of an operator. `request` may be left out if only one is open; `seq`: of the entry that asked, as it was
- * read.
+ * An operator's reply. `request` is optional if exactly one is open. `seq` is the entry of the request that the operator has
+ * seen.
  */
 export type Reply = {
   readonly verdict: 'allow' | 'deny';
@@ -50,13 +47,12 @@ export type Reply = {
 };
 
 /**
- * The fields of an `input.answered`, but for `by`.
- * @throws AppError as `openRequest`; input.bad: a question that is allowed without an answer, or with one that could be
- * another's
+ * Returns the fields of an `input.answered`, except `by`.
+ * @throws AppError as `openRequest`; input.bad if a question is allowed without a valid answer, or if its questions look alike
  */
 export function createAnswer(asking: Asking, { verdict, request: named, seq, message }: Reply) {
   const request = openRequest(asking, named, seq);
-  const asked = asking.inputs.find((it) => it.request === request);
+  const asked = asking.inputs.find((input) => input.request === request);
   const questions = readQuestions(asked?.detail ?? null);
   if (verdict === 'allow' && questions !== null && !areDistinct(questions)) {
     const why = 'asks questions that look alike, so that its answers could not be told apart';
@@ -67,21 +63,22 @@ export function createAnswer(asking: Asking, { verdict, request: named, seq, mes
     const what = describeQuestions(questions);
     throw new AppError('input.bad', `worker ${asking.worker} asks: ${what}; give ${form} as the message`);
   }
-  // Its text may have been cut, so that the questions in it cannot be read.
+  // The detail may have been cut, so that its questions cannot be read.
   if (verdict === 'allow' && asked?.kind === 'question' && (message ?? '').trim() === '')
     throw new AppError('input.bad', `worker ${asking.worker} asks a question; give the answer as the message`);
   return { request, verdict, ...(message === undefined ? {} : { message }) };
 }
 
 /**
- * `request` undefined: the only one that is open. `seq`: of the entry that asked; an agent may use the id for another
- * question. @throws AppError entry.refused: it is not open, or it is not clear which
+ * Returns the open request with that id, or the only open one. `seq` guards against an agent that reuses the id for another
+ * question.
+ * @throws AppError entry.refused if it is not open, or if it is ambiguous
  */
 export function openRequest({ worker, inputs, lastAnswer }: Asking, request?: string, seq?: number): string {
   const open = inputs.flatMap((input) => input.request ?? []);
-  const [first, ...more] = request === undefined ? open : open.filter((it) => it === request);
+  const [first, ...more] = request === undefined ? open : open.filter((id) => id === request);
   if (first !== undefined && more.length === 0) {
-    if (seq === undefined || inputs.some((it) => it.request === first && it.seq === seq)) return first;
+    if (seq === undefined || inputs.some((input) => input.request === first && input.seq === seq)) return first;
     throw new AppError('entry.refused', `worker ${worker} now asks something else as request ${first}; look again`);
   }
   throw new AppError('entry.refused', explain(worker, open, request, lastAnswer));

@@ -1,20 +1,23 @@
-/** sessionPolicy: which policy will the next session of an agent get? judging: what judges the work of a worker? */
+/** sessionPolicy: the policy of an agent's next session. judging: what judges a worker's work. */
 import { type Check, type EffectfulCheck, type Fleet, policyInForce } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
 
-/** What the next session of an agent gets. */
+/** The policy of an agent's next session. */
 export type SessionPolicy = {
   readonly name: string;
-  /** All checks, members of groups among them. */
+  /** All checks, including the members of groups. */
   readonly checks: readonly Check[];
   /**
-   * The runners of checks that look into a folder; empty: the service runs them. If there are several, the worker's
-   * label names one.
+   * The runners for checks that read a folder. Empty if the service runs them itself. If there are several, the worker's label
+   * "runner" selects one.
    */
   readonly runners: readonly string[];
 };
 
-/** `policy`: what its hooks name; null: none. Labels and single workers that `assign` names are not known before. */
+/**
+ * `policy` is the one that the agent's hooks name, or null. Rules of `assign` for labels or single workers are not applied,
+ * since neither is known before the session starts.
+ */
 export function sessionPolicy({ fleet }: Host, agent: string, policy: string | null): SessionPolicy {
   const session = { worker: '', agent, labels: {}, policy, profile: null, tasks: [] };
   const found = policyInForce(fleet, session);
@@ -25,11 +28,11 @@ export function sessionPolicy({ fleet }: Host, agent: string, policy: string | n
 /** What judges the work of a worker, beyond what its view says. */
 export type Judging = {
   /**
-   * The names of its policy's checks that look at the work itself (`files`, `git`, `command`, `remote`), members of groups
-   * among them. The others judge what the agent has reported.
+   * The names of its policy's checks that inspect the work itself (`files`, `git`, `command`, `remote`), including the members
+   * of groups. All others judge what the agent has reported.
    */
   readonly inspecting: ReadonlySet<string>;
-  /** A hook of a task that it holds is enabled. */
+  /** Whether a task that it holds has an enabled hook. */
   readonly hasHooks: boolean;
 };
 

@@ -1,4 +1,4 @@
-/** snapshot: writes the state of the fleet now (protocol.md §15). Only for operators, by the servers' permissions. */
+/** snapshot: saves the fleet's current state (protocol.md §15). NATS permissions restrict it to operators. */
 import type { SnapshotTaken } from '../host/maintenance/snapshots.ts';
 import { type Endpoint, replyLater } from '../nats/request-server.ts';
 

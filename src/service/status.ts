@@ -1,23 +1,23 @@
-/** status: can this replica answer, and how much does it hold? And missingRunners: which runners does nobody serve? */
+/** status: whether this replica can answer, and how much it holds. missingRunners: the runners that nobody serves. */
 import type { Fleet } from '../../machines/index.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import type { RunnerSearch } from '../nats/bus.ts';
 
 export type ServiceStatus = {
-  /** False: requests get 503, `reason` says why. */
+  /** If false, requests get a 503 and `reason` says why. */
   readonly ready: boolean;
   readonly reason: string | null;
   /** `log.lost` needs a person; `log.unavailable` may pass. */
   readonly code: ErrorCode | null;
   readonly foldedSeq: number;
-  /** The number of entries of the log that are not folded yet, as far as this replica has heard of it. */
+  /** Number of entries that are known to be in the log but not folded yet. */
   readonly lag: number;
   readonly workers: number;
   readonly openAttempts: number;
   /** Workers with an overdue request, and unattended queues (protocol.md §8). */
   readonly neglected: number;
-  /** The share of the room for workers and tasks that is used: 1 is all. */
+  /** The used share of the capacity for workers and tasks, from 0 to 1. */
   readonly stateShare: number;
 };
 
@@ -36,12 +36,12 @@ export function statusOf(host: Host): ServiceStatus {
   };
 }
 
-/** The runners that policies name and nobody serves, sorted. */
+/** Returns the runners that policies name but nobody serves, sorted. */
 export async function missingRunners(host: Host, search: RunnerSearch): Promise<readonly string[]> {
   return (await search(runnersOf(host.fleet))) ?? [];
 }
 
-/** All runners that policies name, sorted. */
+/** Returns all runners that policies name, sorted. */
 export function runnersOf({ policies }: Pick<Fleet, 'policies'>): readonly string[] {
   const names = [...policies.policies.values()].flatMap(({ runner, runners }) =>
     runner === null ? runners : [runner],

@@ -10,7 +10,7 @@ import { probeWorker } from './probe.ts';
 
 /**
  * Judges the worker's plan and tasks by `checks` and `hooks` alone.
- * @throws AppError actor.unknown; stop.incomplete with `details: { decision }`, if the work was not judged too
+ * @throws AppError actor.unknown, or stop.incomplete with `details: { decision }`, also if the work could not be judged
  */
 export async function verify(
   host: Host,
@@ -26,9 +26,9 @@ export async function verify(
 }
 
 /**
- * The decision that completed the task; of one that is held, what its worker's stop would find of this task.
- * @throws AppError actor.unknown; stop.incomplete with `details`: `{ decision }` of a held task, `{ said: true }` of one
- * that its worker reported as completed
+ * Returns the decision that completed the task. For a held task, judges it as if its worker stopped now.
+ * @throws AppError actor.unknown, or stop.incomplete with `details`: `{ decision }` for a held task, `{ said: true }` for one
+ * that only its worker reported as completed
  */
 export async function verifyTask(
   host: Host,

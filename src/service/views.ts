@@ -1,4 +1,4 @@
-/** Actors as requests name and show them: workers, tasks and queues, as the fold has them now. */
+/** The views of actors (workers, tasks and queues), from the current state of the fold. */
 import {
   formatIsoTime,
   type QueueView,
@@ -22,7 +22,7 @@ export function viewActor(host: Host, entity: Entity, id: string): View | null {
   return entity === 'task' ? viewTask(fleet, id) : viewQueue(fleet, id);
 }
 
-/** Makes a worker's view, with the reply of its pending check if there is one. */
+/** Creates a worker's view, including the reply of its pending check. */
 export function viewWorkerOf({ fleet, logNow, pendingReply }: WorkerSource, worker: string): WorkerView | null {
   const reply = pendingReply(worker);
   if (reply === null) return viewWorker(fleet, worker, logNow());

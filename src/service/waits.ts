@@ -1,14 +1,12 @@
-/** Waits of held requests: until an operator has answered, or has dealt with an escalation. */
+/** Waits until an operator has answered an agent's request, or has resolved an escalation. */
 import { actorKey, type InputAnswer, type WorkerView } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
 import { within } from '../timer.ts';
 import { get } from './get.ts';
 
-// Waits until an operator has answered what an agent asks.
-
 /**
- * The answer as soon as it is folded. Null: the question is over without one (it was withdrawn, or was never asked), or
- * `signal` fired. `seq`: where the question stands in the log; what is not folded yet would look like no question.
+ * Resolves to the answer once it is folded. Null if the question ends without one (it was withdrawn or never asked), or if
+ * `signal` aborts. `seq` is the question's entry: before that is folded, the question would seem not to exist.
  */
 export async function untilAnswered(
   host: Host,
@@ -17,10 +15,7 @@ export async function untilAnswered(
   signal: AbortSignal,
 ): Promise<InputAnswer | null> {
   await host.foldedTo(seq);
-  /**
-   * Returns undefined while it is still open. It is read entry by entry, since only the last answer of a worker is
-   * kept.
-   */
+  /** Returns undefined while the question is open. Called after every entry, since only a worker's last answer is kept. */
   const readAnswer = (): InputAnswer | null | undefined => {
     const { inputs = [], lastAnswer = null } = host.fleet.workers.read(worker)?.snapshot.context.worker ?? {};
     if (lastAnswer?.request === request) return lastAnswer;
@@ -29,16 +24,16 @@ export async function untilAnswered(
   const now = readAnswer();
   if (now !== undefined) return now;
   return new Promise((resolve) => {
-    const forget = listen(host, worker, signal, () => {
+    const stopListening = listen(host, worker, signal, () => {
       const found = readAnswer();
       if (found === undefined) return;
-      forget();
+      stopListening();
       resolve(found);
     });
   });
 }
 
-/** Calls back at each change of the worker, and when `signal` fires. @returns what ends that */
+/** Calls back at each change of the worker, and when `signal` aborts. @returns a function that stops it */
 function listen(host: Host, worker: string, signal: AbortSignal, onChange: () => void): () => void {
   const unlisten = host.observe({
     touched(actors) {
@@ -52,29 +47,27 @@ function listen(host: Host, worker: string, signal: AbortSignal, onChange: () =>
   };
 }
 
-// Waits until a person has dealt with a worker that is escalated, or is about to be.
-
-/** A stop that is being judged changes without an escalation, so it is polled: it may become one. */
+/** A stop that is being judged may become an escalation. It can change without notifying us, so it is polled. */
 const pollEveryMs = 250;
 
-/** The worker as soon as it is not escalated (any more), or as it is when `signal` fires. @throws AppError actor.unknown */
+/** Resolves to the worker once it is not escalated, or when `signal` aborts. @throws AppError actor.unknown */
 export async function untilResolved(host: Host, worker: string, signal: AbortSignal): Promise<WorkerView> {
   for (;;) {
-    // Listened for before the read, so that no change falls between.
-    let forget = () => {};
+    // Start listening before the read, so that no change is missed.
+    let stopListening = () => {};
     const change = new Promise<void>((resolve) => {
-      forget = listen(host, worker, signal, resolve);
+      stopListening = listen(host, worker, signal, resolve);
     });
     try {
       const view = (await get(host, 'worker', worker, {})) as WorkerView;
       if (!isUndecided(view) || signal.aborted) return view;
       await (view.state === 'escalated' ? change : within(pollEveryMs, change));
     } finally {
-      forget();
+      stopListening();
     }
   }
 }
 
-/** Nobody can say yet whether it may stop. */
+/** Whether it is not yet known if the worker may stop. */
 export const isUndecided = ({ state }: Pick<WorkerView, 'state'>): boolean =>
   state === 'escalated' || state === 'validating';

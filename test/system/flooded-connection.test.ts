@@ -44,7 +44,7 @@ test('is connected again within moments, answers who waited, and tells of it', a
   await client.publish('task.T-1.task.created', { queue: 'build' });
   expect(await waiting).toMatchObject({ code: '', body: { attempt: 'a1', cause: 'pending-tasks' } });
   const lines = () => service.stderr();
-  await expect.poll(lines).toContain('the connection to NATS broke; it is made again');
+  await expect.poll(lines).toContain('the connection to NATS broke; reconnecting');
   await expect.poll(lines).toContain('connected to NATS again');
   const metrics = await (await fetch(new URL('/metrics', String(service.ready.http)))).text();
   expect(metrics).toMatch(/^stopgate_connection_breaks_total\{connection="requests"\} [1-9]/m);

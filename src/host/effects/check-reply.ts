@@ -1,6 +1,6 @@
 /**
- * What a program replies to a question about the work (protocol.md §8): a process that serves a remote check over NATS, and
- * a command that speaks JSON. A reply may also say that there is no result yet.
+ * Reads the reply of a check (protocol.md §8): from a process that serves a remote check over NATS, or from a command that
+ * speaks JSON. A reply may also be `pending`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -8,10 +8,10 @@ import type { CheckResult, UsageReport } from '../../../machines/index.ts';
 import type { LogClock } from '../fold/log-clock.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 
-/** The result of a check. `usage`: what the program that judged says it used. */
+/** The result of a check. `usage` is what the check reports to have used, such as tokens of a model. */
 export type RunResult = Omit<CheckResult, 'attempt' | 'check'> & { readonly usage?: UsageReport | undefined };
 
-/** A result, or `pending`: there is none yet, and the check is to be asked again after `retryAfterMs` (default 10 s). */
+/** A result, or `pending`: no result yet, ask again after `retryAfterMs` (default 10 s). */
 export type CheckReply = Omit<RunResult, 'outcome'> & {
   readonly outcome: RunResult['outcome'] | 'pending';
   readonly retryAfterMs?: number | undefined;
@@ -48,30 +48,30 @@ export function readCheckReply(value: unknown): CheckReply | null {
 export const definedIn = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-/** A check that waits for something else, such as a pipeline, should neither be asked more often nor be forgotten. */
+/** Limits how often a pending check is asked again. */
 const retryMs = { min: 1_000, default: 10_000, max: 600_000 };
 
-/** The reason of a pending check is shown in views, which have no room for more. The result has all of it. */
+/** Views show at most this much of a pending check's reason. The final result keeps all of it. */
 const reasonLengthMax = 500;
 
-export type Asking = {
+export type PollOptions = {
   readonly lifecycle: Pick<Lifecycle, 'isRunning'>;
   readonly logClock: Pick<LogClock, 'now'>;
-  /** Milliseconds until the check's time is up. */
+  /** Returns the milliseconds until the check's timeout. */
   readonly leftMs: () => number;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when nobody waits for the answer any longer. */
   readonly signal: AbortSignal;
-  /** The check has no result yet, and is asked again at `askedAgainMs` of the log's clock. */
+  /** Called when the check is pending. It is asked again at `askedAgainMs` of the log's clock. */
   readonly onPending: (reason: string | null, askedAgainMs: number) => void;
 };
 
 /**
- * Asks a check again and again while it is pending, until it has a result or its time is up.
- * @param firstMs how long the first question may take
- * @param ask asks once; gets the last pending reply. Null: cancelled
+ * Asks a check repeatedly while it is pending, until it has a result or times out.
+ * @param firstMs timeout of the first question
+ * @param ask asks once; receives the last pending reply, and returns null if cancelled
  */
 export async function askUntilResult(
-  { lifecycle, logClock, leftMs, signal, onPending }: Asking,
+  { lifecycle, logClock, leftMs, signal, onPending }: PollOptions,
   firstMs: number,
   ask: (waitMs: number, last: CheckReply | null) => Promise<CheckReply | null>,
 ): Promise<RunResult> {

@@ -1,6 +1,6 @@
 /**
- * Checks and remote hooks: calls what attempts and validated iterations wait for, over the bus, by a runner elsewhere, or
- * in this process. The result is an entry. What nothing waits for any more is cancelled.
+ * Calls the checks and remote hooks that attempts and validated iterations wait for: over NATS, through a remote runner, or
+ * in this process. Stores each result as an entry. Cancels calls whose result is no longer needed.
  */
 import {
   type CheckEffect,
@@ -32,12 +32,12 @@ export type Checks = {
   readonly check: Performer<CheckEffect>;
   readonly hook: Performer<HookEffect>;
   /** Calls the check that an attempt waits for. Never rejects: a check that cannot be called has the outcome `error`. */
-  call(pending: PendingCheck, worker: WorkerContext, attempt: string, how: Progress): Promise<CheckResult>;
+  call(pending: PendingCheck, worker: WorkerContext, attempt: string, control: CallControl): Promise<CheckResult>;
 };
 
-type Progress = Pick<CheckTimes, 'signal' | 'onStarted'>;
+type CallControl = Pick<CheckTimes, 'signal' | 'onStarted'>;
 type OnUsage = (usage: UsageReport) => Promise<void>;
-/** A probe stores nothing. */
+/** For probes, which store nothing. */
 const notCounted: OnUsage = async () => {};
 
 export type ChecksOptions = RemoteOptions & {
@@ -46,28 +46,29 @@ export type ChecksOptions = RemoteOptions & {
   readonly entries: OwnEntries;
   readonly newId: () => string;
   readonly traces: Pick<AttemptTraces, 'callCheck'>;
-  /** Notes what a check replied that has no result yet. */
+  /** Receives pending replies, which views show. */
   readonly pendingReplies: Pick<PendingReplies, 'note'>;
-  /** The log does not take the result of a check of that attempt. */
+  /** Called when the log refuses the result of a check of that attempt. */
   readonly onRefused: (worker: string, attempt: string, error: AppError) => void;
 };
 
 export function createChecks(options: ChecksOptions): Checks {
   const { fleet, lifecycle, logClock, entries, traces, newId, onRefused } = options;
-  /** `onUsage` gets what the check says that it used. */
+  /** Calls `onUsage` with the usage that the check reports. */
   const run = async (
     pending: PendingCheck,
     worker: WorkerContext,
     attempt: string,
-    how: Progress,
+    control: CallControl,
     onUsage: OnUsage,
   ) => {
-    const { usage, ...result } = await runOf(options, pending, worker, attempt, how).catch(asError);
+    const { usage, ...result } = await dispatch(options, pending, worker, attempt, control).catch(asError);
     if (usage !== undefined) await onUsage(usage);
     return toCheckResult(attempt, pending.name, result);
   };
-  const call: Checks['call'] = (pending, worker, attempt, how) => run(pending, worker, attempt, how, notCounted);
-  /** Each call of a model is counted once, under an id of its own: a replica that takes over makes another call. */
+  const call: Checks['call'] = (pending, worker, attempt, control) =>
+    run(pending, worker, attempt, control, notCounted);
+  /** Counts each call separately, under a unique id: a replica that takes over calls the model again. */
   const storeUsage = async (worker: string, key: string, usage: UsageReport) =>
     void (await entries.untilStored({
       tail: `worker.${worker}.usage.reported`,
@@ -78,7 +79,7 @@ export function createChecks(options: ChecksOptions): Checks {
   return {
     call,
     check: {
-      standsBy: false,
+      runsOnAllReplicas: false,
       async perform({ key, data: { worker, attempt, check } }, { signal, isNeeded }) {
         const id = worker.worker;
         const hasStarted = () => fleet.workers.get(id)?.snapshot.context.worker.attempt?.pending?.startedMs !== null;
@@ -95,13 +96,13 @@ export function createChecks(options: ChecksOptions): Checks {
         return {
           tail: `own.worker.${id}.check.finished`,
           data: { ...shorten(result), ...requestOf(worker, check) },
-          // The result is there and the log does not take it, so the caller need not wait for the decision.
+          // The log refuses the result, so there is no decision to wait for.
           onRefused: (error) => onRefused(id, attempt, error),
         };
       },
     },
     hook: {
-      standsBy: false,
+      runsOnAllReplicas: false,
       async perform({ data: { task, evaluation } }, { signal }) {
         const { attempt, pending } = evaluation;
         const { name, deadlineMs } = pending;
@@ -116,19 +117,20 @@ export function createChecks(options: ChecksOptions): Checks {
   };
 }
 
-/** Says which request of the open attempt an entry is about: a late answer must not become that of the next request. */
+/** Identifies the request of the open attempt, so that a late answer is not taken for that of the next request. */
 const requestOf = ({ attempt }: WorkerContext, { number }: PendingCheck) => ({ seq: attempt?.seq, number });
 
-async function runOf(
+/** Calls the check over NATS, through a runner, or in this process. */
+async function dispatch(
   options: ChecksOptions,
   pending: PendingCheck,
   worker: WorkerContext,
   attempt: string,
-  how: Progress,
+  control: CallControl,
 ): Promise<RunResult> {
   const { timeoutMs, deadlineMs } = pending;
   const { lifecycle, logClock } = options;
-  const { signal } = how;
+  const { signal } = control;
   const onPending = (reason: string | null, askedAgainMs: number) =>
     options.pendingReplies.note({ worker: worker.worker, attempt, check: pending.name, reason, askedAgainMs });
   const question = () => questionOf(options.fleet, worker, attempt, pending);
@@ -137,22 +139,22 @@ async function runOf(
   if (pending.check.kind === 'remote') return remote(pending.check.remote);
   const request = runRequestOf(options, pending.check, worker, attempt, question);
   const startTimeoutMs = deadlineMs - pending.sinceMs;
-  // The time of a check runs from its first start; another replica may have started it.
+  // The timeout runs from the first start, which may have been on another replica.
   let endMs = pending.startedMs === null ? null : deadlineMs;
   const onStarted = () => {
     endMs ??= logClock.now() + timeoutMs;
-    how.onStarted();
+    control.onStarted();
   };
   const leftMs = () => (endMs ?? logClock.now() + timeoutMs) - marginMs(timeoutMs) - logClock.now();
   return askUntilResult({ lifecycle, logClock, leftMs, signal, onPending }, timeoutMs, (waitMs, last) => {
-    const asked = last === null ? request : { ...request, timeoutMs: Math.ceil(waitMs) };
-    return runWorkspaceCheck(options, asked, worker, { signal, startTimeoutMs, timeoutMs: waitMs, onStarted });
+    const repeated = last === null ? request : { ...request, timeoutMs: Math.ceil(waitMs) };
+    return runWorkspaceCheck(options, repeated, worker, { signal, startTimeoutMs, timeoutMs: waitMs, onStarted });
   });
 }
 
 type WorkspaceCheck = Exclude<EffectfulCheck, { kind: 'remote' }>;
 
-/** A message of NATS holds 1 MiB by default, and a model gains nothing from more. */
+/** Well below NATS's default message limit of 1 MiB. More text would not help a model, either. */
 const questionBytesMax = 131_072;
 
 function runRequestOf(
@@ -162,11 +164,11 @@ function runRequestOf(
   attempt: string,
   question: () => object,
 ): RunRequest {
-  const place = { cwd: worker.cwd, timeoutMs: check.timeoutMs };
-  if (check.kind === 'files') return { ...place, kind: 'files', files: check.files };
+  const shared = { cwd: worker.cwd, timeoutMs: check.timeoutMs };
+  if (check.kind === 'files') return { ...shared, kind: 'files', files: check.files };
   if (check.kind === 'git')
     return {
-      ...place,
+      ...shared,
       kind: 'git',
       worker: worker.worker,
       clean: check.clean,
@@ -176,13 +178,13 @@ function runRequestOf(
     };
   const env = { fleet: worker.fleet, worker: worker.worker, task: worker.tasks.at(-1) ?? null, attempt };
   const bytesMax = Math.min(questionBytesMax, bus.payloadBytesMax() / 2);
-  const asked = () => JSON.parse(toPayload(question(), bytesMax)) as object;
-  return { ...place, kind: 'command', name: check.command, env, question: asked };
+  const boundedQuestion = () => JSON.parse(toPayload(question(), bytesMax)) as object;
+  return { ...shared, kind: 'command', name: check.command, env, question: boundedQuestion };
 }
 
 const asError = (error: Error): RunResult => ({ outcome: 'error', reason: error.message });
 
-/** The log refuses a result that nests too deep, and the attempt would wait in vain. */
+/** Replaces a result that nests too deeply: the log would refuse it, and the attempt would wait until its timeout. */
 function toCheckResult(attempt: string, check: string, result: Omit<RunResult, 'usage'>): CheckResult {
   if (isTooDeep(result)) return { attempt, check, outcome: 'error', reason: `Its answer: ${tooDeepMessage}` };
   return { attempt, check, ...result };
@@ -190,9 +192,9 @@ function toCheckResult(attempt: string, check: string, result: Omit<RunResult, '
 
 const resultBytesMax = 60_000;
 
-/** Within the log's limits: it would refuse the entry, and the attempt would wait in vain. */
-function shorten(given: CheckResult): CheckResult {
-  const result = given.reason === undefined ? given : { ...given, reason: cutMiddle(given.reason, titleLengthMax) };
+/** Shortens a result to the log's limits: the log would refuse it, and the attempt would wait until its timeout. */
+function shorten(full: CheckResult): CheckResult {
+  const result = full.reason === undefined ? full : { ...full, reason: cutMiddle(full.reason, titleLengthMax) };
   if (Buffer.byteLength(JSON.stringify(result)) <= resultBytesMax) return result;
   const { feedback: _, metadata: __, checkpointData: ___, nextPrompt, ...rest } = result;
   const note = `the answer was larger than ${resultBytesMax} bytes; feedback and data are left out, texts are cut`;

@@ -1,43 +1,43 @@
 /**
- * Effects: performs what the fold asks for and is this replica's to do, and stores the answers. The state says what is
- * asked for (`effectsOf`): once a turn, at the log's head, whatever is asked for and not under way is started, and
- * whatever is under way and no longer asked for is aborted. Behind the head nothing is done.
+ * Performs the effects that the state asks for (`effectsOf`) and that are this replica's to perform, and stores their answers.
+ * Once per turn, at the log's head, it starts the requested effects that are not running and aborts the running ones that are
+ * no longer requested. Behind the head it does nothing.
  */
 import { actorsWithEffects, type Effect, effectsOf, type Fleet, isAskedFor } from '../../../machines/index.ts';
 import { notNeeded } from '../../timer.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import type { OwnEntries, OwnEntry } from '../own-entries.ts';
 
-/** The entry that answers an effect. It is stored under the effect's key. */
+/** The entry that answers an effect. The effect's key is its message id. */
 export type Answer = Pick<OwnEntry, 'tail' | 'data' | 'onRefused'>;
 
 export type Run = {
-  /** Aborted when the effect is not asked for any more, is another replica's now, or has been given back. */
+  /** Aborted when the effect is no longer requested, now belongs to another replica, or was given back. */
   readonly signal: AbortSignal;
-  /** Tells whether the fold asks for it now; `signal` follows once a turn. */
+  /** Whether the state requests the effect right now; `signal` follows within a turn. */
   readonly isNeeded: () => boolean;
-  /** Ends this run without an answer. The effect is started again if it is asked for at the head. */
+  /** Ends this run without an answer. The effect starts again if it is still requested at the head. */
   readonly giveBack: () => void;
 };
 
-export type Performer<It extends Effect> = {
-  /** Every replica starts it and waits for its turn by itself; else its owner alone does. */
-  readonly standsBy: boolean;
-  /** Resolves with the answer; null: there is none, since the run has ended. Never rejects. */
-  perform(effect: It, run: Run): Promise<Answer | null>;
+export type Performer<Performed extends Effect> = {
+  /** True if every replica starts the effect and waits for its own turn. False if only the owner starts it. */
+  readonly runsOnAllReplicas: boolean;
+  /** Resolves to the answer, or to null if the run has ended without one. Never rejects. */
+  perform(effect: Performed, run: Run): Promise<Answer | null>;
 };
 
-/** One row for each kind of effect. */
+/** One performer per kind of effect. */
 export type Performers = { readonly [Kind in Effect['kind']]: Performer<Extract<Effect, { readonly kind: Kind }>> };
 
 export type Effects = {
-  /** The fold has changed what these actors ask for. */
+  /** Called when the effects of these actors (`actorKey`) may have changed. */
   touch(actors: Iterable<string>): void;
-  /** The log's head is reached: compares all that is asked for with all that is under way. */
+  /** Called at the log's head: compares all requested effects with all running ones. */
   open(): void;
   /** Starts an effect of a replica that is gone. */
   takeOver(effect: Effect): void;
-  /** Aborts all, and starts none. */
+  /** Aborts all effects and starts no others. */
   close(): void;
 };
 
@@ -52,7 +52,7 @@ export type EffectsOptions = {
 };
 
 export function createEffects({ fleet, replica, lifecycle, entries, performers }: EffectsOptions): Effects {
-  /** The effects under way, by actor, then by the effect's key. */
+  /** The running effects, by actor, then by the effect's key. */
   const running = new Map<string, Map<string, Running>>();
   const touched = new Set<string>();
   let isArmed = false;
@@ -63,14 +63,14 @@ export function createEffects({ fleet, replica, lifecycle, entries, performers }
     ofActor?.delete(key);
     if (ofActor?.size === 0) running.delete(actor);
   };
-  const run = async (effect: Effect, it: Running) => {
+  const run = async (effect: Effect, { abort }: Running) => {
     const { actor, key } = effect;
-    const { signal } = it.abort;
+    const { signal } = abort;
     const isNeeded = () => !signal.aborted && isAskedFor(fleet, effect);
     const giveBack = () => {
       if (signal.aborted) return;
       remove(actor, key);
-      it.abort.abort(notNeeded);
+      abort.abort(notNeeded);
       touch([actor]);
     };
     const answer = await performers[effect.kind].perform(effect as never, { signal, isNeeded, giveBack });
@@ -79,22 +79,23 @@ export function createEffects({ fleet, replica, lifecycle, entries, performers }
   const start = (effect: Effect) => {
     const { actor, key, owner } = effect;
     const ofActor = running.get(actor) ?? new Map<string, Running>();
-    // What is folded while this replica leaves is for the others.
+    // Effects that appear while this replica stops are left to the others.
     if (isClosed || ofActor.has(key)) return;
-    const it = { owner, abort: new AbortController() };
-    running.set(actor, ofActor.set(key, it));
-    void run(effect, it);
+    const started = { owner, abort: new AbortController() };
+    running.set(actor, ofActor.set(key, started));
+    void run(effect, started);
   };
   const sync = (actors: Iterable<string>) => {
     for (const actor of actors) {
-      const asked = effectsOf(fleet, [actor]);
+      const requested = effectsOf(fleet, [actor]);
       for (const [key, { owner, abort }] of running.get(actor) ?? []) {
-        const still = asked.find((effect) => effect.key === key);
-        if (still !== undefined && (performers[still.kind].standsBy || still.owner === owner)) continue;
+        const current = requested.find((effect) => effect.key === key);
+        if (current !== undefined && (performers[current.kind].runsOnAllReplicas || current.owner === owner)) continue;
         remove(actor, key);
         abort.abort(notNeeded);
       }
-      for (const effect of asked) if (performers[effect.kind].standsBy || effect.owner === replica) start(effect);
+      for (const effect of requested)
+        if (performers[effect.kind].runsOnAllReplicas || effect.owner === replica) start(effect);
     }
   };
   const syncTouched = () => {

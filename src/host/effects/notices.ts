@@ -1,8 +1,8 @@
 /**
- * Notices: people get a notice of each escalation, of each request that waits for too long, and of each queue that
- * nobody attends, and a reminder every `remindMs` until somebody acknowledges or ends it. One replica sends them: the one
- * that the fold named when it began, or another if that one is gone. A delivered notice is an entry, so neither a restart nor another replica repeats it. The entry is appended after
- * the delivery: a crash between the two repeats the notice under the same delivery id.
+ * Sends people a notice of each escalation, of each request that waits too long, and of each unattended queue, and a reminder
+ * every `remindMs` until somebody acknowledges or ends it. One replica sends it: the owner that the fold chose when it began,
+ * or another one if the owner is gone. A delivered notice is stored as an entry, so neither a restart nor another replica
+ * repeats it. The entry is appended after the delivery; a crash between the two repeats the notice with the same delivery id.
  */
 import {
   type Decision,
@@ -27,19 +27,19 @@ import type { LogClock } from '../fold/log-clock.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import type { Performer } from './effects.ts';
 
-/** The body of a webhook: something needs a person. `reminder`: 0 when it is new. */
+/** The body of a webhook that says that something needs a person. `reminder` is 0 for the first notice. */
 export type Notice = {
   readonly v: 1;
   readonly fleet: string;
   readonly id: string;
   readonly since: string;
   readonly reason: string;
-  /** The sentence of its view that says how it stands. */
+  /** The sentence of the actor's view that describes its state. */
   readonly sentence: string;
-  /** The ways to end it, a line each; for an escalation, those of the worker's or task's view (`standing.missing`). */
+  /** The ways to end it, one per line. For an escalation: `standing.missing` of the worker's or task's view. */
   readonly missing: readonly string[];
   readonly reminder: number;
-  /** This id is the same at every try and on every replica, and no other notice has it. */
+  /** Unique per notice, and equal at every try and on every replica. */
   readonly delivery: string;
 } & (EscalationNotice | WaitingNotice | UnattendedNotice);
 
@@ -48,15 +48,15 @@ type EscalationNotice = {
   readonly entity: 'worker' | 'task';
   readonly cause: Escalation['cause'];
   readonly attempt: string | null;
-  /** Present while it is the worker's last. */
+  /** Present while this is the worker's last decision. */
   readonly decision?: Decision;
 };
-/** A request has waited for longer than `escalation.waiting`. `request` null: only the agent's terminal can answer it. */
+/** A request that waits for longer than `escalation.waiting`. If `request` is null, only the agent's terminal can answer it. */
 type WaitingNotice = { readonly kind: 'waiting'; readonly entity: 'worker' } & Pick<
   InputRequest,
   'request' | 'tool' | 'message' | 'detail'
 >;
-/** Nobody alive could take the ready tasks of a queue for longer than `escalation.unattended`. */
+/** For longer than `escalation.unattended`, no worker could take the ready tasks of a queue. */
 type UnattendedNotice = {
   readonly kind: 'unattended';
   readonly entity: 'queue';
@@ -64,16 +64,16 @@ type UnattendedNotice = {
   readonly pending: number;
   readonly next: readonly NextTask[];
 };
-/** Resolves when the receiver has taken it; rejects with the reason, after a bounded time, and when `signal` fires. */
+/** Resolves when the receiver has accepted the notice. Rejects on failure, on a timeout, and when `signal` aborts. */
 export type Notify = (notice: Notice, signal: AbortSignal) => Promise<void>;
 
-/** `remindMs` null: no reminders. `notify` null: notices go into the service's own log only. */
+/** `remindMs` is null for no reminders. `notify` is null if notices only go into the service's own log. */
 export type EscalationRules = { readonly remindMs: number | null; readonly notify: Notify | null };
 
 export type Notices = Performer<NoticeEffect> & {
   /** Takes effect at once, also for open escalations. */
   configure(rules: EscalationRules): void;
-  /** The log's head is reached. */
+  /** Called when the log's head is reached. */
   open(): void;
 };
 
@@ -86,14 +86,14 @@ export type NoticesOptions = {
   readonly logger: Logger;
 };
 
-/** The other replicas wait this long for the first. */
+/** The other replicas wait this much longer than the owner. */
 const standbyMs = 1_000;
 
-/** The tries of this replica at one notice. */
+/** This replica's tries to send one notice. */
 type Tries = {
-  /** When the last delivery failed for good, and by which rules; the next try is the next reminder. */
+  /** The last failed delivery, and the rules used for it. The next try is the next reminder. */
   failed: { readonly rules: EscalationRules; readonly atMs: number } | null;
-  /** The notices that went into the service's own log, without a `notify`. */
+  /** The notices written to the service's own log, for lack of a `notify`. */
   warned: { readonly count: number; readonly atMs: number };
 };
 
@@ -102,15 +102,15 @@ export function createNotices(options: NoticesOptions): Notices {
   let rules: EscalationRules = { remindMs: null, notify: null };
   /** Aborted when the rules change. */
   let change = new AbortController();
-  /** The head that this replica reached first: what began before was new to others. */
+  /** The head that this replica reached first. Other replicas have logged the escalations from before. */
   let opened: { readonly seq: number; readonly atMs: number } | null = null;
   const isNew = ({ seq, since }: NoticeEffect['data']['began']) =>
     opened !== null && (seq > opened.seq || (parseIsoTime(since) ?? 0) > opened.atMs);
 
   return {
-    standsBy: true,
-    configure(given) {
-      rules = given;
+    runsOnAllReplicas: true,
+    configure(newRules) {
+      rules = newRules;
       change.abort(notNeeded);
       change = new AbortController();
     },
@@ -122,39 +122,39 @@ export function createNotices(options: NoticesOptions): Notices {
       const tries: Tries = { failed: null, warned: { count: isNew(began) ? 0 : 1, atMs: logClock.now() } };
       const turnMs = effect.owner === replica ? 0 : standbyMs;
       while (!signal.aborted) {
-        const inForce = rules;
+        const current = rules;
         const stop = AbortSignal.any([signal, change.signal]);
-        const dueMs = dueMsOf(effect, tries, inForce);
+        const dueMs = dueMsOf(effect, tries, current);
         await sleep(dueMs === null ? null : dueMs + turnMs - logClock.now(), stop);
         if (stop.aborted) continue;
-        // A replica that is cut off from the others cannot know whose turn it is.
+        // Without a connection this replica cannot know whether the owner is alive.
         const isOurs = lifecycle.isAtHead() && bus.isConnected() && (await findOwner(options, effect)) === replica;
         if (stop.aborted) continue;
         if (!isOurs) {
           await sleep(standbyMs, stop);
-        } else if (inForce.notify === null) {
+        } else if (current.notify === null) {
           warn(options, effect, tries.warned.count);
           tries.warned = { count: tries.warned.count + 1, atMs: logClock.now() };
-        } else if (await send(options, effect, inForce, stop)) {
+        } else if (await send(options, effect, current, stop)) {
           const data = { count: notified + 1, delivery };
           return { tail: `own.${entity}.${id}.escalation.notified`, data };
-        } else tries.failed = { rules: inForce, atMs: logClock.now() };
+        } else tries.failed = { rules: current, atMs: logClock.now() };
       }
       return null;
     },
   };
 }
 
-/** When the notice is due, in the log's time; null: never by these rules. New rules make what failed due again. */
+/** Returns when the notice is due, in the log's time, or null if never. New rules make a failed notice due again. */
 function dueMsOf({ dueMs, data }: NoticeEffect, { failed, warned }: Tries, rules: EscalationRules): number | null {
   const { remindMs, notify } = rules;
-  const [count, toldMs] = notify === null ? [warned.count, warned.atMs] : [data.notified, dueMs];
+  const [count, lastMs] = notify === null ? [warned.count, warned.atMs] : [data.notified, dueMs];
   const failedMs = failed?.rules === rules ? failed.atMs : null;
-  if (count === 0 && failedMs === null) return toldMs;
-  return remindMs === null ? null : Math.max(toldMs, failedMs ?? 0) + remindMs;
+  if (count === 0 && failedMs === null) return lastMs;
+  return remindMs === null ? null : Math.max(lastMs, failedMs ?? 0) + remindMs;
 }
 
-/** The first owner in line that answers a ping: by the log alone a killed replica stays a member for a while. */
+/** Returns the first owner in line that answers a ping. A killed replica is a member for a while longer. */
 async function findOwner({ bus, fleet, replica }: NoticesOptions, effect: NoticeEffect): Promise<string> {
   const gone = new Set<string>();
   for (;;) {
@@ -167,9 +167,9 @@ async function findOwner({ bus, fleet, replica }: NoticesOptions, effect: Notice
 
 const idNames = { worker: 'workerId', task: 'taskId', queue: 'queue' } as const;
 const warnings = {
-  escalation: ['escalated: needs a person', 'still escalated: nobody has looked'],
-  waiting: ['a request waits for a person for long', 'a request still waits: nobody has looked'],
-  unattended: ['tasks wait, and no worker is there', 'tasks still wait: nobody has looked'],
+  escalation: ['escalated: needs a person', 'still escalated: not acknowledged'],
+  waiting: ['a request has waited long for a person', 'a request still waits: not acknowledged'],
+  unattended: ['tasks wait, but no worker can take them', 'tasks still wait: not acknowledged'],
 } as const;
 
 function warn({ fleet, logger }: NoticesOptions, effect: NoticeEffect, reminder: number): void {
@@ -185,7 +185,7 @@ const names = {
   unattended: 'an unattended queue',
 } as const;
 
-/** @returns whether the receiver has taken it; false also where it was stopped */
+/** @returns true if the receiver has accepted the notice; false on failure or when stopped */
 async function send(
   { fleet, logger }: NoticesOptions,
   effect: NoticeEffect,
@@ -197,10 +197,10 @@ async function send(
   try {
     await notify?.(notice, stop);
   } catch (error) {
-    const again = remindMs === null ? 'not before the next start' : 'at the next reminder';
+    const nextTry = remindMs === null ? 'at the next start' : 'at the next reminder';
     if (!stop.aborted)
       logger.error(
-        { delivery, why: (error as Error).message, again },
+        { delivery, why: (error as Error).message, again: nextTry },
         `could not notify anybody of ${names[notice.kind]}`,
       );
     return false;
@@ -211,14 +211,14 @@ async function send(
 
 function createNotice(fleet: Fleet, { data }: NoticeEffect): Notice {
   const { id, notified: reminder, delivery } = data;
-  const given = { v: 1, fleet: fleet.name, id, reminder, delivery } as const;
+  const shared = { v: 1, fleet: fleet.name, id, reminder, delivery } as const;
   switch (data.kind) {
     case 'escalation':
-      return { ...given, ...describeEscalation(fleet, id, data) };
+      return { ...shared, ...describeEscalation(fleet, id, data) };
     case 'waiting':
-      return { ...given, ...describeWaiting(fleet, id, data.request) };
+      return { ...shared, ...describeWaiting(fleet, id, data.request) };
     case 'unattended':
-      return { ...given, ...describeUnattended(viewQueue(fleet, id) as QueueView, data.unattended.since) };
+      return { ...shared, ...describeUnattended(viewQueue(fleet, id) as QueueView, data.unattended.since) };
   }
 }
 
@@ -242,10 +242,10 @@ function describeEscalation(fleet: Fleet, id: string, { entity, escalation }: Da
   };
 }
 
-/** `Worker w1 waits for a person since 2026-03-02T12:00:00.000Z: Bash: make deploy`. */
-function describeWaiting(fleet: Fleet, worker: string, asked: InputRequest) {
-  const { request, tool, message, detail, since } = asked;
-  const reason = `Worker ${worker} waits for a person since ${since}: ${requestText(asked)}`;
+/** Reason: `Worker w1 has waited for a person since 2026-03-02T12:00:00.000Z: Bash: make deploy`. */
+function describeWaiting(fleet: Fleet, worker: string, input: InputRequest) {
+  const { request, tool, message, detail, since } = input;
+  const reason = `Worker ${worker} has waited for a person since ${since}: ${requestText(input)}`;
   const here = request === null ? '' : `in the inbox, with "stopgate answer ${worker} --request ${request}", or `;
   const missing = [`a person answers it ${here}where the agent runs`];
   const sentence = viewWorker(fleet, worker, fleet.nowMs)?.sentence ?? reason;
@@ -253,7 +253,7 @@ function describeWaiting(fleet: Fleet, worker: string, asked: InputRequest) {
   return { ...about, missing, request, tool, message, detail };
 }
 
-/** `2 tasks wait in queue build, and no worker of it is there: T-1 Fix login, … Since 2026-03-02T12:00:00.000Z`. */
+/** The reason is that of `personWaitsOfQueue`, with `Nobody could take one since 2026-03-02T12:00:00.000Z`. */
 function describeUnattended(view: QueueView, since: string) {
   const { queue, pending, reported, next } = view;
   const [wait] = personWaitsOfQueue(view);

@@ -1,6 +1,6 @@
 /**
- * Pending replies: what remote checks reply that have no result yet, and when they are asked again. It is only shown,
- * so the log has nothing of it: the replica that asks tells the others, on a subject that no stream captures.
+ * Pending replies: the reasons of checks that have no result yet, and when they are asked again. Only views show them, so
+ * they are not stored in the log. The replica that asks a check shares its reply on a subject that no stream captures.
  */
 
 import { z } from 'zod';
@@ -12,7 +12,7 @@ const replySchema = z.object({
   worker: idSchema,
   attempt: z.string(),
   check: z.string(),
-  /** It is null if it gave none. */
+  /** Null if the reply has none. */
   reason: z.string().max(1_000).nullable(),
   /** By the log's clock, in milliseconds since 1970. */
   askedAgainMs: z.number(),
@@ -20,25 +20,25 @@ const replySchema = z.object({
 export type PendingReply = z.infer<typeof replySchema>;
 
 export type PendingReplies = {
-  /** Keeps what a check of this replica replied, and tells the others. */
+  /** Keeps the reply of a check that this replica called, and shares it with the other replicas. */
   note(reply: PendingReply): void;
-  /** Returns null if the worker waits for no check, or for one that was not answered yet. */
+  /** Returns null unless the worker waits for a check that has replied `pending`. */
   of(worker: string): PendingReply | null;
-  /** Hears what the other replicas are told. */
+  /** Starts to receive the replies of the other replicas' checks. */
   open(): void;
   close(): void;
 };
 
-/** Another replica may have folded less than the one that asks, so what is not awaited is kept, and not shown. */
+/** Whether the worker waits for that check. Another replica may have folded more than we have, so we keep replies early. */
 function isAwaited(fleet: Fleet, { worker, attempt, check }: PendingReply): boolean {
   const open = fleet.workers.get(worker)?.snapshot.context.worker.attempt;
   return open?.attempt === attempt && open.pending?.name === check;
 }
 
-/** As many as the requests that a replica holds open; an older one is then shown without its reason. */
+/** As many as the open requests of a replica. An evicted reply is shown without its reason. */
 const repliesMax = 10_000;
 
-/** @param onChange called with each worker about which something new is known */
+/** @param onChange called with each worker that has a new reply */
 export function createPendingReplies(
   fleet: Fleet,
   replica: string,
@@ -54,7 +54,7 @@ export function createPendingReplies(
   const subject = `stopgate.${fleet.name}.pending`;
   return {
     note(reply) {
-      // A probe's is nobody's attempt.
+      // The check of a probe belongs to no attempt.
       if (!isAwaited(fleet, reply)) return;
       keep(reply);
       bus.tell(`${subject}.${replica}`, JSON.stringify(reply));
@@ -65,8 +65,8 @@ export function createPendingReplies(
       return isAwaited(fleet, reply) ? reply : null;
     },
     open() {
-      listening = bus.listen(`${subject}.*`, (at, text) => {
-        if (at === `${subject}.${replica}`) return;
+      listening = bus.listen(`${subject}.*`, (sender, text) => {
+        if (sender === `${subject}.${replica}`) return;
         const read = readJson(text);
         const { data } = replySchema.safeParse(read.ok ? read.value : null);
         if (data !== undefined) keep(data);

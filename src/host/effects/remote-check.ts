@@ -1,6 +1,6 @@
 /**
- * Remote checks and hooks (protocol.md §8): the question, which is what the fold knows of the worker, its task and its
- * attempt; the request to `stopgate.<fleet>.check.<name>`; and what its reply means.
+ * Remote checks and hooks (protocol.md §8): builds the question from the folded worker, task and attempt, sends it to
+ * `stopgate.<fleet>.check.<name>`, and reads the reply.
  */
 import {
   type AttemptFields,
@@ -31,18 +31,18 @@ export type RemoteOptions = {
 /** A request to a remote check. */
 export type RemoteCall = {
   readonly timeoutMs: number;
-  /** When the log's clock ends it. */
+  /** The time of the log's clock at which the check times out. */
   readonly deadlineMs: number;
-  /** Aborted: nobody waits for the answer any more. */
+  /** Aborted when nobody waits for the answer any longer. */
   readonly signal: AbortSignal;
-  /** It has no result yet, and is asked again at `askedAgainMs` of the log's clock. */
+  /** Called when the check is pending. It is asked again at `askedAgainMs` of the log's clock. */
   readonly onPending?: (reason: string | null, askedAgainMs: number) => void;
 };
 
 /**
- * Asks until the check has a result, or its time is up. After a pending reply a missing responder is tolerated: it may be
+ * Asks until the check has a result or times out. After a `pending` reply, tolerates a missing responder, which may be
  * restarting.
- * @throws AppError service.unreachable: nobody serves it, or no reply in time; check.failed: its server failed
+ * @throws AppError service.unreachable if nobody serves the check or no reply comes in time; check.failed if its server fails
  */
 export async function askRemote(
   options: RemoteOptions,
@@ -56,14 +56,14 @@ export async function askRemote(
   const leftMs = () => deadlineMs - marginMs(timeoutMs) - logClock.now();
   const aborted = sleepUntil(null, signal);
   return askUntilResult({ lifecycle, logClock, leftMs, signal, onPending }, timeoutMs, async (waitMs, last) => {
-    const asked = bus.request(target, payload, waitMs).then((text) => readReply(name, text));
-    // A cancelled check holds nothing while its reply is still out.
-    const reply = await Promise.race([last === null ? asked : asked.catch(unlessUnreachable(last)), aborted]);
+    const answer = bus.request(target, payload, waitMs).then((text) => readReply(name, text));
+    // A cancelled check ends at once, not when its reply comes.
+    const reply = await Promise.race([last === null ? answer : answer.catch(unlessUnreachable(last)), aborted]);
     return reply ?? null;
   });
 }
 
-/** A server that is away for a moment has replied nothing new. */
+/** Keeps the last pending reply while the check's server is away. */
 const unlessUnreachable = (last: CheckReply) => (error: unknown) => {
   if (error instanceof AppError && error.code === 'service.unreachable') return last;
   throw error;
@@ -79,13 +79,13 @@ function readReply(name: string, text: string): CheckReply {
   return readCheckReply(reply) ?? { outcome: 'error', reason: `check ${name} replied in an unknown form` };
 }
 
-/** About a worker that wants to stop. A hook is asked about its own task, a check about the one that was claimed last. */
+/** The question about a worker that wants to stop. A hook is asked about its own task, a check about the last claimed one. */
 export function questionOf(fleet: Fleet, worker: WorkerContext, attempt: string, pending: PendingCheck): object {
   const task = pending.by === 'hooks' ? pending.task : (worker.tasks.at(-1) ?? null);
   return question(fleet, { worker, task, attempt, fields: worker.attempt?.fields ?? {} });
 }
 
-/** About an iteration that is validated. Its task need not be held by a worker. */
+/** The question about a validated iteration. Its task need not be held by a worker. */
 export function questionOfIteration(fleet: Fleet, task: string, { attempt, fields, iteration }: Evaluation): object {
   const holder = fleet.tasks.get(task)?.snapshot.context.worker ?? null;
   const worker = holder === null ? null : (fleet.workers.get(holder)?.snapshot.context.worker ?? null);
@@ -126,11 +126,11 @@ function question({ tasks }: Fleet, { worker, task, attempt, fields }: Subject):
   };
 }
 
-/** Ids have 128 characters at most, so no cut ever touches one. */
+/** Ids have at most 128 characters, so they are never cut. */
 const textLengthMin = 128;
 const firstLengthMax = 65_536;
 
-/** The request body as JSON. One that is too large for a message is shortened, and marked `truncated`. */
+/** Returns the question as JSON. A question that is too large is shortened and marked `truncated`. */
 export function toPayload(question: object, bytesMax: number): string {
   let payload = JSON.stringify(question);
   for (let max = firstLengthMax; Buffer.byteLength(payload) > bytesMax && max >= 1; max /= 2)
@@ -138,7 +138,7 @@ export function toPayload(question: object, bytesMax: number): string {
   return payload;
 }
 
-/** Lists keep their first `max` members, texts their beginning and end. */
+/** Lists keep their first `max` items, texts their beginning and end. */
 function shorten(value: unknown, max: number): unknown {
   if (typeof value === 'string') return cutMiddle(value, Math.max(max, textLengthMin));
   if (Array.isArray(value)) return value.slice(0, max).map((each) => shorten(each, max));

@@ -1,7 +1,7 @@
 /**
- * Takeover: the others finish what a replica that is gone left open (protocol.md §9). Owners are pinged over the bus,
- * which knows at once when a connection is gone; their beats tell which live and do not keep up with the log. Each
- * survivor takes its share; what nobody took within a while anyone takes.
+ * Takeover: the remaining replicas finish the work of a replica that is gone (protocol.md §9). Owners are pinged over NATS,
+ * which reports a lost connection at once; heartbeats show which owners are alive but do not keep up with the log. Each
+ * survivor takes its share. After a while, anyone takes what is left.
  */
 import {
   acceptedMessageId,
@@ -20,9 +20,9 @@ import type { OwnEntries } from '../own-entries.ts';
 import type { Effects } from './effects.ts';
 
 const checkEveryMs = 500;
-/** An owner that does not answer so many pings in a row counts as gone. */
+/** An owner that misses this many pings in a row counts as gone. */
 const silentMax = 2;
-/** The survivors whose share it is have this long before all try. */
+/** After this time, a survivor no longer leaves work to the one whose share it is. */
 const shareMs = 3_000;
 
 export type Takeover = { open(): void; close(): void };
@@ -37,20 +37,20 @@ export type TakeoverOptions = {
   readonly logger: Logger;
   readonly entries: OwnEntries;
   readonly effects: Pick<Effects, 'takeOver'>;
-  /** Decisions on their way out have an owner as effects do. */
+  /** Unconfirmed decisions have owners, like effects. */
   readonly outbox: {
     resend(): void;
     overdueOwners(ageMs: number): ReadonlySet<string | null>;
     sendFor(owner: string | null, isMine: (key: string) => boolean): void;
   };
-  /** The member lives, and does not keep up with the log. */
+  /** Whether the member is alive but does not keep up with the log. */
   readonly isLagging: (member: string) => boolean;
 };
 
 export function createTakeover(options: TakeoverOptions): Takeover {
   const { fleet, replica, lifecycle, bus, clock, logger, effects, outbox, isLagging } = options;
   const silentCounts = new Map<string, number>();
-  /** The owners that are gone, and since when. Null: there was no member. */
+  /** The owners that are gone, and since when. The key null stands for work without an owner: there was no member. */
   const goneSince = new Map<string | null, number>();
   let timer: NodeJS.Timeout | null = null;
   let checking = false;
@@ -87,7 +87,7 @@ export function createTakeover(options: TakeoverOptions): Takeover {
     for (const owner of goneSince.keys()) outbox.sendFor(owner, (key) => isMine(owner, key));
     for (const effect of goneSince.size === 0 ? [] : effectsOfOthers(options)) {
       if (!goneSince.has(effect.owner) || !isMine(effect.owner, effect.key)) continue;
-      // The log decides who has an attempt; a hook that is called twice is answered once.
+      // An entry decides who owns an attempt. A hook may be called twice, but only one answer is stored.
       if (effect.kind === 'check') acceptAttempt(options, effect);
       else effects.takeOver(effect);
     }
@@ -115,7 +115,7 @@ export function createTakeover(options: TakeoverOptions): Takeover {
   };
 }
 
-/** The checks and hooks that other replicas perform, and have had a while for. */
+/** Returns the checks and hooks that other replicas should have started a while ago. */
 function effectsOfOthers({ fleet, replica, logClock }: TakeoverOptions): Effect[] {
   const actors: string[] = [];
   for (const worker of fleet.open)
@@ -128,8 +128,8 @@ function effectsOfOthers({ fleet, replica, logClock }: TakeoverOptions): Effect[
 }
 
 /**
- * Takes an attempt over by an entry, which makes this replica its owner. If several replicas notice that its owner is
- * gone, the first entry in the log counts: the message id is the same for all.
+ * Takes over an attempt by appending an entry that makes this replica its owner. If several replicas do this at once, NATS
+ * stores the first entry only, since all use the same message id.
  */
 function acceptAttempt(options: TakeoverOptions, { owner, data: { worker, attempt } }: CheckEffect): void {
   const { fleet, replica, lifecycle, logger, entries } = options;

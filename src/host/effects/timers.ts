@@ -1,6 +1,6 @@
 /**
- * Timers: if something is due and no entry comes, a replica must append one, since only entries move the log's clock.
- * Every replica waits for the first deadline of the folded state. The owner fires first, the others a little later.
+ * Timers. Only entries move the log's clock, so if a deadline is due and no entry comes, a replica must append one. Every
+ * replica waits for the first deadline of the folded state. The owner fires first, the others a little later.
  */
 import { type Deadline, type Entry, type Fleet, retriedMessageId, type TimerEffect } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
@@ -18,7 +18,7 @@ const retryMsMax = 1_000;
 type TimerFired = Extract<Entry, { readonly type: 'timer.fired' }>;
 
 export type Timers = Performer<TimerEffect> & {
-  /** An entry that moves the log's clock was folded, of this replica or of another. */
+  /** Called when a `timer.fired` entry is folded. `replica` is the one that appended it. */
   onFired(entry: TimerFired, replica: string | undefined): void;
 };
 
@@ -32,13 +32,13 @@ export type TimersOptions = {
   readonly newId: () => string;
 };
 
-/** The timer that waits. `putOff`: another replica has fired it, and too early. */
-type Waiting = { readonly deadline: Deadline; putOff(): void };
+/** The running timer. `postpone` is called when another replica has fired it too early. */
+type Waiting = { readonly deadline: Deadline; postpone(): void };
 
 export function createTimers(options: TimersOptions): Timers {
   let waiting: Waiting | null = null;
   return {
-    standsBy: true,
+    runsOnAllReplicas: true,
     async perform(effect, run) {
       const timer = startDeadline(options, effect, run);
       waiting = timer;
@@ -49,8 +49,8 @@ export function createTimers(options: TimersOptions): Timers {
     onFired({ id, data }, replica) {
       if (replica === options.replica || waiting === null) return;
       const { deadline } = waiting;
-      const isIts = id === deadline.id && data.timer === deadline.kind && (data.attempt ?? '') === deadline.attempt;
-      if (isIts) waiting.putOff();
+      const isSame = id === deadline.id && data.timer === deadline.kind && (data.attempt ?? '') === deadline.attempt;
+      if (isSame) waiting.postpone();
     },
   };
 }
@@ -61,38 +61,38 @@ function startDeadline(options: TimersOptions, effect: TimerEffect, { signal, is
   const turnMs = owner === null || owner === options.replica ? 0 : standbyMs;
   let timer: Timer;
   let tries = 0;
-  /** Added to the message ids: an agent has used those that all replicas would choose. */
+  /** Suffix of the message ids, set once the ids that all replicas would choose are taken. */
   let unique = '';
-  /** While the server's clock is behind the log's, nothing that is stored moves that. */
+  /** Uses the server's clock: while that is behind the log's, an entry stored now would not move the log's clock. */
   const untilDueMs = () => Math.max(dueMs - logClock.server(), 0);
   const wait = (delayMs: number) => {
     timer = startTimer(delayMs + turnMs, fire);
   };
   const waitAgain = () => wait(Math.max(retryMsMin, untilDueMs(), Math.min(retryMsMax, retryMsMin * tries)));
   const fire = () => {
-    // Another deadline is the first by now; or it is asked for again at the head.
+    // Another deadline is now the first, or the host is behind and the effect is requested again at the head.
     if (!lifecycle.isAtHead() || !isNeeded()) {
       giveBack();
       return;
     }
-    // While the connection is broken an append would only queue up with all the later tries.
+    // While the connection is broken, tries would only pile up.
     if (untilDueMs() === 0 && bus.isConnected()) {
       tries += 1;
       append(options, effect, `${tries}${unique}`, (isDuplicate) => {
-        // Another replica's entry has moved the clock; its ids are taken, so the next tries need others.
+        // Another replica or an agent has used this message id, so the next tries need other ids.
         if (isDuplicate) unique = `:${options.newId()}`;
       });
     }
-    // It may be too early by the log's clock, or not be stored at all: then another one, under a new id.
+    // The entry may be too early by the log's clock, or may not be stored. Then try again under a new id.
     waitAgain();
   };
   wait(untilDueMs());
   signal.addEventListener('abort', () => timer.clear());
   return {
     deadline: effect.data,
-    putOff() {
+    postpone() {
       if (!isNeeded()) return;
-      // Whoever appended it goes on, and the others would only append as many more.
+      // The replica that appended it keeps trying. More entries from the others would not help.
       tries += 1;
       timer.clear();
       waitAgain();

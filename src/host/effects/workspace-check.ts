@@ -1,6 +1,6 @@
 /**
- * `command`, `files` and `git` checks: run by the runner inside this service, or by the one that the policy names. The
- * room that starts processes implements `RunCheck`.
+ * Runs `command`, `files` and `git` checks, on the runner inside this service (`src/runner` implements `RunCheck`) or on the
+ * remote one that the policy names.
  */
 import { z } from 'zod';
 import { entrySchemas, type Fleet, type WorkerContext } from '../../../machines/index.ts';
@@ -10,10 +10,10 @@ import { subject } from '../own-entries.ts';
 import { type CheckReply, definedIn, type RunResult } from './check-reply.ts';
 import { formatRunRequest, type RunRequest } from './run-request.ts';
 
-/** The runner inside the service. `onStarted`: the check has its place, and its time runs. */
+/** The runner inside the service. Calls `onStarted` when the check has a slot and its timeout starts. */
 export type RunCheck = (request: RunRequest, signal: AbortSignal, onStarted: () => void) => Promise<CheckReply>;
 
-/** The way to checks elsewhere. */
+/** Sends requests to remote checks and runners. */
 export type RemoteBus = Pick<Bus, 'request' | 'requestRun' | 'payloadBytesMax'>;
 
 type WorkspaceOptions = {
@@ -22,7 +22,7 @@ type WorkspaceOptions = {
   readonly runCheck: RunCheck;
 };
 
-/** The attempt waits for the check's place at most `startTimeoutMs`, then `timeoutMs` for its answer. */
+/** The attempt waits at most `startTimeoutMs` for a slot, then `timeoutMs` for the answer. */
 export type CheckTimes = {
   readonly startTimeoutMs: number;
   readonly timeoutMs: number;
@@ -39,12 +39,13 @@ export async function runWorkspaceCheck(
   const named = runnerOf(worker);
   if (named === null) return options.runCheck(request, times.signal, times.onStarted);
   if ('reason' in named) return { outcome: 'error', reason: named.reason };
-  // A remote runner must not wait longer than we do, so it is always told how long that is.
+  // A remote runner must not work longer than we wait, so it always gets our timeout.
   return askRunner(options, named.runner, { ...request, timeoutMs: times.timeoutMs }, times);
 }
 
 /**
- * Returns null if the policy names none, and a `reason` if it names several, and the worker's label is none of them.
+ * Returns the runner that the policy names, or null if it names none. Returns a `reason` if it names several and the worker's
+ * label "runner" selects none of them.
  */
 export function runnerOf({
   attempt,
@@ -56,7 +57,7 @@ export function runnerOf({
   const label = Object.hasOwn(labels, 'runner') ? labels.runner : undefined;
   if (label !== undefined && runners.includes(label)) return { runner: label };
   const found = label === undefined ? 'has no label "runner"' : `has the label "runner" ${quote(label)}`;
-  return { reason: `the worker ${found}, so none of the policy's runners is meant: ${runners.join(', ')}` };
+  return { reason: `the worker ${found}, which selects none of the policy's runners: ${runners.join(', ')}` };
 }
 
 const quote = (text: string) => JSON.stringify(text.length > 128 ? `${text.slice(0, 128)}…` : text);
@@ -77,11 +78,11 @@ const resultSchema = z.object({
   tookMs: z.number().nonnegative().optional(),
   usage: entrySchemas.worker['usage.reported'].optional(),
 });
-/** The reply of a runner to a request that it does not understand, as of every endpoint (protocol.md §9). */
+/** A runner's reply to a request that it does not understand; every endpoint replies like this (protocol.md §9). */
 const refusalSchema = z.object({ error: z.object({ message: z.string() }) });
 
 const earlierMsMax = 500;
-/** Returns how long before the deadline an answer must come: at the deadline itself the log's clock has passed it. */
+/** Returns how long before the deadline an answer must come, so that its entry is folded in time. */
 export const marginMs = (timeoutMs: number): number => Math.min(earlierMsMax, timeoutMs / 10);
 
 async function askRunner(

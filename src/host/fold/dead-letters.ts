@@ -1,6 +1,6 @@
 /**
- * Dead letters: a copy of each refused entry goes to the dead stream, in the log's order (protocol.md §9). Few are kept
- * in memory. If they arrive faster than the stream accepts them, they are read from the log again.
+ * Dead letters: copies each refused entry to the dead stream, in the log's order (protocol.md §9). Keeps only a few in memory.
+ * If entries are refused faster than the stream accepts their copies, it reads them from the log again.
  */
 import { deadLetterMessageId, formatIsoTime, type Refusal, readEntry } from '../../../machines/index.ts';
 import type { Logger } from '../../log.ts';
@@ -11,28 +11,28 @@ import type { OwnEntries } from '../own-entries.ts';
 import type { FoldProgress } from './fold-progress.ts';
 
 const dataBytesMax = 8_192;
-/** This many are kept, some 2 MB. */
+/** Maximum number of dead letters in memory: about 2 MB. */
 const keptMax = 256;
 const retryMs = 1_000;
 
 export type DeadLetters = {
   put(message: LogMessage, refusal: Refusal): void;
-  /** The first refused entry that may still lack its dead letter; null: none does. */
+  /** Sequence number of the first refused entry that may lack its dead letter, or null if there is none. */
   owedFrom(): number | null;
-  /** From a snapshot: what it covers is not folded again. */
+  /** Restores `owedFrom` from a snapshot, since the entries that it covers are not folded again. */
   restore(owedFrom: number | null): void;
-  /** The log's head is reached, for the first time or again: sends what has no dead letter yet. */
+  /** Called each time the log's head is reached: sends the dead letters that are missing. */
   open(): void;
 };
 
 type DeadLetter = ReturnType<typeof deadLetterOf>;
 type Pipeline = {
   readonly options: DeadLettersOptions;
-  /** In the log's order, and before `missedSeq`. */
+  /** In the log's order, all before `missedSeq`. */
   readonly kept: DeadLetter[];
-  /** The first entry whose dead letter was not kept; null: none. */
+  /** The first refused entry that is not in `kept` and must be read from the log again, or null. */
   missedSeq: number | null;
-  /** The entry whose dead letter is being stored; null: none is. */
+  /** The entry whose dead letter is being stored, or null. */
   sendingSeq: number | null;
   isSending: boolean;
 };
@@ -64,7 +64,7 @@ export function createDeadLetters(options: DeadLettersOptions): DeadLetters {
   };
 }
 
-/** One after the other: if the newest is in the stream, all before it are. */
+/** Sends one after the other, so that if the newest is in the stream, all before it are. */
 async function send(pipeline: Pipeline): Promise<void> {
   const { options, kept } = pipeline;
   if (pipeline.isSending) return;
@@ -73,7 +73,7 @@ async function send(pipeline: Pipeline): Promise<void> {
     const next = kept.shift();
     if (next === undefined) await sendMissed(pipeline);
     else await store(pipeline, next);
-    // At an orderly end it may not have been stored, and the last snapshot says that it is owed.
+    // When the host stops, the letter may not have been stored. Keep it owed for the last snapshot.
     if (options.lifecycle.isRunning()) pipeline.sendingSeq = null;
   }
   pipeline.isSending = false;
@@ -83,7 +83,7 @@ async function sendMissed(pipeline: Pipeline): Promise<void> {
   const { options } = pipeline;
   const toSeq = options.progress.seq;
   let fromSeq = pipeline.missedSeq ?? 0;
-  // What is refused from now on stands behind this.
+  // Entries refused from now on come after this range.
   pipeline.missedSeq = null;
   pipeline.sendingSeq = fromSeq;
   try {
@@ -94,7 +94,7 @@ async function sendMissed(pipeline: Pipeline): Promise<void> {
       fromSeq = message.seq + 1;
     });
   } catch (error) {
-    // Those that were kept meanwhile are read again with the others.
+    // The entries refused in the meantime are read again, too.
     pipeline.kept.length = 0;
     pipeline.missedSeq = fromSeq;
     if (!options.lifecycle.isRunning()) return;

@@ -1,16 +1,16 @@
-/** Decisions as the bytes of their JSON. They go out up to three times (reply, inbox, log) and are made once. */
+/** Encodes decisions as JSON, once for up to three uses (reply, inbox, log). Tuned for speed: it runs for every decision. */
 import type { Decision, Verdict } from '../../../machines/index.ts';
 
 const encoded = new WeakMap<Decision, Uint8Array>();
 
-/** The decision as JSON, whatever its fields. It may come from the log. */
+/** Encodes any decision, including one read from the log, whose fields may differ. */
 export const encodeDecision = (decision: Decision): Uint8Array =>
   encoded.get(decision) ?? keep(decision, JSON.stringify(decision));
 
-/** The same bytes for one that the fold has just made, in half the time: it has these fields, in this order. */
-export const encodeMade = (decision: Decision): Uint8Array => keep(decision, textOf(decision));
+/** Encodes a decision that the fold has just made, in half the time: its fields and their order are fixed. */
+export const encodeNew = (decision: Decision): Uint8Array => keep(decision, textOf(decision));
 
-/** Decisions live for some milliseconds, so they stand side by side: a buffer for each takes as long as their text. */
+/** Decisions share buffers: they live for milliseconds only, and one buffer each takes as long as making their text. */
 const slabBytes = 65_536;
 const utf8BytesMax = 3;
 let slab = Buffer.allocUnsafeSlow(0);
@@ -25,28 +25,28 @@ function keep(decision: Decision, text: string): Uint8Array {
   return bytes;
 }
 
-/** Equals `JSON.stringify` of it (test/unit/host/decision-bytes.test.ts). */
-function textOf(it: Decision): string {
-  const { retry, keepAlives, idle, policy } = it;
+/** Equals `JSON.stringify(made)` (test/unit/host/decision-bytes.test.ts). */
+function textOf(made: Decision): string {
+  const { retry, keepAlives, idle, policy } = made;
   return (
-    `{"v":${it.v},"fleet":"${it.fleet}","worker":"${it.worker}","task":${quoteId(it.task)},` +
-    `"tasks":${listOf(it.tasks, quote)},"attempt":${quoteId(it.attempt)},"seq":${it.seq},"at":"${it.at}",` +
-    `"decision":"${it.decision}","action":"${it.action}","cause":"${it.cause}","reason":${quote(it.reason)},` +
-    `"nextPrompt":${it.nextPrompt === null ? 'null' : quote(it.nextPrompt)},` +
-    `"feedback":${it.feedback.length === 0 ? '[]' : JSON.stringify(it.feedback)},"state":"${it.state}",` +
+    `{"v":${made.v},"fleet":"${made.fleet}","worker":"${made.worker}","task":${quoteId(made.task)},` +
+    `"tasks":${listOf(made.tasks, quote)},"attempt":${quoteId(made.attempt)},"seq":${made.seq},"at":"${made.at}",` +
+    `"decision":"${made.decision}","action":"${made.action}","cause":"${made.cause}","reason":${quote(made.reason)},` +
+    `"nextPrompt":${made.nextPrompt === null ? 'null' : quote(made.nextPrompt)},` +
+    `"feedback":${made.feedback.length === 0 ? '[]' : JSON.stringify(made.feedback)},"state":"${made.state}",` +
     `"retry":{"count":${retry.count},"max":${retry.max}},` +
     `"keepAlives":{"count":${keepAlives.count},"max":${keepAlives.max}},` +
     `"idle":{"ms":${idle.ms},"limitMs":${idle.limitMs},"remainingMs":${idle.remainingMs}},` +
-    `"pendingTasks":${it.pendingTasks},"policy":{"name":"${policy.name}","seq":${policy.seq}},` +
-    `"verdicts":${listOf(it.verdicts, textOfVerdict)},"replica":"${it.replica}","tookMs":${it.tookMs},` +
-    `"dryRun":${it.dryRun}}`
+    `"pendingTasks":${made.pendingTasks},"policy":{"name":"${policy.name}","seq":${policy.seq}},` +
+    `"verdicts":${listOf(made.verdicts, textOfVerdict)},"replica":"${made.replica}","tookMs":${made.tookMs},` +
+    `"dryRun":${made.dryRun}}`
   );
 }
 
-/** An id needs no escapes. */
+/** Ids contain no characters that need escapes. */
 const quoteId = (id: string | null) => (id === null ? 'null' : `"${id}"`);
 
-/** JSON of a text: with a quote, a backslash, a control character or half a pair it has escapes. */
+/** Encodes a text. Only quotes, backslashes, control characters and lone surrogates need escapes. */
 const quote = (text: string): string => (/["\\\p{Cc}\p{Cs}]/u.test(text) ? JSON.stringify(text) : `"${text}"`);
 
 function listOf<Item>(items: readonly Item[], textOfItem: (item: Item, index: number) => string): string {
@@ -57,17 +57,17 @@ function listOf<Item>(items: readonly Item[], textOfItem: (item: Item, index: nu
 }
 
 /**
- * Verdicts of guards that pass are the same objects in nearly all decisions, and stand at the same places. So the last
- * one of each place is kept with its text.
+ * The last verdict at each index, with its text. In nearly all decisions the passing verdicts are the same objects at the
+ * same indexes.
  */
 const lastVerdicts: { readonly verdict: Verdict; readonly text: string }[] = [];
-const placesMax = 32;
+const cachedMax = 32;
 
 function textOfVerdict(verdict: Verdict, index: number): string {
   const last = lastVerdicts[index];
   if (last?.verdict === verdict) return last.text;
   const text = JSON.stringify(verdict);
-  if (verdict.input === undefined && verdict.verdict === 'pass' && index < placesMax)
+  if (verdict.input === undefined && verdict.verdict === 'pass' && index < cachedMax)
     lastVerdicts[index] = { verdict, text };
   return text;
 }

@@ -1,4 +1,4 @@
-/** The fold loop: a message of the log comes in, is folded, and what happened reaches whoever waits for it. */
+/** The fold loop: folds each message of the log and passes the outcomes to the parts and callers that wait for them. */
 import {
   attemptMessageId,
   type Decision,
@@ -14,7 +14,7 @@ import type { LogMessage } from '../../nats/log/log-reader.ts';
 import { upgradeRules } from '../maintenance/membership.ts';
 import { subject } from '../own-entries.ts';
 import type { HostParts } from '../parts.ts';
-import { encodeMade } from './decision-bytes.ts';
+import { encodeNew } from './decision-bytes.ts';
 import { foldMessage } from './fold-message.ts';
 
 export type FoldLoop = { receive(message: LogMessage): void };
@@ -23,7 +23,7 @@ export function createFoldLoop(parts: HostParts): FoldLoop {
   const { lifecycle, logClock, progress } = parts;
   const decisionPrefix = subject(parts, 'decision.');
   const processMessage = (message: LogMessage) => {
-    // Asked once: each time is a look at two clocks.
+    // Called once per message, because each call reads two clocks.
     const isAtHead = lifecycle.isAtHead();
     fold(parts, message, isAtHead);
     if (message.subject.startsWith(decisionPrefix))
@@ -44,16 +44,17 @@ export function createFoldLoop(parts: HostParts): FoldLoop {
   };
 }
 
-/** A fold that throws is our own bug, and its state cannot be trusted any more: the process must end. */
-function end(parts: HostParts, { seq, subject: at }: LogMessage, error: unknown): void {
-  parts.logger.error({ err: error, seq, subject: at }, 'the fold failed');
+/** A fold that throws is our own bug. Its state can no longer be trusted, so the process must end. */
+function end(parts: HostParts, message: LogMessage, error: unknown): void {
+  const { seq } = message;
+  parts.logger.error({ err: error, seq, subject: message.subject }, 'the fold failed');
   parts.lifecycle.lose(new AppError('log.unavailable', `the fold failed at entry ${seq}`));
   parts.onBroken(false);
 }
 
 function fold(parts: HostParts, message: LogMessage, isAtHead: boolean): void {
   const startedMs = performance.now();
-  const { read, outcomes, touched } = foldMessage(parts.fleet, message, parts.outbox.findMade);
+  const { read, outcomes, touched } = foldMessage(parts.fleet, message, parts.outbox.findOwn);
   if (read !== null) {
     parts.metrics.folded(message.subject);
     if (!('data' in read)) {
@@ -74,7 +75,7 @@ function fold(parts: HostParts, message: LogMessage, isAtHead: boolean): void {
     if (read === null && outcome.kind === 'decided')
       parts.logger.warn(
         { seq: message.seq, workerId: outcome.decision.worker },
-        'the decision in the log is taken, not our own',
+        'the decision in the log replaces our own',
       );
     applyOutcome(parts, outcome, { message, startedMs, isAtHead });
   }
@@ -83,15 +84,15 @@ function fold(parts: HostParts, message: LogMessage, isAtHead: boolean): void {
   parts.observers.touched(touched);
 }
 
-/** Returns `<entity>.<id>` of the subject. */
-function actorOf({ subject: at }: LogMessage): string {
-  const [, , area = '', ...more] = at.split('.');
-  return (area === 'own' ? more.slice(0, 2) : [area, ...more.slice(0, 1)]).join('.');
+/** Returns the `<entity>.<id>` part of the subject. */
+function actorOf(message: LogMessage): string {
+  const [, , area = '', ...rest] = message.subject.split('.');
+  return (area === 'own' ? rest.slice(0, 2) : [area, ...rest.slice(0, 1)]).join('.');
 }
 
 const decoder = new TextDecoder();
 
-/** Tells the parts that wait for such an entry. Its outcomes come after. */
+/** Notifies the parts that wait for an entry of this type, before its outcomes are applied. */
 function onStored(parts: HostParts, message: LogMessage, entry: Entry, outcomes: readonly Outcome[]): void {
   switch (entry.type) {
     case 'stop.attempted':
@@ -115,7 +116,7 @@ function onStored(parts: HostParts, message: LogMessage, entry: Entry, outcomes:
   }
 }
 
-/** `attempt`: its id, or the one that the fold has given it. */
+/** @param attempt the attempt's id, or the `seq-<seq>` that the fold has assigned */
 function onAttemptStored(
   { attempts }: HostParts,
   message: LogMessage,
@@ -135,13 +136,13 @@ function onAttemptStored(
   attempts.onStored(message, worker, attempt, isDecided);
 }
 
-/** Says why the fold refused the entry itself; null: it did not. */
+/** Returns why the fold refused the entry itself, or null. */
 function refusalOf({ type }: Entry, outcomes: readonly Outcome[]): string | null {
-  const refused = outcomes.find((it) => it.kind === 'refused' && it.type === type);
+  const refused = outcomes.find((outcome) => outcome.kind === 'refused' && outcome.type === type);
   return refused?.kind === 'refused' ? refused.reason : null;
 }
 
-/** The entry that is folded. `startedMs`: when that began, by `performance.now()`. */
+/** The message being folded. `startedMs` is the start of its fold, by `performance.now()`. */
 type Folding = { readonly message: LogMessage; readonly startedMs: number; readonly isAtHead: boolean };
 
 function applyOutcome(parts: HostParts, outcome: Outcome, folding: Folding): void {
@@ -156,19 +157,19 @@ function applyOutcome(parts: HostParts, outcome: Outcome, folding: Folding): voi
       parts.evaluations.onEvaluated(outcome.task, outcome.attempt, outcome.result);
       return;
     default:
-      // What happened in history was reported when it was new.
+      // Older outcomes were reported when they were new.
       if (folding.isAtHead) report(parts, outcome);
   }
 }
 
-/** Reports an outcome that nobody waits for to the metrics and the service's own log. */
+/** Reports an outcome to the metrics and the service's own log. Nobody waits for these. */
 function report({ fleet, replica, logger, metrics, traces }: HostParts, outcome: Outcome): void {
   switch (outcome.kind) {
     case 'hooksEvaluated':
       for (const run of outcome.runs) metrics.hookRan(run);
       return;
     case 'used':
-      // One replica counts it, so that their sum is what was used.
+      // Counted by one replica only, so that the sum over all replicas is correct.
       if (ownerFor(fleet, `usage ${fleet.seq}`, null) !== replica) return;
       metrics.used(outcome.report);
       traces.onUsed(outcome.worker, outcome.report);
@@ -196,10 +197,10 @@ function onDecided(
   const record = fleet.workers.get(worker);
   const tookMs = Math.round((fleet.nowMs - openedMs + performance.now() - startedMs) * 1_000) / 1_000;
   const decision: Decision = { ...bare, replica, tookMs };
-  // Behind the head most are answered and stored already, and need no text.
-  if (isAtHead) encodeMade(decision);
+  // Behind the head, most decisions are answered and stored already and need no encoding.
+  if (isAtHead) encodeNew(decision);
   const inboxes = replyInboxes.take(key);
-  // By the attempt's own entry: no check came between.
+  // True if the attempt's own entry was decided without waiting for a check.
   const isAtOnce = decision.seq === message.seq;
   attempts.onDecided(decision, isAtOnce ? message : null);
   outbox.put(decision, record?.owner ?? null, inboxes, isAtOnce);
@@ -222,7 +223,7 @@ function reportDecision({ logger, metrics }: HostParts, decision: Decision, trac
   const inError = decision.verdicts.find(({ verdict }) => verdict === 'error');
   if (cause === 'capped') logger.warn(line, 'stop allowed at the cap');
   else if (inError !== undefined) logger.warn({ ...line, ...describeError(decision) }, 'a check could not be judged');
-  // Each is an entry and a metric already, and a line would cost as much as the rest of the answer.
+  // For debugging only: each decision is an entry and a metric already, and a log line costs as much as the whole answer.
   else logger.debug(line, decision.decision === 'allow' ? 'stop allowed' : 'stop blocked');
 }
 
@@ -231,13 +232,13 @@ const strictHints = {
   hooks: 'a hook that is registered without "onError: skip" asks a person instead',
 } as const;
 
-/** Which checks or hooks, why, and what would not have let it pass. */
+/** Names the checks or hooks in error and the reason, and hints at the setting that would not have let the stop pass. */
 function describeError({ cause, verdicts, feedback }: Decision) {
   const inError = verdicts.filter(({ verdict }) => verdict === 'error');
   const checks = feedback
     .filter(({ outcome }) => outcome === 'error' || outcome === 'timeout')
     .map(({ check }) => check);
-  const detail = inError.map((it) => it.detail).join('; ');
+  const detail = inError.map((row) => row.detail).join('; ');
   if (cause !== 'unjudged') return { checks, detail };
   const hint = inError.map(({ guard }) => strictHints[guard as keyof typeof strictHints]).join('; ');
   return { checks, detail, hint };

@@ -1,4 +1,4 @@
-/** Folds one message of the log, for the live fleet and for one of the past. */
+/** Folds one message of the log, into the live fleet or into one rebuilt from history. */
 import {
   createSubjectReader,
   type DecisionKey,
@@ -19,17 +19,20 @@ import type { LogMessage } from '../../nats/log/log-reader.ts';
 const decoder = new TextDecoder();
 const readAddress = createSubjectReader();
 
-/** `read` null: the service's own output. It changes nothing if the fold has made the same; a refusal never does. */
+/**
+ * `read` is null for the service's own output (decisions), which changes nothing if this fold has made the same decision.
+ * A `Refusal` changes nothing either.
+ */
 export type Folded = FoldStep & { readonly read: Entry | Refusal | null };
 
 const unchanged: FoldStep = Object.freeze({ outcomes: Object.freeze([]), touched: new Set<string>() });
 
-/** The decision that this replica made, if the entry has exactly its bytes: then it need not be parsed. */
-export type FindMade = (message: LogMessage) => DecisionKey | null;
+/** Returns this replica's decision if the entry has exactly its bytes, so that the entry need not be parsed. */
+export type FindOwnDecision = (message: LogMessage) => DecisionKey | null;
 
-export function foldMessage(fleet: Fleet, message: LogMessage, findMade: FindMade = () => null): Folded {
+export function foldMessage(fleet: Fleet, message: LogMessage, findOwn: FindOwnDecision = () => null): Folded {
   if (message.subject.startsWith(`stopgate.${fleet.name}.decision.`))
-    return folded(null, foldStoredDecision(fleet, message, findMade));
+    return folded(null, foldStoredDecision(fleet, message, findOwn));
   const text = decoder.decode(message.data);
   const entry = readEntry(message.subject, text, message.data.length, readAddress);
   if (entry === null) return folded(null, unchanged);
@@ -42,14 +45,14 @@ export function foldMessage(fleet: Fleet, message: LogMessage, findMade: FindMad
 
 const folded = (read: Folded['read'], { outcomes, touched }: FoldStep): Folded => ({ read, outcomes, touched });
 
-function foldStoredDecision(fleet: Fleet, message: LogMessage, findMade: FindMade): FoldStep {
+function foldStoredDecision(fleet: Fleet, message: LogMessage, findOwn: FindOwnDecision): FoldStep {
   const { subject } = message;
-  const made = findMade(message);
-  if (made !== null && !isOtherDecision(fleet, made)) return unchanged;
+  const own = findOwn(message);
+  if (own !== null && !isOtherDecision(fleet, own)) return unchanged;
   const json = readJson(decoder.decode(message.data));
   if (!json.ok) return unchanged;
   const key = json.value as DecisionKey;
-  // Nearly always it is the one that was made here, and needs no further validation.
+  // Nearly always equal to the decision made here, which needs no further validation.
   if (subject !== `stopgate.${fleet.name}.decision.${key.worker}` || !isOtherDecision(fleet, key)) return unchanged;
   const decision = decisionSchema.safeParse(json.value);
   return decision.success ? foldDecision(fleet, decision.data) : unchanged;

@@ -1,35 +1,35 @@
-/** Keeps how far the log is folded, and who waits for the fold to get further. */
+/** Tracks how far the log is folded, and the callers that wait for the fold to reach an entry. */
 
 import type { LogMessage } from '../../nats/log/log-reader.ts';
 import { type LogPosition, positionOf } from '../../nats/log/log-reader.ts';
 
 export type FoldProgress = {
-  /** The last entry that was folded; 0: none. */
+  /** Sequence number of the last folded entry; 0 before the first. */
   readonly seq: number;
-  /** The position of that entry; null: nothing was folded. It proves later that the log is still the same. */
+  /** The position of that entry, or null before the first. Used later to prove that the log is still the same one. */
   position(): LogPosition | null;
-  /** When the entry at `seq` was stored, if it is one of the last that were folded here; else null. */
+  /** Returns when entry `seq` was stored, or null if it is not among the last entries folded here. */
   timeOf(seq: number): number | null;
-  /** Resolves when everything up to `seq` is folded, or when nothing more will be. */
+  /** Resolves when everything up to `seq` is folded, or after `release`. */
   until(seq: number): Promise<void>;
   advance(message: LogMessage): void;
-  /** Nothing more will be folded: lets everyone go on, and find out why. */
+  /** Called when nothing more will be folded. Resolves all waits; the callers then find out why. */
   release(): void;
 };
 
-/** Enough for a read barrier, which needs an entry that was the newest a round trip ago. */
+/** A read barrier needs the time of an entry that was the newest one round trip ago. */
 const timesKept = 1_024;
 
-/** `start`: the position that the fold continues from; null: before the first entry. */
+/** @param start the position that the fold continues from, or null to start before the first entry */
 export function createFoldProgress(start: LogPosition | null = null): FoldProgress {
   let foldedSeq = start?.seq ?? 0;
   let folded: LogPosition | null = start;
   let isReleased = false;
-  /** Its position is computed only when needed. */
+  /** The last folded message, until its position is needed: computing it takes time. */
   let newest: LogMessage | null = null;
   /** Ring buffer of the times of the last `timesKept` entries, by sequence number. */
   const times = new Float64Array(timesKept);
-  /** In the order of `seq`. */
+  /** Sorted by `seq`. */
   const waiting: { readonly seq: number; readonly resolve: () => void }[] = [];
   return {
     get seq() {
@@ -42,14 +42,14 @@ export function createFoldProgress(start: LogPosition | null = null): FoldProgre
     },
     timeOf(seq) {
       const isKept = seq > Math.max(foldedSeq - timesKept, start?.seq ?? 0) && seq <= foldedSeq;
-      // 0: a gap that was accepted.
+      // 0 marks a gap in the sequence numbers.
       return (isKept ? times[seq % timesKept] : 0) || null;
     },
     async until(seq) {
       if (isReleased || seq <= foldedSeq) return;
       await new Promise<void>((resolve) => {
-        // Nearly always it is the last one.
-        waiting.splice(waiting.findLastIndex((it) => it.seq <= seq) + 1, 0, { seq, resolve });
+        // Searched from the end, where the new one nearly always belongs.
+        waiting.splice(waiting.findLastIndex((earlier) => earlier.seq <= seq) + 1, 0, { seq, resolve });
       });
     },
     advance(message) {

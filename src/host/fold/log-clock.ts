@@ -1,31 +1,34 @@
 /**
- * The log's time, seen from this machine: its clock minus the difference to the entries' times. It is the server's, and
- * stands still where that was set back, until the server's clock is where it was (docs/operations/failures.md).
+ * Estimates the log's time from this machine's clock and the timestamps of entries, which the NATS server sets. If the server's
+ * clock is set back, the log's time does not move until the server has caught up (docs/operations/failures.md).
  */
 import type { Fleet } from '../../../machines/index.ts';
 
 export type LogClock = {
-  /** Milliseconds since 1970. What an entry that came now would be folded at: never before the last one. */
+  /** The time at which an entry stored now would be folded, in milliseconds since 1970. Never before the last entry. */
   now(): number;
-  /** The time that the server would give to an entry now. Before `now()` if its clock was set back. */
+  /** The timestamp that the server would give to an entry now. Before `now()` if its clock was set back. */
   server(): number;
-  /** Returns how long ago `atMs` was, in milliseconds; by this machine's clock while the log's time stands still. */
+  /** Returns the milliseconds since `atMs`. Uses this machine's clock while the log's time does not move. */
   since(atMs: number): number;
-  /** An entry that was stored at `atMs` has just come in. Only at the head, where entries come at once. */
+  /** Learns from an entry that was stored at `atMs` and just arrived. Only at the head, where entries arrive without delay. */
   observe(atMs: number): void;
 };
 
-/** A longer difference is believed this fast: a shorter one counts at once, since a delivery can only lengthen it. */
+/**
+ * A larger difference between the clocks is adopted at this rate per entry. A smaller one is adopted at once, because delivery
+ * can only enlarge it.
+ */
 const driftShare = 0.05;
 
-/** Clocks of a cluster's servers may differ by this much when another one becomes the leader. */
+/** The clocks of a cluster's servers may differ by this much, which shows when another server becomes the leader. */
 const setBackMsMin = 2_000;
 
-/** @param onSetBack once for each time: the log's clock stands still, for as many milliseconds as the server's was set back */
+/** @param onSetBack called once each time the server's clock is set back; the log's time then does not move for `byMs` */
 export function createLogClock(fleet: Fleet, clock: () => number, onSetBack: (byMs: number) => void): LogClock {
-  /** The server's clock was set back this far; 0: it has caught up. */
+  /** How far the server's clock was set back; 0 once it has caught up. */
   let setBackMs = 0;
-  /** This machine's clock minus the server's, the delivery included. Null: no entry has come in yet. */
+  /** This machine's clock minus the server's, including the delivery time. Null before the first entry. */
   let skewMs: number | null = null;
   const server = () => Math.round(clock() - (skewMs ?? 0));
   return {
@@ -39,7 +42,7 @@ export function createLogClock(fleet: Fleet, clock: () => number, onSetBack: (by
       setBackMs = isBehind ? Math.max(setBackMs, behindMs) : 0;
       const seenMs = clock() - atMs;
       skewMs ??= seenMs;
-      // No delivery explains a time that went back.
+      // Delivery time cannot explain a timestamp that went back.
       const isStep = isBehind && seenMs >= skewMs + setBackMsMin;
       skewMs = isStep || seenMs < skewMs ? seenMs : skewMs + (seenMs - skewMs) * driftShare;
     },

@@ -1,9 +1,9 @@
 /**
- * Outbox: decisions on their way out, to the log as a `decision` entry and to the inboxes that the attempt named. A
- * message stays here until its decision entry comes back from the log. The owner of the attempt sends it. A replica
- * that finds the owner gone sends it instead, and the message id makes a repeat one entry. If an agent has used that id
- * for an entry of its own, the decision goes out under another one. A worker that was forgotten may come again with an
- * attempt that it had: that one's decision goes out once the earlier one is stored, so that the log ends with it.
+ * The outbox sends each decision to the log, as a `decision` entry, and to the inboxes that its attempt named. A message stays
+ * here until its entry comes back from the log. The owner of the attempt sends it. If the owner is gone, another replica
+ * does; NATS drops duplicates by message id. If an agent has used that id for an entry of its own, the decision is sent under
+ * another id. A forgotten worker may return and reuse an attempt id. The later decision is sent after the earlier one is
+ * stored, so that the log ends with it.
  */
 import {
   attemptMessageId,
@@ -28,58 +28,58 @@ type OutboxMessage = {
   readonly owner: string | null;
   readonly inboxes: readonly string[];
   sinceMs: number;
-  /** The message of a later attempt with the same id. */
+  /** The decision of a later attempt with the same id. */
   next: OutboxMessage | null;
   messageId: string;
-  /** 0: not sent by this replica. */
+  /** 0 if this replica has not sent it. */
   sentMs: number;
-  /** Sequence number of its entry, if an acknowledgement has told it; else 0. */
+  /** Sequence number of its entry according to the acknowledgement; 0 before that. */
   storedSeq: number;
 };
 
 export type OutboxState = readonly Pick<OutboxMessage, 'decision' | 'owner' | 'inboxes' | 'messageId'>[];
 
 export type Outbox = {
-  /** `everyone`: no check was needed, so every replica may answer the inboxes; the answers are equal. */
+  /** `everyone`: the decision needed no check, so every replica has it and may answer the inboxes with the same bytes. */
   put(decision: Decision, owner: string | null, inboxes: readonly string[], everyone: boolean): void;
-  /** The decision entry came back from the log. */
+  /** Called when the decision entry comes back from the log. */
   onPublished(worker: string, attempt: string): void;
   find(worker: string, attempt: string): Decision | null;
-  /** To be called before another decision is asked for. @throws AppError service.busy: too many wait here already */
+  /** Call before accepting another attempt. @throws AppError service.busy if too many decisions are unconfirmed */
   throwIfFull(): void;
-  /** How many wait here. */
+  /** The number of decisions whose entry has not come back. */
   unconfirmed(): { readonly bound: string; readonly used: number; readonly max: number };
-  /** The decision that this replica sent as exactly this entry, or null. */
-  findMade(entry: LogMessage): Decision | null;
-  /** The messages that are on their way now, for a snapshot. */
+  /** Returns the decision that this replica sent with exactly the bytes of this entry, or null. */
+  findOwn(entry: LogMessage): Decision | null;
+  /** Returns the unconfirmed messages, for a snapshot. */
   capture(): OutboxState;
   restore(state: OutboxState): void;
-  /** The log's head is reached: sends what has no decision entry yet. */
+  /** Called at the log's head: sends every decision that has no entry yet. */
   open(): void;
-  /** Other replicas whose messages have been here for `ageMs`. */
+  /** Returns the other replicas whose messages have been here for `ageMs` or longer. */
   overdueOwners(ageMs: number): Set<string | null>;
-  /** Sends what this owner leaves, where `isMine` says so of its `attemptMessageId`. */
+  /** Sends the overdue messages of an owner that is gone, if `isMine` accepts their `attemptMessageId`. */
   sendFor(owner: string | null, isMine: (key: string) => boolean): void;
-  /** Sends again what the log has not delivered. To be called twice a second. */
+  /** Sends again what the log has not delivered. Call twice a second. */
   resend(): void;
-  /** Sends what waits for more to be sent with it. */
+  /** Sends the current batch at once. */
   flush(): void;
 };
 
 /**
- * A fold that is behind gets its own decision entries as late as all others. Each of the decisions takes 2 to 3 KB, so
- * these are some 80 MB. Attempts that agents publish into the log themselves cannot be refused.
+ * A fold that lags receives its own decision entries as late as all others. At 2 to 3 KB per decision this is about 80 MB.
+ * The limit does not apply to attempts that agents publish into the log directly, which cannot be refused.
  */
 const owedMaxDefault = 32_768;
 const resendMs = 2_000;
 /**
- * In one call. When the fold is seconds behind, all that was sent looks lost: to send all of it again each time would keep
- * the fold from ever catching up. The acknowledgements of so many tell which of them are stored already.
+ * Maximum per call. When the fold is seconds behind, every message looks lost, and resending all of them would keep the fold
+ * from catching up. The acknowledgements show which of these are stored already.
  */
 const resendMax = 256;
 /**
- * Decision entries are sent in batches, after the answers: one write, one delivery and few turns of the server carry all
- * of a batch. The protocol gives them 50 ms (protocol.md §5).
+ * Decision entries are sent in batches, after the answers, to save writes and wake-ups of the server. The protocol allows
+ * 50 ms (protocol.md §5).
  */
 const batching = { delayMs: 5, itemsMax: 64 };
 
@@ -103,12 +103,11 @@ export function createOutbox(options: OutboxOptions): Outbox {
   const isOurs = ({ owner }: OutboxMessage) => owner === null || owner === options.replica;
 
   const batch = createBatch<OutboxMessage>((due) => {
-    // Behind the head another decision may stand in the log by now, and after a loss it is another log. What is still
-    // owed is sent at the head again.
+    // Behind the head, the log may contain another decision by now, and after a loss it is another log. `open` sends
+    // whatever is still unconfirmed.
     if (!options.lifecycle.isAtHead()) return;
     for (const message of due) {
-      // A replica that comes back after a silence may fold an attempt and another's decision of it in one turn. One that
-      // stands behind an earlier one is sent when that is stored.
+      // Skip it if its entry came back in this turn, as after a pause, or if it must wait for an earlier decision.
       if (isWaiting(message)) options.log.send(...entryOf(options, message));
     }
   }, batching);
@@ -117,8 +116,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
     message.storedSeq = 0;
     batch.add(message);
   };
-  // An agent that has used the message id keeps the entry out of the log, and only an acknowledgement tells. The first
-  // try asks for none, since nearly every decision comes back from the log.
+  // Only an acknowledgement shows that an agent has used our message id, which keeps the entry out of the log. The first try
+  // does without one, since nearly every decision comes back from the log.
   const sendAgain = (message: OutboxMessage) => {
     message.sentMs = options.clock();
     options.log.submit(...entryOf(options, message), (answer) => {
@@ -133,8 +132,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
     message.messageId = retriedMessageId(messageIdOf(message.decision), options.newId());
     sendAgain(message);
   };
-  const sendAll = (isMeant: (message: OutboxMessage) => boolean) => {
-    for (const message of [...messages.values()].flatMap(withLater).filter(isMeant)) {
+  const sendAll = (isIncluded: (message: OutboxMessage) => boolean) => {
+    for (const message of [...messages.values()].flatMap(withLater).filter(isIncluded)) {
       answerInboxes(options, message);
       send(message);
     }
@@ -161,29 +160,29 @@ export function createOutbox(options: OutboxOptions): Outbox {
       used: messages.size,
       max: options.unconfirmedDecisionsMax ?? owedMaxDefault,
     }),
-    findMade: (entry) => findMade(messages, entry),
+    findOwn: (entry) => findOwn(messages, entry),
     capture: () => [...messages.values()].flatMap(withLater).map(stateOf),
     restore(state) {
-      for (const it of state) add(messages, unsent(options, it));
+      for (const captured of state) add(messages, unsent(options, captured));
     },
     open: () => sendAll(isOurs),
     overdueOwners(ageMs) {
       const before = options.clock() - ageMs;
-      const overdue = [...messages.values()].filter((it) => it.sinceMs <= before && !isOurs(it));
+      const overdue = [...messages.values()].filter((message) => message.sinceMs <= before && !isOurs(message));
       return new Set(overdue.map(({ owner }) => owner));
     },
     sendFor: (owner, isMine) =>
-      sendAll((it) => it.owner === owner && isOverdue(options, it) && isMine(keyOf(it.decision))),
+      sendAll((message) => message.owner === owner && isOverdue(options, message) && isMine(keyOf(message.decision))),
     resend() {
       if (!options.bus.isConnected()) return;
-      const late = [...messages.values()].filter((it) => it.sentMs > 0 && isOverdue(options, it));
+      const late = [...messages.values()].filter((message) => message.sentMs > 0 && isOverdue(options, message));
       for (const message of late.slice(0, resendMax)) sendAgain(message);
     },
     flush: batch.flush,
   };
 }
 
-/** Field by field: V8 (Node 20) makes a hidden class for each object that a spread begins and new fields follow. */
+/** Without a spread: V8 (Node 20) creates a hidden class for each object that starts with one and adds fields. */
 const unsent = (
   { clock }: OutboxOptions,
   { decision, owner, inboxes, messageId }: OutboxState[number],
@@ -200,7 +199,7 @@ const unsent = (
 
 const stateOf = ({ decision, owner, inboxes, messageId }: OutboxMessage) => ({ decision, owner, inboxes, messageId });
 
-/** By attempt: the message that is sent first; later ones follow in `next`. */
+/** By attempt: the message to send first. Later ones follow in `next`. */
 type Messages = Map<string, OutboxMessage>;
 
 function add(messages: Messages, message: OutboxMessage): void {
@@ -210,7 +209,7 @@ function add(messages: Messages, message: OutboxMessage): void {
   else earlier.next = message;
 }
 
-/** @returns the one that is to be sent now */
+/** @returns the message to send now, or null */
 function removeFirst(messages: Messages, key: string): OutboxMessage | null {
   const next = messages.get(key)?.next ?? null;
   if (next === null) messages.delete(key);
@@ -227,20 +226,20 @@ function throwIfFull(owed: number, owedMax = owedMaxDefault): void {
   throw new AppError('service.busy', why);
 }
 
-/** Not overdue while the fold has yet to reach its entry. */
+/** A message whose entry is stored but not folded yet is not overdue. */
 const isOverdue = ({ clock, progress }: OutboxOptions, { sentMs, storedSeq }: OutboxMessage): boolean =>
   sentMs < clock() - resendMs && storedSeq <= progress.seq;
 
-function findMade(messages: ReadonlyMap<string, OutboxMessage>, entry: LogMessage): Decision | null {
+function findOwn(messages: ReadonlyMap<string, OutboxMessage>, entry: LogMessage): Decision | null {
   const { worker, attempt } = aboutDecision(entry);
   const message = attempt === null ? undefined : messages.get(attemptMessageId(worker, attempt));
   if (message === undefined || message.sentMs === 0) return null;
   return Buffer.compare(encodeDecision(message.decision), entry.data) === 0 ? message.decision : null;
 }
 
-function aboutDecision({ subject: at, header }: LogMessage) {
-  const worker = at.slice(at.lastIndexOf('.') + 1);
-  return { worker, attempt: parseDecisionMessageId(worker, header('Nats-Msg-Id') ?? '') };
+function aboutDecision(entry: LogMessage) {
+  const worker = entry.subject.slice(entry.subject.lastIndexOf('.') + 1);
+  return { worker, attempt: parseDecisionMessageId(worker, entry.header('Nats-Msg-Id') ?? '') };
 }
 
 const messageIdOf = ({ worker, attempt }: Decision) => decisionMessageId(worker, attempt);
@@ -255,26 +254,26 @@ function answerInboxes({ bus, logger }: OutboxOptions, { decision, inboxes }: Ou
 const entryOf = (options: OutboxOptions, { decision, messageId }: OutboxMessage) =>
   [subject(options, `decision.${decision.worker}`), encodeDecision(decision), { messageId }] as const;
 
-/** Collects items and hands them on together: the first waits for others, for `delayMs` at most. */
+/** Collects items and hands them over together. The first item waits for others, for at most `delayMs`. */
 export type Batch<Item> = {
   add(item: Item): void;
-  /** Hands on the waiting items at once. */
+  /** Hands over the collected items at once. */
   flush(): void;
 };
 
 export type BatchOptions = {
   readonly delayMs: number;
-  /** With this many items the batch is full, and handed on at the end of the turn. */
+  /** A batch with this many items is full, and handed over at the end of the turn. */
   readonly itemsMax: number;
 };
 
-function createBatch<Item>(handOn: (items: Item[]) => void, { delayMs, itemsMax }: BatchOptions): Batch<Item> {
+function createBatch<Item>(handOver: (items: Item[]) => void, { delayMs, itemsMax }: BatchOptions): Batch<Item> {
   const items: Item[] = [];
   let timer: NodeJS.Timeout | null = null;
   const flush = () => {
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    if (items.length > 0) handOn(items.splice(0));
+    if (items.length > 0) handOver(items.splice(0));
   };
   return {
     add(item) {

@@ -1,19 +1,19 @@
 /**
- * The newest entries that the fold refused, so that whoever published one can be told. A view lists the last 20 of an
- * actor, and none of an unknown actor or in a full fleet.
+ * Remembers the newest refused entries, so that their publishers get the reason. A view shows only the last 20 of its actor,
+ * and unknown actors, or new ones in a full fleet, have no view.
  */
 import { setNewest } from '../../newest.ts';
 
-/** `actor`: `<entity>.<id>`, as in the entry's subject. */
+/** `actor` is `<entity>.<id>`, as in the entry's subject. */
 type Refused = { readonly actor: string; readonly reason: string };
 
 export type Refusals = {
   note(seq: number, actor: string, reason: string): void;
-  /** Says why the entry `seq` about this actor was refused; null: it was not, or long ago. */
+  /** Returns why entry `seq` about this actor was refused. Null if it was not, or if the reason is evicted by now. */
   of(seq: number, actor: string): string | null;
 };
 
-/** Publishers ask at once. As many as a replica takes in some seconds. */
+/** Publishers ask within seconds. A replica refuses fewer entries than this in that time. */
 const refusalsMax = 10_000;
 
 export function createRefusals(): Refusals {

@@ -1,30 +1,30 @@
 /**
- * Admission: how many requests are open at once. One too many is refused before anything is stored. An attempt counts
- * once, however often somebody asks about it, so retries of one held attempt lock nobody out.
+ * Admission limits the number of open requests. A request over the limit is refused before anything is stored. Requests about
+ * the same attempt share one slot, so retries of a held attempt lock nobody out.
  */
 import { AppError } from '../../errors.ts';
 
-/** `actor`: whose request it is, such as a worker; null: nobody's. Requests of one `key` share a place. */
-export type Admitted = { readonly actor: string | null; readonly key: string };
+/** `actor` is the worker or task that the request is about, or null. Requests with the same `key` share one slot. */
+export type SlotRequest = { readonly actor: string | null; readonly key: string };
 
-/** A request that has a place, or wants one. */
-export type Holder = Admitted & {
-  /** Ends the request with this error so that another gets its place. False: it cannot end now. */
+/** A request that holds a slot or wants one. */
+export type Holder = SlotRequest & {
+  /** Ends the request with this error to free its slot for another. Returns false if it cannot end now. */
   giveWay(error: AppError): boolean;
 };
 
 export type Admission = {
-  /** Returns how many places are taken. */
+  /** Returns the number of slots in use. */
   readonly open: () => number;
-  /** Takes a place. @throws AppError service.busy */
+  /** Takes a slot. @throws AppError service.busy */
   enter(holder: Holder): void;
-  /** Gives the place back once its last holder has left. It has no effect for a holder that has none. */
+  /** Frees the slot when its last holder leaves. No effect for a holder without a slot. */
   leave(holder: Holder): void;
-  /** Holds a place for as long as `work` takes; the work may give way. @throws AppError service.busy */
-  run<Result>(request: Admitted, work: () => Promise<Result>): Promise<Result>;
+  /** Holds a slot while `work` runs. Rejects if the work is evicted for another request. @throws AppError service.busy */
+  run<Result>(request: SlotRequest, work: () => Promise<Result>): Promise<Result>;
 };
 
-/** The bounds whose refusals are counted. `gave way`: a request that was open was given up for another one. */
+/** The bounds whose refusals are counted. `gave way`: an open request was evicted for another one. */
 export const bounds = ['open requests', 'gave way', 'requests of a worker', 'requests a second'] as const;
 export type Bound = (typeof bounds)[number];
 
@@ -35,15 +35,15 @@ export type AdmissionOptions = {
   readonly clock: () => number;
 };
 
-/** One actor may have this many open requests: far more than one agent has, and too few to fill a replica. */
+/** Maximum open requests per actor: far more than one agent needs, and too few to fill a replica. */
 const actorOpenMax = 100;
-/** While this share of all places is taken, nobody gets more than `perSecondMax` requests a second. */
+/** While more than this share of the slots is in use, no actor gets more than `perSecondMax` requests a second. */
 const crowdedShare = 0.1;
 const perSecondMax = 100;
 
 export function createAdmission({ openMax, clock, onBound = () => {} }: AdmissionOptions): Admission {
-  /** The holders of each place by their key. The place that was taken first comes first. */
-  const places = new Map<string, Holder[]>();
+  /** The holders of each slot, by key, in the order in which the slots were taken. */
+  const slots = new Map<string, Holder[]>();
   const byActor = new Map<string, number>();
   const rates = createRates(clock);
   const refuse = (bound: Bound, why: string): never => {
@@ -51,19 +51,19 @@ export function createAdmission({ openMax, clock, onBound = () => {} }: Admissio
     throw busy(why);
   };
   /**
-   * Workers cost nothing to invent, so nobody can tell a crowd of them from a fleet. But most requests take milliseconds, and
-   * those that fill a replica wait for a check or a person. So a newcomer gets the place of the request that has waited the
-   * longest, which asks again with the same id and is then a newcomer itself.
+   * Worker ids cost nothing, so a flood of invented workers looks like a large fleet. Most requests take milliseconds; those
+   * that fill a replica wait for a check or a person. So a new request evicts the one that has waited longest. The evicted
+   * caller retries with the same id, as a new request.
    */
   const makeRoom = (actor: string | null, own: number) => {
     const full = `${openMax} requests are open, the most that this replica accepts`;
     if (own > 0) refuse('open requests', `${full}, and '${actor}' has ${own} of them`);
     const gaveWay = busy(`${full}: this one waited the longest and gave way; ask again with the same id`);
-    if (actor === null || !giveUpOldest(gaveWay)) refuse('open requests', full);
+    if (actor === null || !evictOldest(gaveWay)) refuse('open requests', full);
     onBound('gave way');
   };
-  const giveUpOldest = (error: AppError): boolean => {
-    for (const holders of places.values()) {
+  const evictOldest = (error: AppError): boolean => {
+    for (const holders of slots.values()) {
       const ended = [...holders].filter((holder) => holder.giveWay(error));
       if (ended.length > 0) return true;
     }
@@ -73,52 +73,52 @@ export function createAdmission({ openMax, clock, onBound = () => {} }: Admissio
     const own = actor === null ? 0 : (byActor.get(actor) ?? 0);
     if (own >= actorOpenMax)
       refuse('requests of a worker', `'${actor}' has ${own} requests open, the most that one may have`);
-    if (actor !== null && places.size >= openMax * crowdedShare && !rates.allows(actor))
+    if (actor !== null && slots.size >= openMax * crowdedShare && !rates.allows(actor))
       refuse('requests a second', `'${actor}' asks more than ${perSecondMax} times a second, while others wait`);
-    if (places.size >= openMax) makeRoom(actor, own);
+    if (slots.size >= openMax) makeRoom(actor, own);
   };
   const enter: Admission['enter'] = (holder) => {
     const { actor, key } = holder;
-    const holders = places.get(key);
+    const holders = slots.get(key);
     if (holders !== undefined) {
       holders.push(holder);
       return;
     }
     admit(actor);
-    places.set(key, [holder]);
+    slots.set(key, [holder]);
     if (actor !== null) increase(byActor, actor);
   };
   const leave: Admission['leave'] = (holder) => {
     const { actor, key } = holder;
-    const holders = places.get(key) ?? [];
+    const holders = slots.get(key) ?? [];
     const index = holders.indexOf(holder);
     if (index < 0) return;
     holders.splice(index, 1);
     if (holders.length > 0) return;
-    places.delete(key);
+    slots.delete(key);
     if (actor !== null) decrease(byActor, actor);
   };
   return {
-    open: () => places.size,
+    open: () => slots.size,
     enter,
     leave,
     async run({ actor, key }, work) {
-      let giveUp: (error: AppError) => void = () => {};
-      const givenUp = new Promise<never>((_, reject) => {
-        giveUp = reject;
+      let evict: (error: AppError) => void = () => {};
+      const evicted = new Promise<never>((_, reject) => {
+        evict = reject;
       });
       const holder: Holder = {
         actor,
         key,
         giveWay(error) {
           leave(holder);
-          giveUp(error);
+          evict(error);
           return true;
         },
       };
       enter(holder);
       try {
-        return await Promise.race([work(), givenUp]);
+        return await Promise.race([work(), evicted]);
       } finally {
         leave(holder);
       }
@@ -140,7 +140,7 @@ function decrease(counts: Map<string, number>, key: string): void {
   else counts.set(key, count);
 }
 
-/** Requests of each actor in this second. */
+/** Counts the requests of each actor in the current second. */
 function createRates(clock: () => number): { allows(actor: string): boolean } {
   let second = 0;
   const counts = new Map<string, number>();

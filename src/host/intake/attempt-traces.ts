@@ -1,6 +1,6 @@
 /**
- * The trace of each attempt, where somebody records traces: a span from its request, or from its entry, to its decision,
- * with one for each check and one for the decision with its guards. The replica that acts for the attempt records it.
+ * Traces of attempts, if tracing is on. Each has a span from its request (or its entry) to its decision, with child spans for
+ * each check and for the decision with its guards. The replica that owns the attempt records it.
  */
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { attemptMessageId, type CheckResult, type Decision, type UsageReport } from '../../../machines/index.ts';
@@ -9,19 +9,19 @@ import { inSpan, isTracing, startSpan, type TraceHeaders, traceHeaders } from '.
 
 export type AttemptTraces = {
   /**
-   * An attempt goes to the log, perhaps not for the first time. `key`: where its callers wait for it.
-   * @returns headers of its entry, so that whichever replica acts can go on with its trace
+   * Called when an attempt is sent to the log, perhaps again. `key` is the key of its waiters.
+   * @returns headers for its entry, so that any replica can continue the trace
    */
   onSubmitted(worker: string, key: string): TraceHeaders;
-  /** Nobody here waits for its decision any more. */
+  /** Called when the last waiter for the attempt fails. */
   onFailed(key: string, error: Error): void;
-  /** Its entry was folded. `key`: the one of `onSubmitted`, if it was submitted here; `isOurs`: this replica acts for it. */
+  /** Called when its entry is folded. `key` is that of `onSubmitted`. `isOurs`: this replica owns the attempt. */
   onStored(message: LogMessage, worker: string, attempt: string, key: string, isOurs: boolean): void;
-  /** Calls a check of it, in a span that the request to a remote check carries on. */
+  /** Runs a check of the attempt in a span, which a request to a remote check propagates. */
   callCheck(worker: string, attempt: string, check: string, call: () => Promise<CheckResult>): Promise<CheckResult>;
-  /** An agent has reported what it used. */
+  /** Records a usage report as a span. */
   onUsed(worker: string, report: UsageReport): void;
-  /** @returns the id of its trace; undefined: it is not recorded here */
+  /** @returns the trace id, or undefined if the trace is not recorded here */
   onDecided(decision: Decision): string | undefined;
 };
 
@@ -29,14 +29,14 @@ type Options = {
   readonly fleet: string;
   readonly replica: string;
   readonly clock: () => number;
-  /** The agent of a worker, such as `claude`; null: it is not known. */
+  /** Returns the agent of a worker, such as `claude`, or null if unknown. */
   readonly agentOf: (worker: string) => string | null;
 };
 
 const attemptSpan = 'stopgate.attempt';
 
 export function createAttemptTraces({ fleet, replica, clock, agentOf }: Options): AttemptTraces {
-  /** By the key under which callers wait, and once the entry is folded by `attemptMessageId`. Each attempt ends, and its span with it. */
+  /** By the key of the waiters until the entry is folded, then by `attemptMessageId`. Removed when the attempt ends. */
   const spans = new Map<string, Span>();
   const about = (worker: string) => ({
     'stopgate.fleet': fleet,
@@ -90,14 +90,14 @@ export function createAttemptTraces({ fleet, replica, clock, agentOf }: Options)
   };
 }
 
-/** By the GenAI conventions of OpenTelemetry: a worker is a session of an agent. */
+/** Follows OpenTelemetry's GenAI conventions. A worker counts as one conversation of an agent. */
 const agentAttributes = (worker: string, agent: string | null) => ({
   'gen_ai.agent.id': worker,
   'gen_ai.conversation.id': worker,
   ...(agent === null ? {} : { 'gen_ai.agent.name': agent }),
 });
 
-/** Input, by these conventions, includes what came from the cache. */
+/** In these conventions, input tokens include cached ones. */
 function usageAttributes({ input = 0, output = 0, cacheRead = 0, cacheWrite = 0, usd = 0, model }: UsageReport) {
   return {
     'gen_ai.usage.input_tokens': input + cacheRead + cacheWrite,
@@ -115,7 +115,7 @@ function take(spans: Map<string, Span>, key: string): Span | undefined {
   return found;
 }
 
-/** The guards run in one step of the fold, so they have an order, but no duration of their own. */
+/** Guards run within one step of the fold, so their spans have an order but no duration. */
 function recordDecision(span: Span, { decision, cause, action, seq, verdicts }: Decision, nowMs: number): void {
   const attributes = { 'stopgate.decision': decision, 'stopgate.cause': cause, 'stopgate.action': action };
   const made = startSpan('stopgate.decision', { startTime: nowMs, attributes }, span);

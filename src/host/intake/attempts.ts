@@ -1,6 +1,6 @@
 /**
- * Attempts: a request becomes an entry of the log, and waits until that entry comes back and is decided. A request for an
- * attempt that the fold knows stores nothing (`repeated-attempts.ts`).
+ * Turns requests for a decision into `stop.attempted` entries and waits until the entry comes back and is decided. A request
+ * for an attempt that the fold already knows stores nothing (`repeated-attempts.ts`).
  */
 import {
   attemptIdFault,
@@ -24,28 +24,29 @@ import type { ReplyInboxes } from './reply-inboxes.ts';
 import type { Waiters } from './waiters.ts';
 import type { WriteGate } from './write-gate.ts';
 
-/** `payload`: the fields as the log is to hold them. */
+/** `payload` is the body of the entry, as JSON. */
 export type AttemptRequest = { readonly attempt?: string | undefined; readonly payload: string };
 
-/** An attempt that waits for its decision. */
+/** A request that waits for its decision. */
 export type Attempt = {
-  /** Gives back its place, its trace and its waiter, and replies. Only the first call has an effect. */
+  /** Releases its slot, trace and waiter, and replies. Only the first call has an effect. */
   finish(answer: Decision | Error): void;
 };
 
 export type Attempts = {
   /**
-   * Appends an attempt, or finds the one of that id. `reply` gets its decision, or an AppError: input.bad, log.unavailable,
-   * log.lost, service.busy, entry.refused. @throws AppError log.unavailable, log.lost, service.busy: there is no place for it
+   * Appends an attempt, or finds the one with that id. `reply` gets its decision, or an AppError: input.bad, log.unavailable,
+   * log.lost, service.busy or entry.refused.
+   * @throws AppError service.busy if no slot is free; log.unavailable or log.lost
    */
   open(worker: string, request: AttemptRequest, reply: Reply<Decision>): Attempt;
-  /** Its entry was folded, and is no repeat. `isDecided`: `onDecided` follows in this turn. */
+  /** Called when its entry is folded, unless it is a repeat. `isDecided`: `onDecided` follows in the same turn. */
   onStored(message: LogMessage, worker: string, attempt: string, isDecided: boolean): void;
-  /** The fold does not take its entry, since the fleet is full. */
+  /** Called when the fold refuses its entry because the fleet is full. */
   onRefused(message: LogMessage, worker: string, attempt: string, reason: string): void;
-  /** It was decided. `entry`: its own, if the decision follows from that at once. */
+  /** Called with the decision. `entry` is the attempt's own entry if that was decided at once, otherwise null. */
   onDecided(decision: Decision, entry: LogMessage | null): void;
-  /** Finishes all who wait for the decision of that attempt with this error. */
+  /** Finishes all requests for that attempt with this error. */
   fail(worker: string, attempt: string, error: AppError): void;
 };
 
@@ -72,13 +73,13 @@ export function createAttempts(options: AttemptsOptions): Attempts {
     waiters.waitForEntry(open.key, open);
     submit(options, open, payload, open.key);
   };
-  /** Something must be waited for first, or there is a decision already. @throws AppError */
+  /** The slow path: reconnects or catches up first, and answers repeats. @throws AppError */
   const prepare = async (open: OpenAttempt, { attempt, payload }: AttemptRequest) => {
     if (!bus.isConnected()) await gate.reconnected();
     const fault = attemptIdFault(attempt);
-    // Another replica may have given the attempt that id a moment ago.
+    // An id of the form seq-<n> is valid only for a known attempt. Another replica may have assigned it a moment ago.
     if (fault !== null) await catchUpInTime(options);
-    if (!open.isOpen) return; // it gave way meanwhile
+    if (!open.isOpen) return; // evicted in the meantime
     if (repeatedAttempts.isKnown(open.actor, attempt)) {
       await repeatedAttempts.answer(open.actor, attempt, open);
       return;
@@ -124,8 +125,8 @@ export function createAttempts(options: AttemptsOptions): Attempts {
 }
 
 /**
- * The key under which callers wait for this entry. An attempt that named no id is found by its message id. The publisher
- * chooses that header, so only an id of this worker's unnamed attempts counts: nobody else can foresee one.
+ * Returns the key under which callers wait for this entry. An attempt without an id is found by its message id. Publishers
+ * choose that header freely, so only the unguessable message ids of this worker's unnamed attempts count.
  */
 function waiterKeyOf(message: LogMessage, worker: string, attempt: string): string {
   const messageId = message.header('Nats-Msg-Id');
@@ -133,7 +134,7 @@ function waiterKeyOf(message: LogMessage, worker: string, attempt: string): stri
   return messageId !== undefined && isUnnamed ? messageId : attemptMessageId(worker, attempt);
 }
 
-/** Sends the entry without waiting for the acknowledgement, which only matters if the log does not take it. */
+/** Sends the entry. The acknowledgement only matters if the log refuses the entry or has seen its message id before. */
 function submit(options: AttemptsOptions, open: OpenAttempt, payload: string, messageId: string): void {
   const { log, lifecycle, progress, replica, traces } = options;
   const target = subject(options, `worker.${open.actor}.stop.attempted`);

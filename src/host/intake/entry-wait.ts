@@ -1,4 +1,4 @@
-/** How long the log may take to deliver an entry that was sent to it. */
+/** The timeout for an entry that was sent to the log and must come back from it. */
 import type { Bus } from '../../nats/bus.ts';
 import type { Timer, TimerQueue } from '../../timer.ts';
 import type { FoldProgress } from '../fold/fold-progress.ts';
@@ -6,16 +6,16 @@ import type { FoldProgress } from '../fold/fold-progress.ts';
 export type EntryWaitOptions = {
   readonly bus: Pick<Bus, 'isHeard'>;
   readonly progress: Pick<FoldProgress, 'seq'>;
-  /** Its timers last half of `entryTimeoutMs`. */
+  /** Its timers fire after half of `entryTimeoutMs`. */
   readonly entryWaits: TimerQueue;
 };
 
-/** The limit even if the log delivers other entries meanwhile. */
+/** The limit even while the log delivers other entries. */
 const slowestMs = 10_000;
 
 /**
- * Calls `onLate` if the log delivers nothing for `entryTimeoutMs`. While others arrive, ours is just queued: a burst of
- * thousands is served to its end, and not refused after it was stored.
+ * Calls `onLate` if the log delivers nothing for `entryTimeoutMs`. While other entries arrive, ours is just queued, so a burst
+ * of thousands is served to its end instead of being refused after it was stored.
  */
 export const expectEntry = (options: EntryWaitOptions, onLate: () => void): Timer => new EntryWait(options, onLate);
 
@@ -43,7 +43,7 @@ class EntryWait implements Timer {
     return this.#options.entryWaits.start(() => this.#listen());
   }
 
-  /** The server is pinged at half time already, because a missing answer takes a second to notice. */
+  /** Pings the server at half time, because a missing answer takes a second to detect. */
   #listen(): void {
     const early = this.#options.bus.isHeard();
     this.#timer = this.#options.entryWaits.start(() => void this.#check(early));
@@ -51,7 +51,7 @@ class EntryWait implements Timer {
 
   async #check(early: Promise<boolean>): Promise<void> {
     const { bus, progress } = this.#options;
-    // What the server had sent before may still stand in line here, behind requests.
+    // Messages that the server sent before its answer may still be queued in this process, behind requests.
     const isHeard = ((await early) || progress.seq > this.#seq) && (await bus.isHeard());
     if (this.#ended) return;
     const moves = isHeard && progress.seq > this.#seq && performance.now() - this.#startedMs < slowestMs;

@@ -1,4 +1,4 @@
-/** Evaluations: a request becomes an `iteration.validated` of the log, and waits for what the task's hooks decide. */
+/** Turns requests for an evaluation into `iteration.validated` entries and waits for the result of the task's hooks. */
 import { evaluationMessageId, type Fleet, type HookResult, isEvaluationMessageIdOf } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';
@@ -11,12 +11,12 @@ import type { WriteGate } from './write-gate.ts';
 
 export type Evaluations = {
   /**
-   * Appends an `iteration.validated` and gives what the hooks decide. Each call is judged again, so each has an id of its
-   * own: equal fields about the same iteration are not a repeat.
-   * @throws AppError entry.refused, log.unavailable, log.lost, service.busy
+   * Appends an `iteration.validated` and resolves to the result of the hooks. Every call is judged, even with equal fields
+   * about the same iteration.
+   * @throws AppError entry.refused, log.unavailable, log.lost or service.busy
    */
   evaluate(task: string, fields: object): Promise<HookResult>;
-  /** Its entry was folded. `refusal`: why it makes no sense now, or null. */
+  /** Called when its entry is folded. `refusal` is the reason if the fold refused it, otherwise null. */
   onStored(message: LogMessage, task: string, attempt: string, refusal: string | null): void;
   onEvaluated(task: string, attempt: string, result: HookResult): void;
 };

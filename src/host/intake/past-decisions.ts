@@ -1,6 +1,6 @@
 /**
- * Finds the decision of an attempt that is over: on its way to the log, in the log, or, once retention has removed its
- * entry, in the fold, which has the last decision of each worker.
+ * Finds the decision of a finished attempt: in the outbox, in the log, or, after retention has removed its entry, in the fold,
+ * which keeps the last decision of each worker.
  */
 import { type Decision, type Fleet, readJson } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
@@ -12,13 +12,14 @@ import { type BarrierParts, catchUp } from './read-barrier.ts';
 
 export type PastDecisions = {
   /**
-   * `seq`: where its `decision` entry stands; null: nobody knows. `removed`: retention has removed it, and the worker has
-   * made later attempts. `unreadable`: it cannot be read now. @throws AppError log.lost, log.unavailable
+   * `seq` is the sequence number of its `decision` entry, or null if unknown. `removed`: retention has removed the entry, and
+   * the worker has made later attempts. `unreadable`: the entry cannot be read now.
+   * @throws AppError log.lost or log.unavailable
    */
   find(worker: string, attempt: string, seq: number | null): Promise<Decision | 'removed' | 'unreadable'>;
   /**
-   * The decision by which a task was completed.
-   * @throws AppError actor.unknown: it was not, or its decision is removed; log.unavailable, log.lost
+   * Finds the decision that completed a task.
+   * @throws AppError actor.unknown if no decision did or retention has removed it; log.unavailable or log.lost
    */
   completion(task: string): Promise<Decision>;
 };
@@ -39,10 +40,10 @@ export function createPastDecisions(options: PastDecisionsOptions): PastDecision
     if (seq === null) return 'unreadable';
     const stored = await readStored(options, worker, attempt, seq);
     if (stored !== null) return stored;
-    // This may no longer be the log that was folded.
+    // Throws if this is no longer the log that was folded.
     await catchUp(options);
     if (seq >= (await log.range()).firstSeq) {
-      logger.warn({ workerId: worker, attempt, seq }, 'there is no decision where it was stored');
+      logger.warn({ workerId: worker, attempt, seq }, 'the decision is missing at its sequence number');
       return 'unreadable';
     }
     const last = fleet.workers.get(worker)?.snapshot.context.worker.lastDecision ?? null;
@@ -63,7 +64,7 @@ export function createPastDecisions(options: PastDecisionsOptions): PastDecision
   };
 }
 
-/** Returns null if no decision of that attempt stands there, or it cannot be read. */
+/** Returns null if the entry cannot be read or is not the decision of that attempt. */
 async function readStored(
   options: PastDecisionsOptions,
   worker: string,
@@ -74,7 +75,7 @@ async function readStored(
   const read = text === null ? null : readJson(text);
   if (!read?.ok) return null;
   const decision = read.value as Decision;
-  // `seq` of a decision is its attempt's, which stands before it.
+  // The `seq` inside a decision is that of its attempt, which precedes it in the log.
   const isMeant = decision.worker === worker && decision.attempt === attempt && (decision.seq ?? seq) < seq;
   return isMeant ? decision : null;
 }

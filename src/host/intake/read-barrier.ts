@@ -1,4 +1,4 @@
-/** A read sees everything that was stored before it began: it waits here until the fold has reached that. */
+/** Read barriers: a read waits until everything that was stored before it is folded. Also tells why the host is unavailable. */
 
 import { formatIsoTime } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
@@ -10,7 +10,7 @@ import type { Lifecycle } from '../lifecycle.ts';
 import type { LogHealth } from '../maintenance/log-health.ts';
 import { type EntryWaitOptions, expectEntry } from './entry-wait.ts';
 
-/** The parts of a host that a read barrier looks at. */
+/** The parts of a host that a read barrier needs. */
 export type BarrierParts = EntryWaitOptions & {
   readonly log: Pick<EventLog, 'head' | 'lastSeq'>;
   readonly bus: Pick<Bus, 'isConnected'>;
@@ -20,8 +20,9 @@ export type BarrierParts = EntryWaitOptions & {
 };
 
 /**
- * Everything that the log holds now is folded, however long that takes. It proves that the log is the one that is
- * folded, and ends the host where it is not. @throws AppError log.lost, log.unavailable
+ * Resolves when everything that the log holds now is folded, however long that takes. Verifies that the log is the folded one,
+ * and ends the host if it is not.
+ * @throws AppError log.lost or log.unavailable
  */
 export async function catchUp(parts: BarrierParts): Promise<void> {
   const { progress, lifecycle } = parts;
@@ -40,8 +41,8 @@ export async function catchUp(parts: BarrierParts): Promise<void> {
 const askAgainMs = 2_000;
 
 /**
- * Waits until the head is folded, and returns it. A log that went back has fewer entries than before, and the rest may
- * never come.
+ * Waits until the head is folded, and returns it. Asks again from time to time: a log that was restored from a backup has
+ * fewer entries, and the missing ones may never come.
  */
 async function foldToHead({ log, progress }: BarrierParts): Promise<LogHead> {
   for (let head = await log.head(); ; ) {
@@ -52,35 +53,35 @@ async function foldToHead({ log, progress }: BarrierParts): Promise<LogHead> {
 }
 
 const otherEntry = (seq: number, atMs: number, foldedMs: number) => {
-  const [stands, folded] = [formatIsoTime(atMs), formatIsoTime(foldedMs)];
-  const hint = 'restore it, or restart, which folds what is there from the beginning';
+  const [stored, folded] = [formatIsoTime(atMs), formatIsoTime(foldedMs)];
+  const hint = 'restore the log, or restart to fold the current one from its beginning';
   return new AppError(
     'log.lost',
-    `entry ${seq} of the log is of ${stands}, the one folded there of ${folded}: ${hint}`,
+    `entry ${seq} of the log was stored at ${stored}, but the folded entry ${seq} at ${folded}: ${hint}`,
   );
 };
 
-/** @throws AppError log.lost, log.unavailable: the log does not move for `entryTimeoutMs` */
+/** As `catchUp`, with a timeout. @throws AppError log.lost, or log.unavailable if the log delivers nothing in time */
 export async function catchUpInTime(parts: BarrierParts): Promise<void> {
   await inTime(parts, () => catchUp(parts));
 }
 
-/** Everything up to `seq` is folded. It does not ask the log for its end. @throws AppError as `catchUpInTime` does */
+/** Resolves when everything up to `seq` is folded, without asking the log for its head. @throws as `catchUpInTime` does */
 export async function foldInTime(parts: BarrierParts, seq: number): Promise<void> {
   await inTime(parts, () => parts.progress.until(seq));
 }
 
-/** Returns why nothing can be decided now, or null. */
+/** Returns why no decision can be made now, or null. */
 export const faultOf = (parts: BarrierParts): AppError | null => outageOf(parts)?.error ?? null;
 
 /**
- * `log-lost`: what was folded is not what the log holds. `ended`: another replica has the name, or the log needs a later
- * release. `nats-away`: the connection is broken. `log-silent`: NATS answers, and the log does not. `not-stored`: the
- * log takes no entries. `catching-up`: what is stored is being folded.
+ * `log-lost`: the log is not the one that was folded. `ended`: another replica has the name, or the log needs a later release.
+ * `nats-away`: the connection is broken. `log-silent`: NATS answers, but the log does not. `not-stored`: the log accepts no
+ * entries. `catching-up`: stored entries are still being folded.
  */
 export type OutageKind = 'log-lost' | 'ended' | 'nats-away' | 'log-silent' | 'not-stored' | 'catching-up';
 
-/** The same, with its kind. */
+/** As `faultOf`, with the kind of outage. */
 export function outageOf(parts: BarrierParts): { readonly kind: OutageKind; readonly error: AppError } | null {
   const { bus, lifecycle, log, logHealth, progress } = parts;
   const loss = lifecycle.loss();
@@ -97,7 +98,7 @@ export function outageOf(parts: BarrierParts): { readonly kind: OutageKind; read
 
 export const notConnected = (): AppError => new AppError('log.unavailable', 'the connection to NATS is broken');
 
-/** A request that comes while the history is folded would wait for too long. @throws AppError log.unavailable, log.lost */
+/** Refuses requests while the history is folded: they would wait too long. @throws AppError log.unavailable or log.lost */
 export function throwUnlessStarted(parts: BarrierParts): void {
   parts.lifecycle.lost.throwIfAborted();
   const fault = parts.lifecycle.hasStarted ? null : faultOf(parts);

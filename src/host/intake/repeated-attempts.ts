@@ -1,16 +1,16 @@
 /**
- * Repeated attempts (protocol.md §2 and §5): an agent that got no answer asks again with the same attempt id, and nothing
- * is judged or counted twice. What recognises a repeat depends on how far the first one is:
+ * Repeated attempts (protocol.md §2 and §5). An agent that got no answer asks again with the same attempt id, and nothing is
+ * judged or counted twice. How a repeat is recognised depends on the progress of the first one:
  *
  * | the first one is | the repeat comes | recognised by |
  * | --- | --- | --- |
  * | sent, not folded here | to this replica or another | its message id: the stream stores one entry (`messageIdFor`) |
- * | sent or open | to this replica | the waiter of the same key: one decision answers both (`waiters.ts`) |
+ * | sent or open | to this replica | the key of its waiters: one decision answers both (`waiters.ts`) |
  * | folded, however long ago | as a request | the attempts that the fold knows (`isKnown`): nothing is stored |
- * | folded, and its message id is forgotten | as an entry | the same, in the fold, which calls it `repeated` (`onRepeated`) |
+ * | folded, and NATS has forgotten its message id | as an entry | the fold, with the outcome `repeated` (`onRepeated`) |
  *
- * A repeat of an open attempt waits for its decision. A repeat of one that is over gets the stored decision
- * (`past-decisions.ts`). An attempt without an id cannot be repeated until its answer names it `seq-<seq>`.
+ * A repeat of an open attempt waits for its decision. A repeat of a finished one gets the stored decision
+ * (`past-decisions.ts`). An attempt without an id cannot be repeated before its answer names it `seq-<seq>`.
  */
 import {
   attemptMessageId,
@@ -30,16 +30,16 @@ import type { ReplyInboxes } from './reply-inboxes.ts';
 import type { Waiter, Waiters } from './waiters.ts';
 
 export type RepeatedAttempts = {
-  /** The message id of an attempt's entry. One without an id gets a message id that nobody can foresee. */
+  /** Returns the message id of an attempt's entry. For an attempt without an id it is unguessable. */
   messageIdFor(worker: string, attempt: string | undefined): string;
-  /** The fold has seen an attempt of that id, open or decided. */
+  /** Whether the fold has seen an attempt with that id, open or decided. */
   isKnown(worker: string, attempt: string | undefined): attempt is string;
   /**
-   * A known attempt was asked for again by a request: finishes it with the decision.
-   * @throws AppError log.unavailable: the decision cannot be read now; entry.refused: it is gone; log.lost
+   * Finishes a request for a known attempt with its decision.
+   * @throws AppError log.unavailable if the decision cannot be read now, entry.refused if it is removed; log.lost
    */
   answer(worker: string, attempt: string, waiter: Waiter<Decision>): Promise<void>;
-  /** An entry repeats a known attempt: the inbox that it names is answered, too. Never rejects. */
+  /** Called for an entry that repeats a known attempt: answers its inbox, too. Never rejects. */
   onRepeated(entry: LogMessage, worker: string, attempt: string): Promise<void>;
 };
 
@@ -82,7 +82,7 @@ export function createRepeatedAttempts(options: RepeatedAttemptsOptions): Repeat
         return;
       }
       if (!lifecycle.isAtHead()) return;
-      // Whoever hears nothing asks by a request, and is told why.
+      // On an error the caller gets no answer. If it then sends a `decide` request, that returns the error.
       const decision = await findDecision(worker, attempt).catch(() => null);
       if (decision !== null) bus.answer(inbox, encodeDecision(decision));
     },

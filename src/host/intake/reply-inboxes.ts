@@ -1,11 +1,10 @@
 /**
- * The inboxes that undecided attempts named (header `Stopgate-Reply`), by `attemptMessageId`. A repeat of an open attempt
- * may name another one. It adds an inbox instead of replacing one, so that repeating somebody else's attempt cannot hijack
- * its reply.
+ * The inboxes named by undecided attempts (header `Stopgate-Reply`), by `attemptMessageId`. A repeat of an open attempt adds
+ * its inbox instead of replacing one, so that repeating somebody else's attempt cannot hijack its reply.
  */
 export type ReplyInboxes = {
   add(key: string, inbox: string): void;
-  /** Returns and forgets them. */
+  /** Returns the inboxes of an attempt and forgets them. */
   take(key: string): readonly string[];
   capture(): InboxesOf[];
   restore(captured: readonly InboxesOf[]): void;
@@ -13,7 +12,7 @@ export type ReplyInboxes = {
 
 type InboxesOf = readonly [key: string, inboxes: readonly string[]];
 
-/** The first callers of one attempt are answered. Whoever else repeats it asks by a `decide` request. */
+/** Maximum inboxes per attempt. Later callers can use a `decide` request. */
 const perAttemptMax = 8;
 
 export function createReplyInboxes(): ReplyInboxes {

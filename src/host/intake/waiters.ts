@@ -1,43 +1,41 @@
-/** Who waits for what an entry brings (a decision, a hook result), from the request to the answer. */
+/** The callers that wait for the outcome of an entry: a decision or a hook result. */
 import { AppError } from '../../errors.ts';
 import { createTimerQueue, type Timer } from '../../timer.ts';
 
 export type Waiter<Answer> = {
-  /** The key under which it waits. Only `Waiters` sets it. */
+  /** The key under which it waits. Set by `Waiters` only. */
   waitsFor: string;
-  /** Called once, in the turn that brings the answer; it must not throw. */
+  /** Called once, in the turn in which the answer is known. Must not throw. */
   finish(answer: Answer | Error): void;
 };
 
-/** Calls `onLate` if the entry does not come in time, unless it is cleared before. */
+/** Starts the timeout of an entry (`entry-wait.ts`). */
 type ExpectEntry = (onLate: () => void) => Timer;
-/** `timer`: for the entry, or, once it `isStored`, for the answer. */
+/** `timer` is the timeout of the entry, or, once the entry `isStored`, of the answer. */
 type Waiting<Answer> = { readonly waiters: Waiter<Answer>[]; readonly timer: Timer; readonly isStored: boolean };
 
 export type Waiters<Answer> = {
-  /** Waits for an entry that is still to come, and then for the answer. If the entry is late, the waiter gets log.unavailable. */
+  /** Waits for an entry to be folded, then for its answer. If the entry is late, the waiter gets log.unavailable. */
   waitForEntry(key: string, waiter: Waiter<Answer>): void;
-  /** Waits for the answer to an entry that is folded. */
+  /** Waits for the answer to a folded entry. */
   waitForAnswer(key: string, waiter: Waiter<Answer>): void;
-  /**
-   * The entry was folded and its answer comes later, when its checks and its hold have ended. `as`: its key from now on.
-   */
-  onStored(key: string, as: string): void;
-  /** Somebody waits, and the entry is still to come. */
+  /** Called when an entry is folded whose answer comes later, after checks or a hold. Its waiters move to `newKey`. */
+  onStored(key: string, newKey: string): void;
+  /** Whether somebody waits and the entry is not folded yet. */
   awaitsEntry(key: string): boolean;
-  /** Somebody waits, and the entry is folded. */
+  /** Whether somebody waits and the entry is folded. */
   awaitsAnswer(key: string): boolean;
   has(key: string): boolean;
-  /** Answers all who wait for it, in this turn. */
+  /** Answers all waiters of that key, synchronously. */
   settle(key: string, answer: Answer | Error): void;
-  /** Stops waiting. It has no effect for a waiter that does not wait. */
+  /** Removes a waiter. No effect if it does not wait. */
   remove(waiter: Waiter<Answer>): void;
   failAll(error: AppError): void;
 };
 
 /** Maximum waiters per key. A retry usually replaces an abandoned call, so the oldest is evicted. */
 const perKeyMax = 8;
-/** No reply finds its way back after this (`replyAwaited`, permissions.ts). The decision is still made. */
+/** NATS permissions allow no reply after this time (`replyAwaited`, permissions.ts). The decision is still made. */
 const answerTimeoutMs = 24 * 3_600_000;
 
 export function createWaiters<Answer>(expect: ExpectEntry): Waiters<Answer> {
@@ -61,17 +59,17 @@ export function createWaiters<Answer>(expect: ExpectEntry): Waiters<Answer> {
       return;
     }
     found.waiters.push(waiter);
-    if (found.waiters.length > perKeyMax) found.waiters.shift()?.finish(askedAgain());
+    if (found.waiters.length > perKeyMax) found.waiters.shift()?.finish(evicted());
   };
   return {
     waitForEntry: (key, waiter) => add(key, waiter, false),
     waitForAnswer: (key, waiter) => add(key, waiter, true),
-    onStored(key, as) {
+    onStored(key, newKey) {
       const found = waiting.get(key);
-      if (found === undefined || (found.isStored && key === as)) return;
+      if (found === undefined || (found.isStored && key === newKey)) return;
       found.timer.clear();
       waiting.delete(key);
-      for (const waiter of found.waiters) add(as, waiter, true);
+      for (const waiter of found.waiters) add(newKey, waiter, true);
     },
     has: (key) => waiting.has(key),
     awaitsEntry: (key) => waiting.get(key)?.isStored === false,
@@ -95,5 +93,5 @@ export function createWaiters<Answer>(expect: ExpectEntry): Waiters<Answer> {
 const notDelivered = () => new AppError('log.unavailable', 'the log did not deliver the entry in time; ask again');
 const stillOpen = () =>
   new AppError('log.unavailable', `not decided within ${answerTimeoutMs / 3_600_000} h; ask again with the same id`);
-const askedAgain = () =>
+const evicted = () =>
   new AppError('service.busy', `${perKeyMax} newer requests wait for the same answer; this one gave way`);

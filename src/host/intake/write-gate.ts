@@ -1,18 +1,19 @@
-/** Requests that store something: they are taken while the log stores entries and there is a place for them. */
-import type { Admission, Admitted, Holder } from './admission.ts';
+/** Admits requests that store something, while the log accepts entries and a slot is free. */
+import type { Admission, Holder, SlotRequest } from './admission.ts';
 import { type BarrierParts, catchUpInTime, notConnected, throwUnlessStarted } from './read-barrier.ts';
 
 export type WriteGate = {
-  /** Takes a place, which `leave` gives back. @throws AppError log.unavailable, log.lost, service.busy */
+  /** Takes a slot; `leave` frees it. @throws AppError log.unavailable, log.lost or service.busy */
   enter(holder: Holder): void;
   leave(holder: Holder): void;
   /**
-   * Waits out a short break of the connection; what is published meanwhile would only pile up in memory. Resolves once
-   * the log is proved to be the one that is folded: after the break it may be an older copy. @throws AppError
+   * Waits for a broken connection to come back, since entries published in the meantime would only pile up in memory. Resolves
+   * once the log is verified to be the folded one: after the break it may be an older copy.
+   * @throws AppError log.unavailable or log.lost
    */
   reconnected(): Promise<void>;
-  /** Holds a place for as long as `work` takes. @throws AppError as `enter` and `reconnected` do */
-  run<Result>(request: Admitted, work: () => Promise<Result>): Promise<Result>;
+  /** Holds a slot while `work` runs. @throws as `enter` and `reconnected` do */
+  run<Result>(request: SlotRequest, work: () => Promise<Result>): Promise<Result>;
 };
 
 export type WriteGateOptions = BarrierParts & {
@@ -23,7 +24,7 @@ export type WriteGateOptions = BarrierParts & {
 
 export function createWriteGate(options: WriteGateOptions): WriteGate {
   const { bus, admission, logHealth, entryTimeoutMs } = options;
-  /** One request to the log for all who wait. */
+  /** Shared by all callers that wait. */
   let reconnecting: Promise<void> | null = null;
   const reconnect = async () => {
     if (!(await bus.connected(entryTimeoutMs))) throw notConnected();
@@ -37,7 +38,7 @@ export function createWriteGate(options: WriteGateOptions): WriteGate {
   };
   const enter: WriteGate['enter'] = (holder) => {
     throwUnlessStarted(options);
-    // While the log stores nothing, nothing is sent; `log-health.ts` tries it every 2 s.
+    // Refuse while the log accepts nothing; `log-health.ts` probes it every 2 s.
     const fault = logHealth.fault();
     if (fault !== null) throw fault;
     admission.enter(holder);
@@ -47,7 +48,7 @@ export function createWriteGate(options: WriteGateOptions): WriteGate {
     leave: admission.leave,
     reconnected,
     async run({ actor, key }, work) {
-      // The entry may be stored although its caller hears nothing of it, so it does not give way.
+      // Not evictable: the caller could not know whether its entry was stored.
       const holder: Holder = { actor, key, giveWay: () => false };
       enter(holder);
       try {

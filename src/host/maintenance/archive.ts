@@ -1,4 +1,4 @@
-/** The archive of retention: what is removed from the log is kept in files, each with a part of the log. */
+/** The archive of retention: gzipped files with the entries that were removed from the log, each a contiguous part of it. */
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,14 +9,14 @@ import type { LogMessage } from '../../nats/log/log-reader.ts';
 const zip = promisify(gzip);
 const unzip = promisify(gunzip);
 
-/** File names that sort in the log's order. */
+/** File names sort in the log's order. */
 const nameOf = (fleet: string, fromSeq: number, toSeq: number): string =>
   `${fleet}.${pad(fromSeq)}-${pad(toSeq)}.jsonl.gz`;
 const pad = (seq: number): string => String(seq).padStart(16, '0');
 
 /**
- * Writes one file with `messages`, which are in order and not none. It is on the disk when this resolves.
- * @throws what the file system throws
+ * Writes `messages`, which must be in order and not empty, to one file. The file is synced to disk when this resolves.
+ * @throws errors of the file system
  */
 export async function writeArchive(folder: string, fleet: string, messages: readonly LogMessage[]): Promise<string> {
   const [first, last] = [messages[0], messages.at(-1)] as [LogMessage, LogMessage];
@@ -38,15 +38,18 @@ export async function writeArchive(folder: string, fleet: string, messages: read
   }
   await rename(partial, path);
   await syncFolder(folder);
-  // The names of folders that were made, too.
-  for (let at = folder; made !== undefined && at.length >= made.length; at = dirname(at)) await syncFolder(dirname(at));
-  // A try that ended before the log was cut has left others.
-  const others = (await readdir(folder)).filter((it) => it.startsWith(`${fleet}.${pad(first.seq)}-`) && it !== name);
+  // Also sync the parents of the folders that were just created.
+  for (let created = folder; made !== undefined && created.length >= made.length; created = dirname(created))
+    await syncFolder(dirname(created));
+  // An earlier run that ended before the log was trimmed may have left a file with a part of these entries.
+  const others = (await readdir(folder)).filter(
+    (other) => other.startsWith(`${fleet}.${pad(first.seq)}-`) && other !== name,
+  );
   for (const each of others) if (await beginsWith(join(folder, each), first)) await rm(join(folder, each));
   return path;
 }
 
-/** The errors of folders that cannot be synced, as on Windows, where the file system looks after their names. */
+/** Errors of file systems that cannot sync folders, as on Windows, where this is not needed. */
 const withoutFolderSync: readonly unknown[] = ['EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'];
 
 async function syncFolder(path: string): Promise<void> {
@@ -58,7 +61,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Tells whether it is of the same log: an earlier one that is gone had other entries under these numbers. */
+/** Whether the file is from the same log. A log that was replaced had other entries at these sequence numbers. */
 async function beginsWith(path: string, first: LogMessage): Promise<boolean> {
   const [line] = (await unzip(await readFile(path))).toString('utf8').split('\n', 1);
   return line === formatLogLine(first);

@@ -1,6 +1,6 @@
 /**
- * Records how far the log is folded, from time to time and at the end, outside of the log: a start can then tell what a
- * log has lost.
+ * Records outside of the log how far it is folded, periodically and at the end, so that the next start can detect that the
+ * log has lost entries.
  */
 import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
@@ -9,14 +9,14 @@ import { within } from '../../timer.ts';
 import type { FoldProgress } from '../fold/fold-progress.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 
-/** A later start cannot report a loss of what was folded since the last note. */
+/** The loss of entries that were folded since the last note goes undetected. */
 const noteEveryMs = 60_000;
 const lastNoteTimeoutMs = 1_000;
 
 export type FoldNote = {
-  /** Resolves when a log that was never noted is, if NATS takes the note: from then on a start recognises it. */
+  /** Starts the periodic notes. A log without a note gets its first one before this resolves, unless NATS refuses it. */
   open(): Promise<void>;
-  /** Notes once more, if NATS takes it soon enough. */
+  /** Writes a last note, for at most a second. */
   close(): Promise<void>;
 };
 
@@ -40,7 +40,7 @@ export function createFoldNote(options: FoldNoteOptions): FoldNote {
       await log.note(position);
       notedSeq = position.seq;
     } catch (error) {
-      logger.debug({ err: error }, 'how far the log is folded was not noted');
+      logger.debug({ err: error }, 'the progress of the fold was not recorded');
     }
   };
   return {

@@ -1,7 +1,7 @@
 /**
- * Tells whether the log stores what this replica sends, which is the only sign of a full disk. Once an entry was not
- * stored, the replica sends only an entry that changes nothing, until one is stored. If the log does not even answer
- * where it ends, nothing else is asked, because each question would wait for its full timeout.
+ * Tracks whether the log stores the entries that this replica sends; a refusal is the only sign of a full disk. After a refused
+ * entry, the replica sends only harmless probe entries until one is stored. If the log does not even answer the question for
+ * its head, no other requests are sent, because each would wait for its full timeout.
  */
 import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';
@@ -9,11 +9,11 @@ import type { EventLog } from '../../nats/log/event-log.ts';
 import type { Stored } from '../../nats/log/log-submitter.ts';
 
 export type LogHealth = {
-  /** The given log, observed. */
+  /** The given log, wrapped. */
   readonly log: EventLog;
-  /** Says why the last entry was not stored; null: it was. */
+  /** Returns why the last entry was not stored, or null. */
   fault(): AppError | null;
-  /** Says why the log did not say where it ends when it was last asked; null: it did. */
+  /** Returns why the log did not answer the last question for its head, or null. */
   silence(): AppError | null;
   close(): void;
 };
@@ -21,13 +21,13 @@ export type LogHealth = {
 export type LogHealthOptions = {
   readonly log: EventLog;
   readonly bus: Pick<Bus, 'isConnected' | 'isHeard'>;
-  /** Appends an entry that changes nothing. */
-  readonly tryEntry: () => Promise<Stored>;
+  /** Appends a harmless probe entry. */
+  readonly probe: () => Promise<Stored>;
 };
 
 const retryMs = 2_000;
 
-export function createLogHealth({ log, bus, tryEntry }: LogHealthOptions): LogHealth {
+export function createLogHealth({ log, bus, probe }: LogHealthOptions): LogHealth {
   let fault: AppError | null = null;
   let silence: AppError | null = null;
   let timer: NodeJS.Timeout | null = null;
@@ -43,11 +43,11 @@ export function createLogHealth({ log, bus, tryEntry }: LogHealthOptions): LogHe
         throw error;
       },
     );
-  const tryAgain = async () => {
+  const retry = async () => {
     timer = null;
     try {
       await askHead();
-      observe(await tryEntry());
+      observe(await probe());
     } catch (error) {
       if (error instanceof AppError) observe(error);
       await bus.isHeard();
@@ -56,7 +56,7 @@ export function createLogHealth({ log, bus, tryEntry }: LogHealthOptions): LogHe
   };
   const arm = (delayMs: number) => {
     if (timer !== null || isClosed || fault === null) return;
-    timer = setTimeout(tryAgain, delayMs);
+    timer = setTimeout(retry, delayMs);
     timer.unref();
   };
   const observe = (answer: AppError | Stored) => {
@@ -96,7 +96,7 @@ export function createLogHealth({ log, bus, tryEntry }: LogHealthOptions): LogHe
         if (fault !== null && silence !== null) throw fault;
         return askHead();
       },
-      // A decision is sent again by the outbox.
+      // Dropped decisions are sent again by the outbox.
       send: (...entry) => void (fault === null && log.send(...entry)),
     },
     fault: () => fault,

@@ -1,13 +1,13 @@
 /**
- * Checks from time to time whether the log is still the one that was folded. Readers check it anyway; without readers,
- * a log that was purged, or cut where no snapshot covers it, would only be noticed at the next start.
+ * Checks periodically that the log is still the one that was folded. Reads check this anyway. Without reads, a log that was
+ * purged, or trimmed beyond the snapshots, would only be detected at the next start.
  */
 import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';
 import type { EventLog } from '../../nats/log/event-log.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 
-/** A request costs NATS and this process together some 0.3 ms of CPU, for each fleet. */
+/** Each request costs NATS and this process together about 0.3 ms of CPU, per fleet. */
 const askEveryMs = 10_000;
 
 export type LogWatch = { open(): void; close(): void };

@@ -1,7 +1,7 @@
 /**
- * Membership: a replica joins once and is a member until it left (protocol.md §3). That it lives is heard outside of the
- * log, by a beat a second on a subject that no stream captures, so that an idle fleet writes nothing. A member that is
- * not heard for ten seconds is taken out by another, and its open attempts go to those that stay.
+ * Membership: a replica joins once and is a member until it leaves (protocol.md §3). Replicas send a heartbeat every second, on
+ * a subject that no stream captures, so that an idle fleet writes nothing to the log. Another replica removes a member that
+ * is silent for ten seconds; the remaining members take over its open attempts.
  */
 
 import {
@@ -24,32 +24,32 @@ import type { Lifecycle } from '../lifecycle.ts';
 import { type OwnEntries, subject } from '../own-entries.ts';
 
 const beatEveryMsDefault = 1_000;
-/** A member that misses so many beats has left: ten seconds. */
+/** A member is removed after this many missed heartbeats: ten seconds. */
 const silentBeatsMax = 10;
-/** The others wait so many beats for the one whose turn it is. */
+/** The other members leave the removal to the one whose turn it is for this many heartbeats. */
 const standbyBeats = 2;
-/** A member that has not folded what this one had so many beats ago does not keep up. */
+/** A member lags if it has not folded the entries that this replica had folded this many heartbeats ago. */
 const lagBeatsMax = 3;
 const retryMs = 300;
 const leaveTimeoutMs = 1_000;
 
 export type Membership = {
-  /** Becomes a member, or stays one; from here on it is heard. @throws what has ended the host meanwhile */
+  /** Becomes a member or stays one, and starts the heartbeat. @throws the error that has ended the host in the meantime */
   join(): Promise<void>;
-  /** The log's head is reached: from here on it watches the others. */
+  /** Called at the log's head: starts to watch the other members. */
   open(): void;
   close(): void;
-  /** Appends `replica.left`, if the log takes it soon enough. */
+  /** Appends `replica.left`, for at most a second. */
   leave(): Promise<void>;
-  /** It lives, and does not keep up with the log. */
+  /** Whether the member is alive but does not keep up with the log. */
   isLagging(member: string): boolean;
-  /** Returns the last report of a member; null: none yet. */
+  /** Returns the last heartbeat of a member, or null before the first. */
   heard(member: string): Heard | null;
-  /** Calls back with each beat of this replica. */
+  /** Calls back at each heartbeat of this replica. */
   watch(onBeat: () => void): void;
 };
 
-/** `atMs`: of this machine's clock. `headSeq`: the last entry of the log then, as far as this replica had heard of it. */
+/** `atMs` is this machine's time. `headSeq` is the last entry of the log at that time that this replica knew of. */
 export type Heard = {
   readonly atMs: number;
   readonly seq: number;
@@ -57,7 +57,7 @@ export type Heard = {
   readonly isLagging: boolean;
 };
 
-/** `seq`: the last entry that it has folded; `startedMs`: by its own clock. */
+/** `seq` is the last entry that the sender has folded. `startedMs` is a time of the sender's clock. */
 type Beat = { readonly instance: string; readonly startedMs: number; readonly seq: number };
 
 type State = {
@@ -66,9 +66,9 @@ type State = {
   readonly instance: string;
   readonly startedMs: number;
   readonly heard: Map<string, Omit<Heard, 'isLagging'>>;
-  /** Since when this replica could hear the others and fold what they did. */
+  /** Since when this replica hears the others and keeps up with the log. */
   hearingSinceMs: number;
-  /** The entries that this replica had folded at each of its last beats, the oldest first. */
+  /** The last entry that this replica had folded at each of its last heartbeats, oldest first. */
   readonly foldedSeqs: number[];
   isOpen: boolean;
 };
@@ -81,7 +81,7 @@ export type MembershipOptions = RulesOptions & {
   readonly logClock: Pick<LogClock, 'since'>;
   readonly newId: () => string;
   readonly rulesMax?: number | undefined;
-  /** Every member of a fleet has the same. Default: 1,000. */
+  /** Must be equal on all members of a fleet. Default: 1,000. */
   readonly beatEveryMs?: number | undefined;
   readonly onBroken: (isNameTaken: boolean) => void;
 };
@@ -114,7 +114,7 @@ export function createMembership(options: MembershipOptions): Membership {
   };
   return {
     async join() {
-      listening = options.bus.listen(subject(options, 'alive.*'), (at, text) => onBeat(state, at, text));
+      listening = options.bus.listen(subject(options, 'alive.*'), (sender, text) => onBeat(state, sender, text));
       beat(state);
       timer = setInterval(() => {
         tick(state);
@@ -148,7 +148,7 @@ const append = (options: MembershipOptions, type: 'replica.joined' | 'replica.le
   return log.append(subject(options, `own.fleet.${fleet.name}.${type}`), JSON.stringify(data), { replica });
 };
 
-/** A member that was killed and is back under its name has never left; it says so if it knows other rules now. */
+/** A killed member that restarts under its name is still a member. It only joins again if it now knows other rules. */
 async function join(options: MembershipOptions): Promise<void> {
   const { fleet, lifecycle, logger, replica } = options;
   const [, rulesMax] = rulesOffered(fleet, options.rulesMax);
@@ -182,14 +182,14 @@ function tick(state: State): void {
   foldedSeqs.push(progress.seq);
   if (foldedSeqs.length > lagBeatsMax) foldedSeqs.shift();
   if (!fleet.replicas.has(replica)) {
-    logger.warn('the others took this replica for dead while it was silent; it joins again');
-    join(options).catch(() => {}); // whoever has ended the host says so
+    logger.warn('the other replicas removed this one while it was silent; joining again');
+    join(options).catch(() => {}); // rejects only if the host has ended, which is reported elsewhere
   }
-  for (const [member, joinedMs] of fleet.replicas) if (member !== replica) takeOutIfSilent(state, member, joinedMs);
+  for (const [member, joinedMs] of fleet.replicas) if (member !== replica) removeIfSilent(state, member, joinedMs);
 }
 
-/** One of the remaining members appends `replica.left`; the message id is the same for all. */
-function takeOutIfSilent(
+/** Appends `replica.left` for a silent member. All members use the same message id, so that one entry is stored. */
+function removeIfSilent(
   { options, beatEveryMs, heard, hearingSinceMs }: State,
   member: string,
   joinedMs: number,
@@ -199,11 +199,11 @@ function takeOutIfSilent(
   const silentMs = () =>
     Math.min(
       clock() - Math.max(heard.get(member)?.atMs ?? 0, hearingSinceMs),
-      logClock.since(joinedMs), // it may just have come
+      logClock.since(joinedMs), // it may have joined just now
     );
   const isFirst = ownerFor(fleet, member, null, new Set([member])) === replica;
   if (silentMs() < silentMsMax + (isFirst ? 0 : standbyBeats * beatEveryMs)) return;
-  logger.warn({ member, silentMs: silentMs() }, 'a replica is silent: it has left');
+  logger.warn({ member, silentMs: silentMs() }, 'removing a silent replica');
   heard.delete(member);
   void options.entries.untilFolded({
     tail: `own.fleet.${fleet.name}.replica.left`,
@@ -214,20 +214,20 @@ function takeOutIfSilent(
   });
 }
 
-function onBeat(state: State, at: string, text: string): void {
+function onBeat(state: State, sender: string, text: string): void {
   const { options, heard, instance, startedMs } = state;
-  const member = at.slice(at.lastIndexOf('.') + 1);
+  const member = sender.slice(sender.lastIndexOf('.') + 1);
   const beat = readBeat(text);
   if (beat === null) return;
   if (member !== options.replica) {
-    // Anybody may publish anything there: what is remembered is bounded by the number of members.
+    // Anybody may publish to this subject, so only members are remembered.
     if (!options.fleet.replicas.has(member)) return;
     const headSeq = Math.max(options.progress.seq, options.log.lastSeq());
     heard.set(member, { atMs: options.clock(), seq: beat.seq, headSeq });
     return;
   }
   if (beat.instance === instance) return;
-  // Two that start at the same moment do not find each other by a ping: the later one ends.
+  // Two replicas with one name that start at the same moment do not detect each other by a ping. The later one ends.
   const isLater = beat.startedMs < startedMs || (beat.startedMs === startedMs && beat.instance < instance);
   if (!isLater || options.lifecycle.lost.aborted) return;
   options.lifecycle.lose(options.lifecycle.hasStarted ? givesWay(member) : nameTaken(member));
@@ -243,17 +243,17 @@ function readBeat(text: string): Beat | null {
   return isBeat ? { instance, startedMs, seq } : null;
 }
 
-/** For requests to this replica, which must end: another replica answers them. */
+/** For requests to this replica, which ends: the other one answers a retry. */
 const givesWay = (replica: string): AppError =>
-  new AppError('log.unavailable', `another replica is named '${replica}' too, and this one ends: try again`);
+  new AppError('log.unavailable', `another replica is also named '${replica}', so this one stops: try again`);
 
 export const nameTaken = (replica: string): AppError =>
   new AppError(
     'replica.running',
-    `a replica named '${replica}' runs already: stop that one, or name this with --replica`,
+    `a replica named '${replica}' is already running: stop it, or give this one another name with --replica`,
   );
 
-/** Returns what `replica.joined` says of this replica: `rulesMax` holds a newer version back that it knows. */
+/** Returns the range of rules versions that `replica.joined` announces. `rulesMax` caps it. */
 function rulesOffered({ rulesKnown }: Fleet, rulesMax: number | undefined): readonly [min: number, max: number] {
   const [min, max] = rulesRange(rulesKnown);
   return [min, Math.max(min, Math.min(max, rulesMax ?? max))];
@@ -267,13 +267,13 @@ export type RulesOptions = {
   readonly logger: Logger;
 };
 
-/** To be called at the log's head, and whenever a replica came or left. */
+/** Puts the newest rules in force that all members know. Call at the log's head, and when a replica joins or leaves. */
 export function upgradeRules(options: RulesOptions): void {
   const { fleet, replica, logger } = options;
   const isNeeded = () => options.lifecycle.isRunning() && fleet.rules.version < version;
   const version = rulesOfMembers(fleet);
   if (!options.lifecycle.isAtHead() || !isNeeded() || ownerFor(fleet, 'rules', null) !== replica) return;
-  logger.info({ version, before: fleet.rules.version }, 'every replica knows these rules: putting them in force');
+  logger.info({ version, before: fleet.rules.version }, 'putting newer rules in force: every replica knows them');
   void options.entries.untilFolded({
     tail: `own.fleet.${fleet.name}.rules.set`,
     data: { version },

@@ -1,6 +1,6 @@
 /**
- * Publishes the configuration's policies into the log. A `policy.set` entry goes in only when they differ from what
- * this replica appended last. The last one in the log is in force (protocol.md §9).
+ * Publishes the configured policies to the log. Appends a `policy.set` entry only if they differ from the last ones that this
+ * replica appended. The last `policy.set` in the log is in force (protocol.md §9).
  */
 
 import { createHash } from 'node:crypto';
@@ -12,25 +12,25 @@ import type { Lifecycle } from '../lifecycle.ts';
 import type { OwnEntries } from '../own-entries.ts';
 
 export type PolicyPublisher = {
-  /** A `policy.set` was folded; `replica`: who appended it. */
+  /** Called when a `policy.set` is folded. `replica` is the one that appended it. */
   onStored(form: unknown, replica: string | undefined): void;
-  /** The configuration has changed. Before the log's head is reached it is only noted. */
+  /** Sets the configured policies. They are appended at the log's head. */
   set(form: PolicyForm): void;
-  /** The log's head is reached, for the first time or again. */
+  /** Called each time the log's head is reached. */
   open(): Promise<void>;
-  /** Returns what is known of the log's policies, for a snapshot. */
+  /** Returns the known state of the log's policies, for a snapshot. */
   capture(): PublishedPolicies;
   restore(published: PublishedPolicies): void;
 };
 
-/** Forms as their digests. `lastOf`: of each replica, what it appended last. */
+/** Policies as digests. `lastOf` has the last policies that each replica appended. */
 export type PublishedPolicies = {
   readonly inLog: string;
   readonly lastBy: string | null;
   readonly lastOf: readonly (readonly [replica: string, form: string])[];
 };
 
-/** Replicas with generated names come and go: those that appended before so many others are forgotten. */
+/** Replicas with generated names come and go, so only the last ones that appended are remembered. */
 const replicasMax = 100;
 
 export type PolicyPublisherOptions = {
@@ -46,16 +46,13 @@ export type PolicyPublisherOptions = {
 export function createPolicyPublisher(options: PolicyPublisherOptions): PolicyPublisher {
   let wanted: PolicyForm | null = null;
   let inLog = canonical({ policies: {} });
-  /** The policies that each replica appended last, by its name; the newest last. */
+  /** The last policies appended by each replica, by its name. The newest is last. */
   const lastOf = new Map<string, string>();
   let lastBy: string | undefined;
   const noteLast = (replica: string, form: string) => setNewest(lastOf, replica, form, replicasMax);
-  /** The policies that were last appended here, or found to be in the log. */
+  /** The policies that `append` has handled last: appended, or found in the log. */
   let offered: string | null = null;
-  /**
-   * The policies that were sent to the log and have not come back. Only what is stored is noted in `lastOf`, which
-   * snapshots keep.
-   */
+  /** The policies that were sent to the log and have not come back. Not in `lastOf`, because snapshots keep that. */
   let sent: string | null = null;
 
   const append = async () => {
@@ -74,7 +71,7 @@ export function createPolicyPublisher(options: PolicyPublisherOptions): PolicyPu
       tail: `own.fleet.${options.fleet.name}.policy.set`,
       data: appended,
       messageId: policyMessageId(options.replica, options.newId()),
-      // A configuration that has changed meanwhile is appended by its own call.
+      // If the configuration changes in the meantime, a later call appends it.
       isNeeded: () => options.lifecycle.isRunning() && offered === form,
     });
     if (stored !== null) options.logger.info({ policies: Object.keys(appended.policies) }, 'policies set');
@@ -83,7 +80,7 @@ export function createPolicyPublisher(options: PolicyPublisherOptions): PolicyPu
     options.metrics.policyConflict();
     options.logger.warn(
       { setBy: lastBy ?? 'unknown' },
-      "the log's policies are not those of this configuration: two services have different files",
+      "the log's policies differ from this configuration: two services use different configuration files",
     );
   };
   return {
@@ -111,7 +108,7 @@ export function createPolicyPublisher(options: PolicyPublisherOptions): PolicyPu
   };
 }
 
-/** Equal forms give equal digests, whatever the order of their keys. */
+/** Returns a digest that does not depend on the order of keys. */
 function canonical({ policies, assign, budget, releaseAfter, forget, escalation }: PolicyForm): string {
   const text = JSON.stringify(
     { policies, assign: assign ?? [], budget: budget ?? null, releaseAfter: releaseAfter ?? null, forget, escalation },

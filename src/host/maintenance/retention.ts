@@ -1,6 +1,6 @@
 /**
- * Retention (protocol.md §15): removes entries that are older, or past the size, that the configuration gives, and that
- * stand behind the second newest usable snapshot; never others. Where there is an archive they are written there first.
+ * Retention (protocol.md §15): removes entries that exceed the configured age or size, but only entries before the second
+ * newest usable snapshot. If an archive is configured, the entries are written there first.
  */
 import { type Fleet, ownerFor } from '../../../machines/index.ts';
 import type { RetentionRules } from '../../config/file.ts';
@@ -17,16 +17,16 @@ export type Retention = {
   configure(rules: RetentionRules): void;
   rules(): RetentionRules;
   open(): void;
-  /** Cuts what is to be cut, if it is this replica's turn. Never rejects. */
+  /** Removes the entries that are due, if this replica has that duty. Never rejects. */
   run(): Promise<void>;
   close(): void;
 };
 
 const everyMs = 600_000;
-/** In one file of the archive, and in memory until it is written; so many are 64 KiB each at the very most. */
+/** Maximum per archive file. They are in memory until it is written, hence also a limit in bytes; one entry has up to 64 KiB. */
 const entriesMax = 10_000;
 const bytesHeldMax = 16 * 1_048_576;
-/** The store keeps this much of each entry beside its subject and payload: its headers, and the store's own. */
+/** Approximate size of an entry in the store beside its subject and payload: its headers, and the store's metadata. */
 const overheadBytes = 120;
 
 export type RetentionOptions = {
@@ -35,9 +35,9 @@ export type RetentionOptions = {
   readonly lifecycle: Pick<Lifecycle, 'phase'>;
   readonly logClock: Pick<LogClock, 'now'>;
   readonly logger: Logger;
-  /** It is null if the log is never cut. */
+  /** Null if the log is never trimmed. */
   readonly trimmer: LogTrimmer | null;
-  /** The snapshots of this log as it is now that a start can continue from, newest first. Each is read for that. */
+  /** Yields the snapshots that a start could continue from now, newest first. Reads each one to verify it. */
   readonly usableSnapshots: () => AsyncIterable<SnapshotInfo>;
 };
 
@@ -48,22 +48,24 @@ export function createRetention(options: RetentionOptions, deadLetters: Pick<Dea
   let running = false;
   const runOnce = async () => {
     if (trimmer === null || (rules.forMs === null && rules.bytesMax === null)) return;
-    // Snapshots are read for this, which is not worth it while nothing is to go.
+    // Reading snapshots is expensive, so check first whether anything is due.
     if (!isAnyDue(rules, await trimmer.size(), options.logClock.now())) return;
     const second = await secondNewest(options);
     if (second === null) return;
-    // A dead letter that is still to be sent is read from the log again.
+    // Keep entries whose dead letter is not sent yet: they are read from the log again.
     await cut(options, trimmer, rules, Math.min(second.position.seq, deadLetters.owedFrom() ?? second.position.seq));
   };
   const run = async () => {
     if (running || options.lifecycle.phase !== 'head' || ownerFor(fleet, 'retention', null) !== options.replica) return;
     running = true;
-    await runOnce().catch((error: unknown) => logger.warn({ err: error }, 'the log was not cut; trying again later'));
+    await runOnce().catch((error: unknown) =>
+      logger.warn({ err: error }, 'the log was not trimmed; trying again later'),
+    );
     running = false;
   };
   return {
-    configure(given) {
-      rules = given;
+    configure(newRules) {
+      rules = newRules;
       if (timer !== null) void run();
     },
     rules: () => rules,
@@ -91,7 +93,7 @@ async function secondNewest({ usableSnapshots }: RetentionOptions): Promise<Snap
   return null;
 }
 
-/** @param coveredTo what stands there stays, so that the snapshot of it can prove that this is its log */
+/** @param coveredTo the entry of the snapshot's position. It is kept, to prove that the snapshot belongs to this log */
 async function cut(
   options: RetentionOptions,
   trimmer: LogTrimmer,
@@ -108,7 +110,7 @@ async function cut(
     if (last === undefined) return;
     const { archive } = rules;
     const path = archive === null ? null : await writeArchive(archive, options.fleet.name, held);
-    // Writing took its time: a log that went back meanwhile may not have what the snapshots cover any more.
+    // Writing takes time. If the log was replaced in the meantime, the snapshots may not cover it.
     if (options.lifecycle.phase !== 'head') return;
     await trimmer.cutBefore(last.seq + 1);
     options.logger.info({ fromSeq: held[0]?.seq, toSeq: last.seq, archive: path }, 'entries behind a snapshot removed');
@@ -126,7 +128,7 @@ async function cut(
   await flush();
 }
 
-/** Tells whether the next entry is to go; it is asked for each in order. */
+/** Returns a function that tells whether an entry is due. Call it for each entry in order. */
 function createLimits({ forMs, bytesMax }: RetentionRules, bytes: number, nowMs: number) {
   let excess = bytesMax === null ? 0 : bytes - bytesMax;
   const untilMs = forMs === null ? Number.NEGATIVE_INFINITY : nowMs - forMs;

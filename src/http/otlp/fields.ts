@@ -1,9 +1,9 @@
 /**
- * Reads foreign JSON field by field: a value of another form is left out and noted, and the rest counts. Numbers come in all
- * forms that ProtoJSON has: `0.6`, `"0.6"`, `"NaN"`, `"Infinity"`.
+ * Reads foreign JSON field by field. Values of an unexpected type are skipped and noted. Numbers may have any form of ProtoJSON:
+ * `0.6`, `"0.6"`, `"NaN"`, `"Infinity"`.
  */
 
-/** `kind`: the field, as OTLP calls it; never a text of the sender's. */
+/** `kind` is OTLP's name of the field, never a text chosen by the sender. */
 export type NoteUnread = (kind: string) => void;
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -11,13 +11,13 @@ export type AttributeValue = string | number | boolean;
 export type Attributes = ReadonlyMap<string, AttributeValue>;
 
 export type FieldReader = {
-  /** The items of a list that are objects. */
+  /** Returns the items of a list that are objects. */
   objects(parent: Fields, key: string): readonly Fields[];
   object(parent: Fields, key: string): Fields;
   text(parent: Fields, key: string): string | undefined;
-  /** Also a number that is not finite. */
+  /** May return a number that is not finite. */
   number(parent: Fields, key: string): number | undefined;
-  /** A text or a number, which only names something. */
+  /** Reads a text or a number, used as a name only. */
   name(parent: Fields, key: string): string | undefined;
   attributes(parent: Fields): Attributes;
 };
@@ -58,7 +58,7 @@ export function createFieldReader(note: NoteUnread): FieldReader {
     read((value) => (isObject(value) ? value : undefined))(parent, key) ?? noFields;
   const readValue = (value: Fields): AttributeValue | undefined =>
     text(value, 'stringValue') ??
-    // An integer may be larger than a number holds, so its text stays.
+    // Kept as text, since an integer may exceed the range of a number.
     name(value, 'intValue') ??
     number(value, 'doubleValue') ??
     flag(value, 'boolValue');
@@ -80,7 +80,7 @@ export function createFieldReader(note: NoteUnread): FieldReader {
   };
 }
 
-/** Undefined: it is no number in any of the forms. */
+/** Returns undefined if the value is not a number in any form. */
 function readNumber(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return undefined;

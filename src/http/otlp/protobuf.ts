@@ -1,6 +1,6 @@
 /**
- * OTLP requests in protobuf, read into the shape that OTLP has in JSON, so that the rest knows one form (OpenTelemetry
- * protocol 1.x, opentelemetry/proto). Only the fields that usage is read from; all others are skipped.
+ * Decodes OTLP requests in protobuf to the JSON form of OTLP, so that the rest handles one form only (OpenTelemetry protocol
+ * 1.x, opentelemetry/proto). Skips all fields that are not needed to read usage.
  */
 import { PbfReader, PbfWriter } from 'pbf';
 import { AppError } from '../../errors.ts';
@@ -10,7 +10,7 @@ type Target = Record<string, unknown>;
 type Read = (tag: number, target: Target, pbf: PbfReader) => void;
 type Field = readonly [name: string, read: (pbf: PbfReader) => unknown, isList?: true];
 
-/** As many as JSON bodies may have values: a field of two bytes becomes an object. */
+/** Same limit as for values of JSON bodies: a field of two bytes becomes a whole object. */
 const fieldsMax = 250_000;
 
 class CountedReader extends PbfReader {
@@ -22,7 +22,7 @@ function countField(pbf: CountedReader): void {
   if (pbf.left < 0) throw new AppError('input.bad', `the body has more than ${fieldsMax} fields`);
 }
 
-/** A message by its fields' numbers. */
+/** Defines a message by its field numbers. */
 const message =
   (fields: Readonly<Record<number, Field>>): Read =>
   (tag, target, pbf) => {
@@ -47,7 +47,7 @@ const time = (pbf: PbfReader) => String(pbf.readFixed64());
 const within = (read: Read) => (pbf: PbfReader) => pbf.readMessage(read, {} as Target);
 const hex = (pbf: PbfReader) => Buffer.from(pbf.readBytes()).toString('hex');
 
-// Lists and maps within values are not read: no usage is in them, and nothing nests.
+// Lists and maps as values are skipped: they contain no usage, and this way nothing nests.
 const anyValue = message({
   1: ['stringValue', text],
   2: ['boolValue', flag],
@@ -98,23 +98,23 @@ const requests: Readonly<Record<Signal, Read>> = {
   }),
 };
 
-/** @throws AppError input.bad: it is no message */
+/** @throws AppError input.bad if it is not a valid message */
 export function decodeOtlp(signal: Signal, body: Uint8Array): object {
   try {
     return new CountedReader(body).readFields(requests[signal], {});
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw new AppError('input.bad', `the body is no protobuf of OTLP ${signal}`, { cause });
+    throw new AppError('input.bad', `the body is not OTLP ${signal} in protobuf`, { cause });
   }
 }
 
-/** Encodes the response of all three signals with its partial success, which is left out if nothing was rejected. */
+/** Encodes the response of any signal. It has a partial success only if something was rejected. */
 export function encodeResponse(rejected: number, errorMessage: string): Uint8Array {
   const pbf = new PbfWriter();
   if (rejected > 0)
     pbf.writeMessage(
       1,
-      (_it: null, inner: PbfWriter) => {
+      (_value: null, inner: PbfWriter) => {
         inner.writeVarintField(1, rejected);
         inner.writeStringField(2, errorMessage);
       },

@@ -1,6 +1,6 @@
 /**
- * The OTLP/HTTP receiver: agents send their own telemetry here, and what they used becomes `usage.reported` of the worker
- * that their session is. Everything else of it is accepted and dropped. JSON and protobuf, also gzipped.
+ * The OTLP/HTTP receiver. Agents send their telemetry here; the usage in it becomes `usage.reported` entries of their session's
+ * worker, and the rest is accepted and dropped. Accepts JSON and protobuf, optionally gzipped.
  */
 import { createHash } from 'node:crypto';
 import { createGunzip } from 'node:zlib';
@@ -17,23 +17,23 @@ import type { NoteUnread } from './fields.ts';
 import { decodeOtlp, encodeResponse } from './protobuf.ts';
 import { createUsageReader, type FoundUsage, type Signal, signals } from './usage.ts';
 
-/** Unpacked. Exporters send some hundred events at once, of 2 KB each. */
+/** After unzipping. Exporters send a few hundred events at once, of 2 KB each. */
 const bodyBytesMax = 4 * 1_048_576;
-/** A publish waits for the log: more of one request at once would only wait there. */
+/** Maximum concurrent publishes per request. More would only wait for the log. */
 const atOnceMax = 16;
 
 const protobuf = 'application/x-protobuf';
-/** The name that each signal has for its rejected items. */
+/** The name of the field that counts rejected items, by signal. */
 const rejectedNames: Readonly<Record<Signal, string>> = {
   logs: 'rejectedLogRecords',
   metrics: 'rejectedDataPoints',
   traces: 'rejectedSpans',
 };
 
-/** `note` gets the name of each field that could not be read. */
+/** Calls `note` with the name of each unreadable field. */
 export async function addOtlpRoutes(app: FastifyInstance, note: NoteUnread): Promise<void> {
   const readerOf = createPerService(() => createUsageReader(Date.now(), note));
-  /** Requests with metrics run one after the other: the growth of a series is known once the last one is stored. */
+  /** Requests with metrics run one at a time: the growth of a series is known only after the previous one is stored. */
   const mutex = createKeyedMutex();
   await app.register((otlp, _options, done) => {
     otlp.addContentTypeParser(protobuf, { parseAs: 'buffer' }, (_request, body, parsed) => parsed(null, body));
@@ -70,12 +70,11 @@ export async function addOtlpRoutes(app: FastifyInstance, note: NoteUnread): Pro
   });
 }
 
-/** The body's limit counts what comes out. */
+/** Unzips the body. `bodyLimit` applies to the unzipped size. */
 const unpack = async (request: FastifyRequest, _reply: FastifyReply, payload: NodeJS.ReadableStream) => {
   const encoding = request.headers['content-encoding'];
   if (encoding === undefined || encoding === 'identity') return payload as never;
-  if (encoding !== 'gzip')
-    throw new AppError('input.bad', `content-encoding '${encoding}' is not known here: use gzip`);
+  if (encoding !== 'gzip') throw new AppError('input.bad', `content-encoding '${encoding}' is not supported: use gzip`);
   const gunzip = createGunzip();
   const unpacked = Object.assign(gunzip, { receivedEncodedLength: 0 });
   payload.on('data', (chunk: Buffer) => {
@@ -88,7 +87,7 @@ const unpack = async (request: FastifyRequest, _reply: FastifyReply, payload: No
 
 type Rejected = { count: number; why: Set<string> };
 
-/** Reports about sessions that nobody knows, or that are not the caller's, are rejected; the others are stored. */
+/** Stores the reports. Rejects those about unknown sessions and about sessions that are not the caller's. */
 async function store(
   service: Service,
   request: FastifyRequest,
@@ -99,9 +98,9 @@ async function store(
   const caller = callerOf(request);
   const known = new Map<string, Promise<boolean>>();
   const isKnown = (worker: string) => {
-    const asked = known.get(worker) ?? isWorker(service, worker);
-    known.set(worker, asked);
-    return asked;
+    const answer = known.get(worker) ?? isWorker(service, worker);
+    known.set(worker, answer);
+    return answer;
   };
   const storeOne = async ({ worker, report, key, items, stored }: FoundUsage) => {
     const why = !isFor(caller, worker)
@@ -117,7 +116,8 @@ async function store(
     rejected.count += items;
     rejected.why.add(why);
   };
-  for (let at = 0; at < found.length; at += atOnceMax) await Promise.all(found.slice(at, at + atOnceMax).map(storeOne));
+  for (let start = 0; start < found.length; start += atOnceMax)
+    await Promise.all(found.slice(start, start + atOnceMax).map(storeOne));
   return rejected;
 }
 
@@ -131,7 +131,7 @@ async function isWorker(service: Service, worker: string): Promise<boolean> {
   }
 }
 
-/** An exporter that got no answer sends the same again: it has the same id, and is stored once. */
+/** An exporter that gets no answer repeats its request. The message id makes the repeat one entry. */
 const publish = (service: Service, worker: string, report: UsageReport & { readonly source: Signal }, key: string) =>
   service.publish({
     entity: 'worker',
@@ -141,7 +141,7 @@ const publish = (service: Service, worker: string, report: UsageReport & { reado
     messageId: `otlp-${createHash('sha256').update(`${worker} ${key}`).digest('hex').slice(0, 32)}`,
   });
 
-/** An answer has this many reasons of the sessions of one exporter. */
+/** Maximum number of different reasons in one answer. */
 const reasonsMax = 3;
 
 function answer(request: FastifyRequest, reply: FastifyReply, signal: Signal, { count, why }: Rejected) {

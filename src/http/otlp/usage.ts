@@ -1,4 +1,4 @@
-/** Reads usage from OTLP requests: one report for each request to a model, or each growth of a metric. */
+/** Reads usage from OTLP requests: one report per request to a model, or per increase of a metric. */
 import { createHash } from 'node:crypto';
 import type { UsageReport } from '../../../machines/index.ts';
 import { type ReportedUsage, usageOfEvent, usageOfMetric, usageOfSpan } from '../../agents/telemetry.ts';
@@ -9,8 +9,8 @@ export const signals = ['logs', 'metrics', 'traces'] as const;
 export type Signal = (typeof signals)[number];
 
 /**
- * `key`: the same for what is sent again. `items`: how many of the request's it is made of. `stored`: to be called once it is
- * stored, or was before. Until then what it counts is not counted, and comes again with the next report.
+ * `key` is equal for repeated data. `items` is the number of OTLP items that it was read from. Call `stored` once the usage is
+ * stored; until then, the next report of a cumulative metric includes it again.
  */
 export type FoundUsage = ReportedUsage & {
   readonly key: string;
@@ -18,21 +18,21 @@ export type FoundUsage = ReportedUsage & {
   readonly stored: () => void;
 };
 
-/** Series of cumulative metrics, a dozen of each session. */
+/** Maximum number of series of cumulative metrics. A session has about a dozen. */
 const seriesMax = 100_000;
 const delta = 1;
 
 const noStep = (): void => {};
 
-/** The last point of a series that was stored. `timeNs`: since the epoch; 0: it has none. */
+/** The last stored point of a series. `timeNs` is in nanoseconds since 1970, or 0 if the point has no time. */
 type SeriesPoint = { readonly value: number; readonly timeNs: bigint };
 
 const timeOf = (given: string | undefined): bigint => (/^\d{1,20}$/.test(given ?? '') ? BigInt(given as string) : 0n);
 
 /**
- * OTLP as JSON has it (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding), as far as usage is read from it.
- * Unknown fields are ignored, as the specification asks. A field of another form is noted, and the rest is read.
- * @param openedMs when it began to listen: what a cumulative metric had counted before belongs to nobody here
+ * Returns a function that reads usage from OTLP in JSON form (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding).
+ * Ignores unknown fields, as the specification requires. Notes unreadable fields and reads the rest.
+ * @param openedMs when the receiver started; what a cumulative metric counted before that is ignored
  */
 export function createUsageReader(
   openedMs: number,
@@ -41,14 +41,14 @@ export function createUsageReader(
   const read = createFieldReader(note);
   const series = new Map<string, SeriesPoint>();
 
-  /** By how much it has grown since what was stored of it; `stored` counts it. */
+  /** Returns how much a series has grown since its last stored point, and a function that stores the new point. */
   const growthOf = (name: string, exporter: string, at: Attributes, point: Fields, temporality: number | undefined) => {
     const value = read.number(point, 'asDouble') ?? read.number(point, 'asInt') ?? 0;
     if (!Number.isFinite(value) || value < 0) return { grown: 0, stored: noStep };
     if (temporality === delta) return { grown: value, stored: noStep };
     const start = read.name(point, 'startTimeUnixNano') ?? '';
     const timeNs = timeOf(read.name(point, 'timeUnixNano'));
-    // A digest, for an exporter may name its attributes at any length.
+    // A digest, because attributes may have any length.
     const key = createHash('sha256')
       .update(`${name} ${start} ${exporter} ${JSON.stringify([...at])}`)
       .digest('base64url');
@@ -60,13 +60,13 @@ export function createUsageReader(
       if (!isOlder) setNewest(series, key, { value, timeNs }, seriesMax);
     };
     if (before !== undefined) {
-      // A point that came late is in what was counted. A later one with less began anew.
+      // A late point is already counted. A later point with a smaller value means that the counter was restarted.
       if (timeNs < before.timeNs) return { grown: 0, stored: noStep };
       const hasRestarted = value < before.value && timeNs > before.timeNs;
       return { grown: hasRestarted ? value : Math.max(0, value - before.value), stored };
     }
     const isOurs = Number(start || 0) / 1e6 >= openedMs;
-    // What was counted before is nobody's, so there is nothing to store of it.
+    // A series from before our start only sets the baseline.
     if (!isOurs) stored();
     return { grown: isOurs ? value : 0, stored };
   };
@@ -86,7 +86,7 @@ export function createUsageReader(
     return { ...found, items: 1, key: `${name} ${exporter} ${JSON.stringify([...at])} ${times}`, stored };
   };
 
-  /** `exporter`: the attributes of its resource, by which two processes of one session are two series. */
+  /** `exporter` is the resource's attributes, which tell two processes of one session apart. */
   const readMetric = (metric: Fields, exporter: string): FoundUsage[] => {
     const name = read.text(metric, 'name') ?? '';
     const sum = read.object(metric, 'sum');
@@ -111,17 +111,19 @@ export function createUsageReader(
     return joined(
       read.objects(given, 'resourceMetrics').flatMap((resourceMetrics) => {
         const exporter = JSON.stringify([...read.attributes(read.object(resourceMetrics, 'resource'))]);
-        return within(read, resourceMetrics, ['scopeMetrics', 'metrics']).flatMap((it) => readMetric(it, exporter));
+        return within(read, resourceMetrics, ['scopeMetrics', 'metrics']).flatMap((metric) =>
+          readMetric(metric, exporter),
+        );
       }),
     );
   };
 }
 
-/** The items of nested lists. */
+/** Returns the items of nested lists. */
 const within = (read: FieldReader, parent: Fields, keys: readonly string[]): readonly Fields[] =>
-  keys.reduce<readonly Fields[]>((parents, key) => parents.flatMap((it) => read.objects(it, key)), [parent]);
+  keys.reduce<readonly Fields[]>((parents, key) => parents.flatMap((each) => read.objects(each, key)), [parent]);
 
-/** Enumerations are numbers, and names in ProtoJSON. */
+/** In ProtoJSON an enumeration is a number or a name. */
 const temporalityOf = (given: string | undefined): number | undefined =>
   given === 'AGGREGATION_TEMPORALITY_DELTA' ? delta : given === undefined ? undefined : Number(given);
 
@@ -137,18 +139,18 @@ function readSpan(read: FieldReader, service: string, span: Fields): FoundUsage 
 function readRecord(read: FieldReader, record: Fields): FoundUsage | null {
   const at = read.attributes(record);
   const { body } = record;
-  // A body of another form than a text is that of another event.
+  // A body that is not a text belongs to another kind of event.
   const title = typeof body === 'object' && body !== null ? (body as Fields).stringValue : undefined;
   const names = [title, at.get('event.name') ?? read.text(record, 'eventName')];
   const found = names
     .map((name) => (typeof name === 'string' ? usageOfEvent(name, at) : null))
-    .find((it) => it !== null);
+    .find((usage) => usage !== null);
   if (found === undefined || found === null) return null;
   const times = `${read.name(record, 'timeUnixNano')} ${read.name(record, 'observedTimeUnixNano')}`;
   return { ...found, items: 1, key: `log ${times} ${JSON.stringify([...at])}`, stored: noStep };
 }
 
-/** The points of one export are one report for each worker and model: their fields are different ones, or add up. */
+/** Combines the points of one export into one report per worker and model, adding up equal fields. */
 function joined(points: readonly FoundUsage[]): FoundUsage[] {
   const all = new Map<string, FoundUsage>();
   for (const point of points) {

@@ -6,7 +6,7 @@ import type { TaskDetailView } from '../../service/get.ts';
 import type { ServicePort } from '../nats-port.ts';
 import { defineTool, resolveWorker, type Tool, type ToolContext, worker } from './tool.ts';
 
-/** @throws AppError actor.unknown: the message says how to create a task */
+/** @throws AppError actor.unknown, with a message that says how to create a task */
 export async function getTask(port: ServicePort, task: string, body?: object): Promise<TaskDetailView> {
   try {
     return (await port.get('task', task, body)) as TaskDetailView;
@@ -20,7 +20,7 @@ export async function getTask(port: ServicePort, task: string, body?: object): P
   }
 }
 
-/** Returns null if nobody knows the actor. */
+/** Returns null if the actor is unknown. */
 async function findActor<View>(port: ServicePort, entity: 'task' | 'worker', id: string): Promise<View | null> {
   try {
     return (await port.get(entity, id)) as View;
@@ -35,8 +35,8 @@ const isUnknown = (error: unknown): boolean => error instanceof AppError && erro
 type Views = { readonly task: TaskDetailView; readonly worker: WorkerView };
 
 /**
- * Publishes an entry and returns the actor's view after it. The log stores an entry that makes no sense too, so the
- * service is asked whether it was refused.
+ * Publishes an entry and returns the actor's view after it. The log also stores entries that are not valid in the current state,
+ * so this asks the service whether the entry was refused.
  * @throws AppError entry.refused with the fold's reason
  */
 export async function publishAndRead<Kind extends keyof Views>(
@@ -46,18 +46,17 @@ export async function publishAndRead<Kind extends keyof Views>(
   type: string,
   data: object,
 ): Promise<Views[Kind]> {
-  // Without a service nothing is published.
+  // Fails before publishing if the service is unavailable.
   await findActor(port, entity, id);
   const { seq } = await port.publish({ entity, id, type, data });
   await port.get(entity, id, { entry: seq });
   return (await port.get(entity, id)) as Views[Kind];
 }
 
-/** Workers: what is known of one. */
 const get = defineTool({
   name: 'worker_get',
   title: 'Show a worker',
-  description: 'What is known of a worker: state, tasks, plan, retries, idle time, last decision.',
+  description: 'Shows a worker: state, tasks, plan, retries, idle time, last decision.',
   input: { worker },
   output: { worker: z.string(), state: z.string(), tasks: z.array(z.string()) },
   effect: 'reads',

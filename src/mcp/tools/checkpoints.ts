@@ -34,7 +34,7 @@ const create = defineTool({
     const { executionPhase: phase, executionStep, agentContext } = input;
     const data = { checkpoint, phase, step: executionStep, context: agentContext };
     const view = await publishAndRead(context, 'task', task, 'checkpoint.saved', data);
-    const saved = view.checkpoints.findLast((it) => it.checkpoint === checkpoint);
+    const saved = view.checkpoints.findLast((each) => each.checkpoint === checkpoint);
     return {
       checkpointId: checkpoint,
       taskId: task,
@@ -62,7 +62,7 @@ const resume = defineTool({
   effect: 'reads',
   run: async ({ port }, { taskId: task, checkpointId }) => {
     const latest = await getTask(port, task);
-    const known = latest.checkpoints.map((it) => it.checkpoint);
+    const known = latest.checkpoints.map(({ checkpoint }) => checkpoint);
     const isKnown = checkpointId !== undefined && known.includes(checkpointId);
     const view = isKnown ? await getTask(port, task, { checkpoint: checkpointId }) : latest;
     const { checkpoint: saved } = view;

@@ -70,14 +70,14 @@ const verify = defineTool({
   name: 'verify',
   title: 'Is the work complete?',
   description:
-    'The final verification of a worker, or of the one task taskId: complete only if every check and hook passes, or if a ' +
-    'judgement has completed the task. Nothing is logged or counted.',
+    'Final verification of a worker, or of the task taskId: complete only if every check and hook passes, or if the task was ' +
+    'judged to be complete before. Nothing is logged or counted.',
   input: { ...dryRunShape, taskId: taskId.optional().describe('verify this task instead of a worker') },
   output: {
     complete: z.boolean(),
     reason: z.string(),
     decision: decisionSchema.nullable().describe('null for a task that nobody holds and that was not judged'),
-    said: z.boolean().describe('the worker of the task only reported it as completed'),
+    said: z.boolean().describe('true if only its worker reported the task as completed'),
     notes,
   },
   effect: 'reads',
@@ -88,7 +88,7 @@ const verify = defineTool({
       const decision = await (task === undefined ? port.verify(id, body) : port.verifyTask(task, body));
       return { complete: true, reason: decision.reason, decision, said: false, ...found };
     } catch (error) {
-      // Over the wire, "incomplete" is an error; here it is a result.
+      // On the wire, "incomplete" is an error. For the tool it is a result.
       if (!(error instanceof AppError) || error.code !== 'stop.incomplete') throw error;
       const { decision = null, said = false } = error.details as { decision?: Decision; said?: boolean };
       return { complete: false, reason: decision?.reason ?? error.message, decision, said, ...found };

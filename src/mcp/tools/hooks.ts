@@ -65,10 +65,10 @@ const register = defineTool({
   },
 });
 
-/** A member under the names of the wire. The entry's schema validates it; server.ts has bounded its depth. */
+/** Converts a member to wire names. The entry's schema validates it; server.ts has limited its depth. */
 function toMember({ hookType: type, of, ...rest }: Record<string, unknown>): object {
-  const isObject = (it: unknown): it is Record<string, unknown> => typeof it === 'object' && it !== null;
-  const members = Array.isArray(of) ? of.map((it) => (isObject(it) ? toMember(it) : it)) : of;
+  const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+  const members = Array.isArray(of) ? of.map((member) => (isObject(member) ? toMember(member) : member)) : of;
   return { type, ...rest, of: members };
 }
 
@@ -86,23 +86,21 @@ async function withSeedNames<Result>(work: () => Promise<Result>): Promise<Resul
 
 export const hookResultShape = { ...hookResultSchema.omit({ fleet: true, attempt: true }).shape, notes };
 
-/** The fields of seed 001, without those that only the wire has. */
+/** Returns the fields of seed 001, without those that only exist on the wire. */
 export function toHookResult(result: HookResult) {
   const { hookId, taskId: task, iteration, action, reason, nextPrompt, checkpointCreated, metadata: more } = result;
   return { hookId, taskId: task, iteration, action, reason, nextPrompt, checkpointCreated, metadata: { ...more } };
 }
 
-// Evaluates the hooks of a task for its current iteration, for iteration_validate too.
-
 type Evaluation = {
-  /** The task before it. */
+  /** The task before the evaluation. */
   readonly view: TaskDetailView;
   readonly result: HookResult;
   readonly promises: ReadonlySet<PromiseName>;
   readonly notes: readonly string[];
 };
 
-/** @throws AppError input.bad, actor.unknown, entry.refused */
+/** Evaluates the hooks of a task for its current iteration. @throws AppError input.bad, actor.unknown or entry.refused */
 export async function evaluateIteration(
   port: ServicePort,
   id: string,
@@ -114,7 +112,7 @@ export async function evaluateIteration(
   return { view, result, promises, notes: found };
 }
 
-/** Resolves an iterationId, which must be the current iteration of its task. @throws AppError */
+/** Parses an iterationId and checks that it is the current iteration. @throws AppError input.bad or entry.refused */
 export async function currentIteration(
   port: ServicePort,
   id: string,
@@ -130,7 +128,7 @@ export async function currentIteration(
   return { task, iteration, view };
 }
 
-/** Adds the next step to a refusal: after the checks above, the only reason left is that the iteration has ended. */
+/** Adds the next step to a refusal. After `currentIteration`, the only possible reason is that the iteration has ended. */
 export async function withNextStep<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

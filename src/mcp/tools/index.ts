@@ -18,7 +18,7 @@ const all: readonly Tool[] = [
   ...operatorTools,
 ];
 
-/** The tools that a caller has. */
+/** Returns the tools that a caller may use. */
 export const toolsFor = (isOperator: boolean): readonly Tool[] =>
   all.filter((tool) => isOperator || !tool.forOperators);
 

@@ -38,10 +38,10 @@ const start = defineTool({
 
 const signals = { complete: 'COMPLETE', continue: 'CONTINUE', escalate: 'ESCALATE' } as const;
 
-/** In the order in which hooks check them. */
+/** In the order in which hooks check promises. */
 const promisesByWeight = ['COMPLETE', 'ESCALATE', 'BLOCKED'] as const;
 
-/** As a hook of type `promise` answers. Null: none of the promises counts. */
+/** Answers like a hook of type `promise`. Returns null if no promise counts. */
 function answerPromise(promises: ReadonlySet<PromiseName>, counted: readonly PromiseName[] | null) {
   const name = promisesByWeight.find((each) => promises.has(each) && (counted?.includes(each) ?? true));
   if (name === undefined) return null;
@@ -70,12 +70,12 @@ const validate = defineTool({
   effect: 'adds',
   run: async ({ port }, { iterationId: id, ...work }) => {
     const { view, promises, notes, ...evaluated } = await evaluateIteration(port, id, work);
-    // Without hooks nobody else reads the promise that the loop waits for.
+    // Without hooks, only this code reads the promise that the loop waits for.
     const isWithoutHooks = view.hooks.every(({ enabled }) => !enabled);
     const promised = isWithoutHooks ? answerPromise(promises, view.completionPromises) : null;
     const result = promised === null ? evaluated.result : { ...evaluated.result, ...promised };
-    const reported = (work.validationResults ?? []).filter((it) => !it.passed).map((it) => it.ruleName);
-    // A hook that evaluated rules knows better which of them count and which were not reported.
+    const reported = (work.validationResults ?? []).filter(({ passed }) => !passed).map(({ ruleName }) => ruleName);
+    // A hook that evaluated rules knows which of them count and which are missing.
     const failed = z.array(z.string()).catch(reported).parse(result.metadata.failedRules);
     return {
       ...toHookResult(result),
@@ -95,7 +95,7 @@ const next = defineTool({
   input: { iterationId },
   output: { ...iterationShape, maxIterations: z.number().nullable() },
   effect: 'adds',
-  // The entry does not name the iteration it advances from, so concurrent calls must run one after the other.
+  // The entry does not name the iteration that it advances from, so calls must not run concurrently.
   run: (context, { iterationId: id }) =>
     context.mutex.runExclusive(id, async () => {
       const { task, iteration, view } = await currentIteration(context.port, id);
@@ -128,7 +128,7 @@ const complete = defineTool({
     completionPromise: promise,
     completed: z.boolean(),
     hooksCleared: z.number(),
-    nextStep: z.string().optional().describe('what marks the task, after a BLOCKED or ESCALATE'),
+    nextStep: z.string().optional().describe('how to mark the task after a BLOCKED or ESCALATE'),
   },
   effect: 'replaces',
   run: async (context, { iterationId: id, completionPromise }) => {
@@ -136,7 +136,7 @@ const complete = defineTool({
     const data = { iteration, promise: completionPromise };
     await withNextStep(() => publishAndRead(context, 'task', task, 'iteration.completed', data));
     const ended = { completionPromise, completed: true, hooksCleared: view.hooks.length };
-    const nextStep = `The loop is over, but task ${task} still stands as ${view.state}: mark it with task_fail and your reason, which asks a person, or let go of it with task_release.`;
+    const nextStep = `The loop is over, but task ${task} is still ${view.state}: mark it with task_fail and your reason, which asks a person, or release it with task_release.`;
     const isGivenUp = completionPromise !== 'COMPLETE';
     return { iterationId: id, taskId: task, iteration, ...ended, ...(isGivenUp ? { nextStep } : {}) };
   },

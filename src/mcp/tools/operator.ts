@@ -1,4 +1,4 @@
-/** What an operator does about a worker. Only a caller with an operator's token has these tools: no agent pauses itself. */
+/** An operator's tools. Only callers with an operator's token have them, so that no agent pauses itself. */
 import { z } from 'zod';
 import { idSchema, type WorkerView } from '../../../machines/index.ts';
 import { operatorNameLengthMax, pauseMsMax } from '../../../machines/values/limits.ts';
@@ -15,12 +15,12 @@ const output = {
   paused: z
     .object({ by: z.string(), since: z.string(), until: z.string().nullable() })
     .nullable()
-    .describe('null: it is not paused'),
+    .describe('null if it is not paused'),
 };
 
 /** @throws AppError role.lacking, actor.unknown, entry.refused */
 async function operate({ port }: ToolContext, action: OperatorAction, body: object) {
-  if (port.operate === undefined) throw new AppError('role.lacking', "this takes an operator's token");
+  if (port.operate === undefined) throw new AppError('role.lacking', "this requires an operator's token");
   const { worker, paused } = (await port.operate(action, body)).view as WorkerView;
   return { worker, paused };
 }
@@ -28,7 +28,8 @@ async function operate({ port }: ToolContext, action: OperatorAction, body: obje
 const pause = defineTool({
   name: 'worker_pause',
   title: 'Pause a worker',
-  description: 'Lets the stops of a worker pass unjudged, for a time or until its session ends. Only for a person.',
+  description:
+    'Allows all stops of a worker without judging them, for a time or until its session ends. Only for people.',
   input: { ...target, forMs: z.int().positive().max(pauseMsMax).optional().describe('for how long, in milliseconds') },
   output,
   effect: 'replaces',

@@ -14,7 +14,7 @@ const taskShape = {
   executionPhase: z.string().nullable(),
 };
 
-/** The view, with some parts under the seed's names too. A checkpoint's context is left to checkpoint_resume. */
+/** Returns the view with some fields repeated under the seed's names, and without the checkpoint (see checkpoint_resume). */
 const toTask = ({ checkpoint: _context, ...view }: TaskDetail) => ({
   taskId: view.task,
   iterationId: view.iteration === null ? null : formatIterationId(view.iteration, view.task),
@@ -25,7 +25,7 @@ const toTask = ({ checkpoint: _context, ...view }: TaskDetail) => ({
 const get = defineTool({
   name: 'task_get',
   title: 'Show a task',
-  description: 'What is known of a task: state, worker, plan, iteration, hooks, checkpoints, and refused entries.',
+  description: 'Shows a task: state, worker, plan, iteration, hooks, checkpoints, and refused entries.',
   input: { taskId },
   output: taskShape,
   effect: 'reads',
@@ -58,7 +58,7 @@ const next = defineTool({
   name: 'task_next',
   title: 'Claim the next task',
   description:
-    'Claims the first task that waits in a queue (by default your own): a higher priority first, then the older. You hold it until you complete it. taskId null: none waits.',
+    'Claims the first ready task of a queue (by default your own): highest priority first, then oldest. You hold it until you complete it. taskId is null if no task is ready.',
   input: { queue: idSchema.optional().describe('default: the queue of the worker'), worker },
   output: {
     ...taskShape,
@@ -85,32 +85,34 @@ const complete = defineTool({
   input: { taskId, worker, result: z.unknown().optional().describe('the outcome; kept in the log') },
   output: taskShape,
   effect: 'replaces',
-  run: (context, { taskId: task, worker: given, result }) => letGo(context, given, 'task.completed', { task, result }),
+  run: (context, { taskId: task, worker: given, result }) =>
+    finishTask(context, given, 'task.completed', { task, result }),
 });
 
 const fail = defineTool({
   name: 'task_fail',
   title: 'Give up a task',
   description:
-    'Marks a task that you hold as failed: it is escalated to a person, with your reason, and you hold it no longer. For work that is blocked or needs a person.',
-  input: { taskId, worker, reason: reasonField.describe('what blocks it, for the person who looks at it') },
+    'Marks a task that you hold as failed. It is escalated to a person with your reason, and you no longer hold it. For work that is blocked or needs a person.',
+  input: { taskId, worker, reason: reasonField.describe('what blocks it, for the person who takes over') },
   output: taskShape,
   effect: 'replaces',
-  run: (context, { taskId: task, worker: given, reason }) => letGo(context, given, 'task.failed', { task, reason }),
+  run: (context, { taskId: task, worker: given, reason }) =>
+    finishTask(context, given, 'task.failed', { task, reason }),
 });
 
 const release = defineTool({
   name: 'task_release',
   title: 'Release a task',
-  description: 'Lets go of a task that you hold, unfinished: another worker may claim it.',
+  description: 'Releases an unfinished task that you hold, so that another worker may claim it.',
   input: { taskId, worker },
   output: taskShape,
   effect: 'replaces',
-  run: (context, { taskId: task, worker: given }) => letGo(context, given, 'task.released', { task }),
+  run: (context, { taskId: task, worker: given }) => finishTask(context, given, 'task.released', { task }),
 });
 
-/** @throws AppError entry.refused: the worker does not hold it */
-async function letGo(
+/** Completes, fails or releases a held task. @throws AppError entry.refused if the worker does not hold it */
+async function finishTask(
   context: ToolContext,
   given: string | undefined,
   type: 'task.completed' | 'task.failed' | 'task.released',

@@ -1,6 +1,6 @@
 /**
- * Defines a tool: its input and output, the hints that clients get about its effect, and the function that runs it; and the
- * input fields that several tools share, under the names of seed 001, and how they go over the wire.
+ * Defines tools: their input and output, the hints for clients about their effects, and the function that runs them. Also the
+ * input fields that several tools share, under the names of seed 001, and their conversion to wire fields.
  */
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
@@ -12,11 +12,11 @@ import type { ServicePort } from '../nats-port.ts';
 
 export type ToolContext = {
   readonly port: ServicePort;
-  /** The mutex for sequences of reading, publishing and reading again. */
+  /** Serializes sequences of reading, publishing and reading again. */
   readonly mutex: KeyedMutex;
   /** The worker for calls that name none. */
   readonly worker: string | null;
-  /** Makes a short unique id. */
+  /** Returns a short unique id. */
   readonly newId: () => string;
 };
 
@@ -27,15 +27,15 @@ export type Tool = {
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   readonly annotations: ToolAnnotations;
-  /** Listed for, and served to, operators only. */
+  /** Only listed for and available to operators. */
   readonly forOperators: boolean;
-  /** @throws AppError: becomes a tool error */
+  /** @throws AppError, which becomes a tool error */
   readonly run: (context: ToolContext, input: never) => Promise<object>;
 };
 
 type Effect = 'reads' | 'adds' | 'replaces';
 
-/** `effect`: only reads; adds something; removes or replaces something. `idempotent`: repeating a call changes nothing. */
+/** `effect`: `replaces` includes removing. `idempotent`: repeating a call changes nothing. */
 export function defineTool<const In extends z.ZodRawShape, const Out extends z.ZodRawShape>(tool: {
   readonly name: string;
   readonly title: string;
@@ -55,7 +55,7 @@ export function defineTool<const In extends z.ZodRawShape, const Out extends z.Z
     name,
     title,
     description,
-    // Input is strict, because a misspelled field must not be ignored; output may get new fields.
+    // Input is strict, so that misspelled fields are not ignored. Output may get new fields.
     input: z.strictObject(tool.input),
     output: z.looseObject(tool.output),
     annotations: {
@@ -103,7 +103,7 @@ export const workShape = {
 const outputBytesMax = 32_768;
 type Work = z.output<z.ZodObject<typeof workShape>>;
 
-/** `notes`: what was done to the fields on the way. */
+/** Converts the fields to their wire form. `notes` tells the agent about changes, such as a cut. */
 export function toWire(work: Work): { fields: object; promises: ReadonlySet<PromiseName>; notes: string[] } {
   const { agentOutput, filesModified, validationResults, completionPromises, draftContent, draftType } = work;
   const output = agentOutput === undefined ? undefined : lastBytes(agentOutput, outputBytesMax);
@@ -126,7 +126,7 @@ export const notes = z.array(z.string()).optional();
 export const notesOf = (found: readonly string[]): { notes?: string[] } =>
   found.length === 0 ? {} : { notes: [...found] };
 
-/** The worker of a call, else that of the server. @throws AppError input.bad */
+/** Returns the worker of the call, or that of the server. @throws AppError input.bad if neither is set */
 export function resolveWorker(context: ToolContext, given: string | undefined): string {
   const found = given ?? context.worker;
   if (found !== null) return found;
@@ -137,8 +137,8 @@ export function resolveWorker(context: ToolContext, given: string | undefined): 
 }
 
 /**
- * Makes the id of an iteration as the tools show it: the wire has a task and a number instead (protocol.md §14). The id
- * holds both, so that the server has nothing to remember.
+ * Returns the id of an iteration for the tools. The wire has a task and a number instead (protocol.md §14); the id contains both,
+ * so the server need not remember anything.
  */
 export const formatIterationId = (iteration: number, task: string): string => `IT-${iteration}-${task}`;
 

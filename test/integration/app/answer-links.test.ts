@@ -1,4 +1,4 @@
-/** A request for permission that is answered by the link of its notice, as it is shipped: posted, signed, shown, answered once. */
+/** A permission request answered through the signed link of its notice, in the shipped service. */
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
@@ -33,7 +33,7 @@ const permission = (session: string) =>
     body: { ...recorded('PermissionRequest'), session_id: session },
   });
 type Notice = Record<'id' | 'link' | 'delivery' | 'since' | 'until' | 'request', string>;
-/** The notice about this worker, once it came, and where its link leads here. */
+/** Waits for the notice about this worker, and returns it with the local address of its link. */
 async function noticeOf(worker: string): Promise<Notice & { path: string }> {
   const find = () => receiver.received.find(({ body }) => body.id === worker)?.body as Notice | undefined;
   await eventually(find).toBeDefined();
@@ -52,7 +52,7 @@ const errorOf = ({ json }: Answer) => (json as { error: { message: string } }).e
 const answers = (worker: string) =>
   at.client.stored('STOPGATE_main', `stopgate.main.own.worker.${worker}.input.answered`);
 
-test('the notice is signed and carries one link; looking changes nothing, and the answer is an entry of the link', async () => {
+test('the notice is signed and has one link; opening it changes nothing, and the answer is stored with the name in the link', async () => {
   const held = permission('s1');
   const notice = await noticeOf('s1');
   expect(notice).toMatchObject({
@@ -103,7 +103,7 @@ test('a program may answer as JSON, with a message for the model', async () => {
   });
 });
 
-test('a question is shown with its choices, and answered by one, by several or by a text; not without', async () => {
+test('a question is shown with its choices, and needs one, several or a text as its answer', async () => {
   const choice = (label: string) => ({ label, description: `that is ${label}` });
   const questions = [
     { question: 'Which <key>?', header: 'Key', multiSelect: false, options: [choice('Old'), choice('New')] },
@@ -132,7 +132,7 @@ test('a question is shown with its choices, and answered by one, by several or b
   expect(await answers('s6')).toMatchObject([{ by: 'on-call', verdict: 'allow', message: JSON.stringify(expected) }]);
 });
 
-test('an altered, incomplete or foreign link is refused with a message, whatever was changed', async () => {
+test('an altered, incomplete or foreign link is refused with a message', async () => {
   const held = permission('s3');
   const { path } = await noticeOf('s3');
   const query = (change: (it: URLSearchParams) => void) => {
@@ -157,7 +157,7 @@ test('an altered, incomplete or foreign link is refused with a message, whatever
   await held;
 });
 
-test('a request that was made again under its id is not answered by the old link', async () => {
+test('an old link does not answer a new request with the same id', async () => {
   const held = permission('s5');
   const asked = await noticeOf('s5');
   await at.client.publish('worker.s5.input.requested', { request: asked.request, tool: 'Bash', detail: 'rm -rf /' });

@@ -1,4 +1,4 @@
-/** Groups, conditions and remote checks by a service as it is shipped; and what the wire cannot do. */
+/** Groups, conditions and remote checks in the shipped service, and the limits of the wire. */
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => at.close());
 
 describe('groups and conditions', () => {
-  test('any: all failures are reported, one pass is enough, an error that is allowed is left out', async () => {
+  test('any: all failures are reported, one pass is enough, an allowed error is left out', async () => {
     expect(await stop(at, 'any')).toMatchObject({
       decision: 'block',
       reason: 'Command one failed (exit 1); or Command other failed (exit 1)',
@@ -42,7 +42,7 @@ describe('groups and conditions', () => {
     expect(await stop(at, 'errany')).toMatchObject({ decision: 'block', reason: 'Command one failed (exit 1)' });
   });
 
-  test('all, and a list: the first failure decides, what comes after it is not run', async () => {
+  test('all, and a list: the first failure decides, and later checks do not run', async () => {
     expect(await stop(at, 'all')).toMatchObject({ decision: 'block', reason: 'Command other failed (exit 1)' });
     await at.client.publish('worker.order.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
     expect(await stop(at, 'order')).toMatchObject({
@@ -57,7 +57,7 @@ describe('groups and conditions', () => {
     expect(await stop(at, 'when', { worker: 'when-2', files: ['src/deep/a.ts'] })).toMatchObject({ decision: 'block' });
   });
 
-  test('remote: anybody may serve it, in either form; nobody, or nonsense, is an error', async () => {
+  test('remote: any process may serve it, in either form; no server, or nonsense, is an error', async () => {
     const replies = [
       '{"complete":false,"reason":"2 leaks","feedback":["a","b"]}',
       'nonsense',
@@ -97,7 +97,7 @@ describe('groups and conditions', () => {
   });
 });
 
-test('a check request that is too large for NATS is cut, marked as truncated, and sent', async () => {
+test('a check request that is too large for NATS is shortened, marked as truncated, and sent', async () => {
   const asked: Record<string, unknown>[] = [];
   const serving = at.client.nc.subscribe('stopgate.main.check.scan', {
     callback: (_error, message) => {
@@ -106,7 +106,7 @@ test('a check request that is too large for NATS is cut, marked as truncated, an
     },
   });
   await at.client.nc.flush();
-  // A worker's list is bounded, and yet twice as long as JSON.
+  // A worker's list is bounded, but twice as long as JSON.
   const long = '"'.repeat(1_000);
   for (let call = 0; call < 18; call += 1)
     await at.client.publish('worker.large.tool.used', {
@@ -119,7 +119,7 @@ test('a check request that is too large for NATS is cut, marked as truncated, an
   expect(asked).toMatchObject([{ worker: 'large', attempt: 'a1', truncated: true }]);
 });
 
-test('nothing that comes over the wire is executed', async () => {
+test('nothing from the wire is executed', async () => {
   const evil = '$(touch pwned); `touch pwned` | touch pwned #';
   const cwd = join(at.folder.path, 'a;touch pwned;$(touch pwned)');
   await mkdir(cwd);

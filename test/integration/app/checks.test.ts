@@ -1,4 +1,4 @@
-/** Checks by a service as it is shipped: commands, files and repositories. */
+/** Checks in the shipped service: commands, files and repositories. */
 import { execFile } from 'node:child_process';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ afterAll(async () => {
 const checked = ({ verdicts }: Decision) => verdicts.find(({ guard }) => guard === 'checks');
 
 describe('a command', () => {
-  test('gives its JSON to the feedback, and to the next prompt', async () => {
+  test('adds its JSON to the feedback and to the next prompt', async () => {
     const { feedback, nextPrompt, ...decision } = await stop(at, 'json');
     expect(decision).toMatchObject({ decision: 'block', reason: 'Command validate failed (exit 1)' });
     const details = { missing: ['b.json'], line: 7 };
@@ -62,7 +62,7 @@ describe('a command', () => {
     expect(JSON.parse(nextPrompt?.slice(nextPrompt.indexOf('{')) ?? '')).toEqual(details);
   });
 
-  test('gives the end of its output, or none of it', async () => {
+  test('adds the end of its output, or nothing', async () => {
     expect((await stop(at, 'tail')).feedback).toMatchObject([
       { check: 'noisy', details: '3 tests failed\nin a.test.ts' },
     ]);
@@ -75,7 +75,7 @@ describe('a command', () => {
     ['allows', { decision: 'allow', action: 'continue', cause: 'unjudged', state: 'idle' }, 'error'],
     ['blocks', { decision: 'block', cause: 'incomplete', retry: { count: 1, max: 3 } }, 'block'],
     ['escalates', { decision: 'allow', action: 'escalate', cause: 'escalated', state: 'escalated' }, 'error'],
-  ])('that cannot tell is in error, which %s where onError says so', async (policy, decision, verdict) => {
+  ])('that cannot run is in error, which %s if onError says so', async (policy, decision, verdict) => {
     const found = await stop(at, policy);
     expect(found).toMatchObject(decision);
     expect(checked(found)).toMatchObject({
@@ -85,7 +85,7 @@ describe('a command', () => {
     expect(found.feedback).toMatchObject([{ check: 'lost', outcome: 'error' }]);
   });
 
-  test('that cannot tell and is let pass: a warning names the check and what makes it strict', async () => {
+  test('that cannot run and is allowed: a warning names the check and the setting that would block', async () => {
     await stop(at, 'allows', { worker: 'warned' });
     expect(at.log()).toContainEqual(
       expect.objectContaining({
@@ -100,7 +100,7 @@ describe('a command', () => {
     );
   });
 
-  test('that cannot tell is no yes for verify, and a worker that nobody knows is none either', async () => {
+  test('that cannot run does not count as complete for verify, and neither does an unknown worker', async () => {
     const worker = 'verified';
     await at.client.publish(`worker.${worker}.worker.registered`, { policy: 'allows' });
     expect(await at.client.ask(`verify.${worker}`, {})).toMatchObject({
@@ -113,7 +113,7 @@ describe('a command', () => {
     });
   });
 
-  /** Root cause: a timer of Node fires at once if it is to wait longer than 2^31 - 1 ms, so both timed out after 1 ms. */
+  /** Root cause: a Node timer longer than 2^31 - 1 ms fires at once, so both timed out after 1 ms. */
   test('may have a timeout of a month, on the runner or elsewhere', async () => {
     expect(await stop(at, 'patient')).toMatchObject({ decision: 'allow', cause: 'complete' });
     const { nc } = at.client;
@@ -125,19 +125,19 @@ describe('a command', () => {
     server.unsubscribe();
   });
 
-  test('that takes too long is ended', async () => {
+  test('that takes too long is killed', async () => {
     const { decision, feedback } = await stop(at, 'late');
     expect(decision).toBe('block');
     expect(feedback).toMatchObject([{ check: 'slow', outcome: 'timeout', message: expect.stringMatching(/200ms/) }]);
   });
 
-  test('is told who asks, and none of our secrets', async () => {
+  test('gets the ids in its environment, and none of our secrets', async () => {
     await at.client.publish('worker.asks.task.claimed', { task: 'T-1' });
     const { feedback } = await stop(at, 'asks');
     expect(feedback).toMatchObject([{ check: 'asker', details: 'main/asks/T-1/a1/' }]);
   });
 
-  test("runs in the worker's folder, inside the roots alone", async () => {
+  test("runs in the worker's folder, inside the roots only", async () => {
     const cwd = join(at.folder.path, 'work');
     await mkdir(cwd, { recursive: true });
     expect((await stop(at, 'here', { cwd })).feedback).toMatchObject([{ details: cwd }]);
@@ -150,7 +150,7 @@ describe('a command', () => {
 });
 
 describe('files', () => {
-  test('are looked for in the folder of the worker', async () => {
+  test('are searched in the folder of the worker', async () => {
     const cwd = join(at.folder.path, 'notes');
     await at.folder.write('notes/a.md', '');
     const blocked = await stop(at, 'files', { cwd });
@@ -162,7 +162,7 @@ describe('files', () => {
     });
   });
 
-  test('of a worker that named no folder are looked for beside the configuration', async () => {
+  test('of a worker without a folder are searched next to the configuration', async () => {
     expect(await stop(at, 'strictfiles', { worker: 'of-nobody' })).toMatchObject({
       decision: 'block',
       reason: 'Missing required files: a.md',
@@ -204,7 +204,7 @@ describe('git', () => {
     return { cwd, git };
   };
 
-  test('nothing is uncommitted, and nothing ahead of the upstream', async () => {
+  test('passes if nothing is uncommitted and nothing is ahead of the upstream', async () => {
     const { cwd, git } = await repository('repository');
     await git('init', '-q', '--bare', join(at.folder.path, 'upstream'));
     await git('remote', 'add', 'origin', join(at.folder.path, 'upstream'));
@@ -225,7 +225,7 @@ describe('git', () => {
     expect(await again('a3')).toMatchObject({ decision: 'allow', cause: 'complete' });
   });
 
-  test('of a branch without an upstream has not been pushed', async () => {
+  test('treats a branch without an upstream as not pushed', async () => {
     const { cwd } = await repository('alone');
     expect(await stop(at, 'git', { worker: 'git-alone', cwd })).toMatchObject({
       decision: 'block',

@@ -1,4 +1,4 @@
-/** stopgate.yaml under a running service: a change is in force at once, a broken file changes nothing and is told. */
+/** stopgate.yaml of a running service: changes apply at once; a broken file changes nothing and is reported. */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
@@ -36,7 +36,7 @@ const policyEntries = ({ client }: Deployment) =>
 const messages = (at: Deployment) => at.log().map((line) => line.msg);
 const step = { steps: [{ title: 'Write tests', status: 'pending' }] };
 
-test('a changed file holds from the next decision on, without a restart; a broken one changes nothing; mended, it holds', async () => {
+test('a changed file applies to the next decision, without a restart; a broken one changes nothing until it is repaired', async () => {
   const at = await start({ config: lenient });
   await at.client.publish('worker.w1.plan.updated', step);
   expect((await at.client.ask('decide.w1')).body).toMatchObject({
@@ -69,7 +69,7 @@ test('a changed file holds from the next decision on, without a restart; a broke
 
   await at.folder.write('stopgate.yaml', broken.replace('chekcs', 'checks').replace('2', '5'));
   await expect.poll(() => retriesOf(at, 'w1')).toBe(5);
-  // What the broken file said is nowhere; each good one is one entry.
+  // Nothing of the broken file is stored; each valid one is one entry.
   expect(
     (await policyEntries(at)).map((entry) => (entry.policies as { default: { retries: number } }).default.retries),
   ).toEqual([7, 2, 5]);
@@ -83,7 +83,7 @@ const brokenFiles: readonly [what: string, text: string, words: RegExp][] = [
     'policies: { default: { persistence: { idle: 3 weeks } } }\n',
     /^stopgate\.yaml:1:45: .*"3 weeks"/,
   ],
-  // Root cause: the URL was decoded where the webhook is made, outside of everything that reads the file.
+  // Root cause: the URL was decoded when the webhook was created, not when the file was read.
   [
     'a webhook with a broken escape in its password',
     'escalation: { webhook: { url: "http://us%er:pw@127.0.0.1:1/" } }\n',
@@ -95,7 +95,7 @@ const brokenFiles: readonly [what: string, text: string, words: RegExp][] = [
   ['UTF-16', '\u0000p\u0000o', /^stopgate\.yaml:1:1: the file is not UTF-8 but UTF-16/],
 ];
 
-test('a broken file is reported with its place, and the old policy stays', async () => {
+test('a broken file is reported with the line, and the old policy stays', async () => {
   const at = await start({ config: lenient });
   const reported = () => at.log().flatMap(({ problems }) => (problems === undefined ? [] : [problems]));
   for (const [index, [what, text, words]] of brokenFiles.entries()) {
@@ -123,7 +123,7 @@ test('a service that starts on an empty file has the policies of its log, and wa
   );
 });
 
-test('a file that appears is read; one that goes away leaves its policies in force; only one that says so withdraws them', async () => {
+test('a new file is read; a deleted one leaves its policies in force; only a file without policies withdraws them', async () => {
   const at = await start({});
   expect(await retriesOf(at, 'w1')).toBe(3);
   expect(await policyEntries(at)).toEqual([]);
@@ -136,7 +136,7 @@ test('a file that appears is read; one that goes away leaves its policies in for
   await expect.poll(() => retriesOf(at, 'w1')).toBe(3);
 });
 
-test('an open attempt keeps the policy that it began with', async () => {
+test('an open attempt keeps the policy that it started with', async () => {
   const held = 'policies: { default: { retries: 7, persistence: { idle: 10m, hold: 30s } } }\n';
   const at = await start({ config: held });
   const waiting = at.client.ask('decide.w1', { attempt: 'a1' });
@@ -151,7 +151,7 @@ test('an open attempt keeps the policy that it began with', async () => {
   });
 });
 
-test('a command that the file has changed is run as it is now', async () => {
+test('a changed command runs in its new form', async () => {
   const configFor = (code: number) => `
 policies: { default: { checks: [{ command: tests }] } }
 commands: { tests: { run: [sh, -c, 'exit ${code}'], cwd: . } }
@@ -164,10 +164,10 @@ commands: { tests: { run: [sh, -c, 'exit ${code}'], cwd: . } }
   await at.folder.write('stopgate.yaml', configFor(0));
   await expect.poll(() => messages(at)).toContain('the configuration has changed');
   expect((await at.client.ask('decide.w1')).body).toMatchObject({ decision: 'allow', cause: 'complete' });
-  expect(await policyEntries(at)).toHaveLength(1); // the policies are what they were
+  expect(await policyEntries(at)).toHaveLength(1); // the policies are unchanged
 });
 
-test('a service does not start on a broken file, and says where', async () => {
+test('a service does not start with a broken file, and names the line', async () => {
   const folder = await makeFolder({ 'stopgate.yaml': broken });
   const { code, stdout, stderr } = await runCommand(['serve', '--nats', 'nats://127.0.0.1:1', '--http', 'off'], {
     cwd: folder.path,

@@ -24,14 +24,14 @@ describe('while it runs', () => {
     expect(code).toBe(0);
   });
 
-  test('says on stdout that it is ready, in one line and nothing else', async () => {
+  test('prints exactly one ready line on stdout', async () => {
     const { nats, http } = dev.ready;
     expect(dev.stdout()).toBe(`{"ready":true,"nats":"${nats}","http":"${http}","fleet":"main"}\n`);
     for (const url of [nats, http]) expect(url).toMatch(/^(nats|http):\/\/127\.0\.0\.1:\d{4,5}$/);
     expect((await fetch(`${http}/readyz`)).status).toBe(200);
   });
 
-  test('leaves its addresses in the store, for its owner alone', async () => {
+  test('writes its addresses to the store, readable by its owner only', async () => {
     const { nats, http } = dev.ready;
     const file = inStore(folder, 'service.json');
     await expect.poll(() => exists(file)).toBe(true);
@@ -54,7 +54,7 @@ describe('while it runs', () => {
     expect((await client.ask('get.worker.a1')).body).toMatchObject({ worker: 'a1', toolCount: 1 });
   });
 
-  test('it may neither publish as the service nor change the log', async () => {
+  test('an agent may neither publish as the service nor change the log', async () => {
     const client = await connect(dev);
     const refused: string[] = [];
     void (async () => {
@@ -87,7 +87,7 @@ describe('while it runs', () => {
     expect(await cli('verify', 'c1')).toMatchObject({ code: 0 });
     expect((await cli('workers')).stdout).toMatch(/^c1 +stopped +active/m);
     expect(await cli('worker', 'nobody')).toMatchObject({ code: 1 });
-    // An operator's entries and the log itself need credentials, which are found too.
+    // An operator's entries and the log need credentials, which are found, too.
     expect(await cli('publish', 'own', 'worker', 'c1', 'worker.retired', '{"by":"ann"}')).toMatchObject({ code: 0 });
     const tail = startCommand(['tail', '--json', '--worker', 'c1'], { cwd: folder.path });
     await tail.printed('worker.retired');
@@ -95,7 +95,7 @@ describe('while it runs', () => {
     expect(linesOf(tail.stdout()).map((line) => line.subject)).toContain('stopgate.main.decision.c1');
   });
 
-  test('an entry that makes no sense is stored, and the command says so', async () => {
+  test('an entry that is not valid now is stored, and the command says so', async () => {
     const claim = (worker: string) => cli('publish', 'worker', worker, 'task.claimed', '{"task":"T-1"}');
     expect(await claim('w1')).toMatchObject({ code: 0, stderr: '' });
     expect(await claim('w2')).toMatchObject({
@@ -104,7 +104,7 @@ describe('while it runs', () => {
     });
   });
 
-  test('a second one on the same store is refused, and says by whom', async () => {
+  test('a second one on the same store is refused, and names the first', async () => {
     const second = await runCommand(['dev', '--port', '0', '--http', 'off'], { cwd: folder.path });
     expect(second).toMatchObject({ code: 2, stdout: '' });
     expect(second.stderr).toContain(`another stopgate (process ${dev.pid})`);
@@ -123,12 +123,12 @@ describe('its end', () => {
     for (const dev of running.splice(0)) await dev.kill('SIGINT');
   });
 
-  test('Ctrl-C ends it with 0, and leaves no process and no address', async () => {
+  test('Ctrl-C ends it with exit code 0, and leaves no process and no address file', async () => {
     const folder = await ownFolder();
     const dev = await start(folder);
     const pid = await serverPid(folder);
     expect(await isRunning(pid)).toBe(true);
-    // Root cause of a process that never ended: its farewell came back from the log and set the timer of a known worker.
+    // Root cause of a process that never ended: its last entry came back from the log and set the timer of a known worker.
     expect((await (await connect(dev)).ask('decide.w1')).body).toMatchObject({ decision: 'allow' });
     expect(await dev.kill('SIGINT')).toBe(0);
     expect(await isRunning(pid)).toBe(false);
@@ -136,7 +136,7 @@ describe('its end', () => {
       expect([name, await exists(inStore(folder, name))]).toEqual([name, false]);
   });
 
-  test('by --idle-exit it ends by itself when nobody needs it', async () => {
+  test('with --idle-exit it ends when nobody uses it', async () => {
     const folder = await ownFolder();
     const dev = startCommand(['dev', '--port', '0', '--http', 'off', '--idle-exit', '100ms'], { cwd: folder.path });
     expect(await dev.ended).toBe(0);
@@ -158,8 +158,8 @@ describe('its end', () => {
     expect((await after.ask('decide.w1', { attempt: 'a1' })).body).toEqual(decided);
   });
 
-  // Root cause: the note that there was a log is in a stream, so it went with the log and an empty one was made silently.
-  test('a restart refuses when all its streams are gone, until the loss is accepted or the whole store is removed', async () => {
+  // Root cause: the note about the log is in a stream, so it was lost with the log, and an empty log was created silently.
+  test('a restart is refused if all its streams are gone, until the loss is accepted or the whole store is removed', async () => {
     const folder = await ownFolder();
     const args = ['dev', '--port', '0', '--http', 'off'];
     const turn = async (...more: string[]) => {
@@ -172,7 +172,7 @@ describe('its end', () => {
     await rm(inStore(folder, 'jetstream'), { recursive: true });
     const refused = { code: 3, stderr: expect.stringMatching(/STOPGATE_main is gone.*--accept-empty-log/) };
     expect(await turn()).toMatchObject(refused);
-    expect(await turn()).toMatchObject(refused); // it has not created one
+    expect(await turn()).toMatchObject(refused); // no log was created
     expect(await turn('--accept-empty-log')).toMatchObject({ code: 0 });
     expect(await turn()).toMatchObject({ code: 0 });
     await rm(inStore(folder, 'jetstream'), { recursive: true });
@@ -181,7 +181,7 @@ describe('its end', () => {
     expect(await turn()).toMatchObject({ code: 0 });
   });
 
-  test('once it has ended, commands in its folder ask nobody elsewhere; the MCP tools start, and say what is missing until it is back', async () => {
+  test('after its end, commands in its folder connect nowhere else; the MCP tools start, and say what is missing until it is back', async () => {
     const folder = await ownFolder();
     expect(await (await start(folder)).kill('SIGINT')).toBe(0);
     expect(await runCommand(['decide', 'w1'], { cwd: folder.path })).toMatchObject({
@@ -199,7 +199,7 @@ describe('its end', () => {
     expect(await again.kill('SIGINT')).toBe(0);
   });
 
-  test('where its nats-server dies, as for lack of memory, it starts it again and goes on', async () => {
+  test('it restarts its nats-server if that dies, for example for lack of memory', async () => {
     const folder = await ownFolder();
     const dev = await start(folder);
     const decide = (attempt: string) =>

@@ -1,4 +1,4 @@
-/** Escalations as they are shipped: a person is told by a signed webhook, and has the last word on the command line. */
+/** Escalations in the shipped service: a signed webhook notifies a person, who decides on the command line. */
 import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { TaskView, WorkerView } from '../../../machines/index.ts';
@@ -45,7 +45,7 @@ async function startSecond({ server, folder }: Deployment): Promise<void> {
   open.push({ close: () => endService(second) });
 }
 
-test('a webhook is signed, comes again under the same delivery id until it is taken, and is counted', async () => {
+test('a webhook is signed, repeated with the same delivery id until it is accepted, and counted', async () => {
   const receiver = await receive();
   receiver.answer((response, count) => void response.writeHead(count < 3 ? 500 : 200).end());
   const config = `policies:
@@ -76,7 +76,7 @@ escalation: { remind: null, webhook: { url: "${receiver.url}", secretEnv: HOOK_S
   expect(at.service.stderr()).not.toContain(secret);
   expect(at.service.stderr()).not.toContain(receiver.url);
 
-  // A receiver that knows another secret refuses.
+  // A receiver with another secret refuses.
   receiver.answer((response) => {
     response.writeHead(isSigned(receiver.received.at(-1) as Received, 'another') ? 200 : 401).end();
   });
@@ -85,13 +85,13 @@ escalation: { remind: null, webhook: { url: "${receiver.url}", secretEnv: HOOK_S
     {
       level: 'error',
       why: 'the receiver answered 401',
-      again: 'not before the next start',
+      again: 'at the next start',
     },
   );
   expect(await notices(at, 'w2')).toEqual([]);
   expect(receiver.received.filter(({ body }) => body.id === 'w2')).toHaveLength(1);
 
-  // A command that checks something does not see the secret.
+  // Commands of checks do not see the secret.
   await at.client.publish('worker.w3.worker.registered', { policy: 'look' });
   const { body } = await at.client.ask('decide.w3', { attempt: 'a1' });
   expect(JSON.stringify(body.feedback)).toContain('seen: <> <theirs>');
@@ -107,7 +107,7 @@ test('a service whose secret is not set does not start', async () => {
   });
 });
 
-test('a changed webhook holds without a restart', async () => {
+test('a changed webhook applies without a restart', async () => {
   const [first, other] = [await receive(), await receive()];
   const at = await deployWith(first);
   await giveUp(at, 'w1');
@@ -121,13 +121,13 @@ test('a changed webhook holds without a restart', async () => {
   expect(first.received).toHaveLength(1);
 });
 
-test('on the command line: who is escalated, and what an operator’s entries lead to', async () => {
+test('on the command line: who is escalated, and the effects of an operator’s actions', async () => {
   const folder = await makeFolder({ 'stopgate.yaml': policies });
   onTestFinished(() => folder.remove());
   const dev = startCommand(['dev', '--port', '0', '--http', 'off'], { cwd: folder.path });
   onTestFinished(async () => void (await dev.kill('SIGINT')));
   await dev.printed(/"ready":true.*\n/);
-  // In this process: two dozen starts of another would take longer than all the rest.
+  // In this process: starting two dozen others would take longer than the rest of the test.
   const cli = (...args: string[]) => runOnce(args, { cwd: folder.path });
   const publishAll = (lines: [subject: string, data: object][]) => {
     const stdin = lines.map(([subject, data]) => JSON.stringify({ subject, data })).join('\n');
@@ -161,7 +161,7 @@ test('on the command line: who is escalated, and what an operator’s entries le
   expect((await cli('escalations')).stdout).toMatch(/^worker w1 .* Which key\?$/m);
   await dev.printed('escalated: needs a person');
 
-  // Who is no operator may look, and no more.
+  // Others than operators may only look.
   const elsewhere = await makeFolder();
   onTestFinished(() => elsewhere.remove());
   const { nats } = JSON.parse(dev.stdout()) as { nats: string };
@@ -203,9 +203,9 @@ test('on the command line: who is escalated, and what an operator’s entries le
 
   expect(await cli('retire', 'w3', '--yes')).toMatchObject({ code: 0, stdout: 'w3: retired; it is stopped now\n' });
   const again = await cli('retire', 'w3', '--yes');
-  expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('worker w3 is retired already') });
+  expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('worker w3 is already retired') });
   expect((await cli('audit', '--worker', 'w3', '--json')).stdout.match(/worker\.retired/g)).toHaveLength(1);
-  // A session's end leads to the same state, so a retirement after it is no transition.
+  // The end of a session leads to the same state, so a retirement after it is not a transition.
   expect(await cli('publish', 'worker.w4.session.ended', '{}')).toMatchObject({ code: 0 });
   expect(await view('worker', 'w4')).toMatchObject({ state: 'stopped', ended: 'ended' });
   expect(await cli('retire', 'w4', '--yes')).toMatchObject({ code: 0 });
@@ -223,7 +223,7 @@ test('on the command line: who is escalated, and what an operator’s entries le
   expect(await cli('ack', 'nobody', '--yes')).toMatchObject({ code: 1 });
 });
 
-describe('what people are told of though nothing is escalated', () => {
+describe('notices without an escalation', () => {
   const neglected = (url: string, remind: string) =>
     `escalation: { waiting: 1s, unattended: 1s, remind: ${remind}, webhook: { url: "${url}", secretEnv: HOOK_SECRET } }\n`;
   const told = ({ received }: Receiver) =>
@@ -233,7 +233,7 @@ describe('what people are told of though nothing is escalated', () => {
     await client.publish('task.T-1.task.created', { title: 'Fix login', queue: 'build' });
   };
 
-  test('a request that waits, and a queue that nobody attends: once, by one of two services', async () => {
+  test('a waiting request and an unattended queue are reported once, by one of two services', async () => {
     const receiver = await receive();
     const at = await deployWith(receiver, 'null', { config: neglected(receiver.url, 'null') });
     await startSecond(at);
@@ -255,7 +255,7 @@ describe('what people are told of though nothing is escalated', () => {
       message: null,
       detail: 'make deploy',
       delivery: expect.any(String),
-      reason: `Worker w1 waits for a person since ${since}: Bash: make deploy`,
+      reason: `Worker w1 has waited for a person since ${since}: Bash: make deploy`,
       missing: [expect.stringContaining('stopgate answer w1 --request r1')],
     });
     expect(bodies).toContainEqual(
@@ -271,7 +271,7 @@ describe('what people are told of though nothing is escalated', () => {
         missing: [expect.stringContaining('worker of queue build')],
       }),
     );
-    // A stored notice is not sent again, by nobody.
+    // Nobody sends a stored notice again.
     await eventually(() => notices(at, 'w1')).toHaveLength(1);
     const ofQueue = () => at.client.stored('STOPGATE_main', 'stopgate.main.own.queue.build.escalation.notified');
     await eventually(ofQueue).toHaveLength(1);
@@ -280,7 +280,7 @@ describe('what people are told of though nothing is escalated', () => {
     expect(told(receiver)).toEqual(['unattended build 0', 'waiting w1 0']);
   });
 
-  test('reminders come until somebody acknowledges it, and it is listed until it is over', async () => {
+  test('reminders are sent until somebody acknowledges it, and it is listed until it ends', async () => {
     const receiver = await receive();
     const at = await deployWith(receiver, 'null', { config: neglected(receiver.url, '300ms') });
     await neglect(at);

@@ -1,4 +1,4 @@
-/** Tokens with `fleets` at one service of several: every endpoint of another fleet is closed to them, in every form. */
+/** Tokens limited to `fleets`, in a service of several: every endpoint refuses other fleets, however they are named. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { hashOfToken } from '../../../src/config/access-tokens.ts';
@@ -43,7 +43,7 @@ describe('a service of several fleets', () => {
     .map(({ method, url }) => `${method} ${url}`)
     .filter((endpoint) => !['GET /api', 'GET /inspect/ws', 'GET /mcp', 'DELETE /mcp'].includes(endpoint));
 
-  test.each(closed)('%s of another fleet is refused, to an operator too', async (endpoint) => {
+  test.each(closed)('%s of another fleet is refused, also for an operator', async (endpoint) => {
     const [method = '', url = ''] = endpoint.split(' ');
     const path = pathOf(url);
     const query = url.startsWith('/api/') ? '' : '?fleet=web&worker=w1';
@@ -53,7 +53,7 @@ describe('a service of several fleets', () => {
     }
   });
 
-  test('a fleet that there is not is refused alike, and its own is open', async () => {
+  test('an unknown fleet is refused in the same way, and the own fleet is open', async () => {
     expect((await send('boss', '/api/none/list/workers')).status).toBe(403);
     expect((await send('boss', '/api/main/list/workers')).status).toBe(200);
     expect((await send('box', '/api/main/get/worker/w1')).status).toBe(200);
@@ -61,7 +61,7 @@ describe('a service of several fleets', () => {
     expect((await send('all', '/api/web/list/workers')).status).toBe(200);
   });
 
-  test('lists of fleets have only its own, and metrics of all fleets are closed', async () => {
+  test('lists of fleets contain only its own, and metrics of all fleets are refused', async () => {
     const api = async (name: string) =>
       (await ask(at.http, '/api', { headers: { ...auth(name), accept: 'application/json' } })).json;
     expect(await api('boss')).toMatchObject({ fleet: 'main', fleets: ['main'] });
@@ -72,12 +72,12 @@ describe('a service of several fleets', () => {
     expect((await send('all', '/metrics')).status).toBe(200);
   });
 
-  test('a hook that names no fleet goes to the only one of its token', async () => {
+  test('a hook that names no fleet goes to the only fleet of its token', async () => {
     expect(await started('wide')).toBeLessThan(300);
     expect((await send('wide', '/api/web/get/worker/w1')).status).toBe(200);
   });
 
-  test('the socket of an inspector is closed to it, and a session of another fleet is not given', async () => {
+  test('it gets neither an inspector socket nor a session of another fleet', async () => {
     const opened = (query: string) =>
       new Promise<boolean>((done) => {
         const url = `${at.http.replace('http', 'ws')}/inspect/ws${query}`;
@@ -102,7 +102,7 @@ describe('a service of several fleets', () => {
   });
 });
 
-test('a token with workers and no fleets stops the start of a service with several', async () => {
+test('a token with workers but without fleets prevents the start of a service with several fleets', async () => {
   const folder = await makeFolder({ 'stopgate.yaml': tokens(bound, line('lax', 'role: agent, workers: [w1]')) });
   onTestFinished(() => folder.remove());
   const message =

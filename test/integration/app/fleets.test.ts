@@ -1,4 +1,4 @@
-/** One `stopgate serve` for several fleets: every way in, by fleet; and a fleet that fails beside others. */
+/** One `stopgate serve` for several fleets: every edge, by fleet, and one failing fleet among others. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, openClient } from '../../support/client.ts';
 import { runCommand } from '../../support/command.ts';
@@ -47,7 +47,7 @@ describe('several fleets', () => {
     });
   });
 
-  test('hooks and MCP name their fleet, else it is the first', async () => {
+  test('hooks and MCP may name a fleet; the first is the default', async () => {
     const hook = (session: string, query = '') =>
       post(`/hooks/claude${query}`, { hook_event_name: 'UserPromptSubmit', session_id: session, prompt: 'go' });
     await hook('h1');
@@ -87,7 +87,7 @@ describe('several fleets', () => {
     expect(text).toContain('stopgate_requests_total{fleet="none",verb="decide",status="404"} 1');
   });
 
-  test('the bus shows one service, with the endpoints of all', async () => {
+  test('NATS shows one service, with the endpoints of all fleets', async () => {
     const info = (await at.client.nc.request('$SRV.INFO.stopgate.r1')).json<{ endpoints: { subject: string }[] }>();
     const subjects = info.endpoints.map(({ subject }) => subject);
     expect(subjects).toEqual(expect.arrayContaining(['stopgate.main.decide.>', 'stopgate.web.decide.>']));
@@ -105,7 +105,7 @@ describe('several fleets', () => {
     });
   });
 
-  test('a lost log is the fault of its fleet alone', async () => {
+  test('a lost log only affects its fleet', async () => {
     await at.client.manager.streams.delete('STOPGATE_web');
     await expect.poll(async () => (await web.ask('decide.w9')).body.error?.code).toBe('LOG_LOST');
     expect((await at.client.ask('decide.w9')).body).toMatchObject({ decision: 'allow' });
@@ -130,7 +130,7 @@ const deployBeside = async ({ server, folder }: Deployment, args: readonly strin
 };
 
 describe('fleets in stopgate.yaml', () => {
-  test('one that is added is served without a restart, one that is taken out is left', async () => {
+  test('an added fleet is served without a restart, a removed one is closed', async () => {
     const at = await deploy({ config: 'fleets: [a, b]\n' });
     const [b, c] = await Promise.all([openClient(at.server.url, 'b'), openClient(at.server.url, 'c')]);
     try {
@@ -153,7 +153,7 @@ describe('fleets in stopgate.yaml', () => {
     }
   });
 
-  test('a command in that folder means the first', async () => {
+  test('commands in that folder use the first', async () => {
     const at = await deploy({ config: 'fleets: [a, b]\n' });
     const answer = await runCommand(['decide', 'w1', '--json', '--nats', at.server.url], { cwd: at.folder.path });
     await at.close();

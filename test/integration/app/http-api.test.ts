@@ -1,4 +1,4 @@
-/** The shipped service over HTTP: health, readiness, metrics and the requests, beside the same over NATS. */
+/** The shipped service over HTTP: health, readiness, metrics and requests, compared with NATS. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -17,7 +17,7 @@ describe('the API', () => {
   const post = (path: string, body: object | string = {}, headers: Record<string, string> = {}) =>
     ask(at.http, path, { method: 'POST', body, headers });
 
-  /** The value of one metric, 0 where it was never counted. */
+  /** The value of one metric; 0 if it was never counted. */
   const metric = async (name: string, labels: Record<string, string> = {}): Promise<number> => {
     const { text } = await ask(at.http, '/metrics');
     const wanted = Object.entries(labels).map(([key, value]) => `${key}="${value}"`);
@@ -32,7 +32,7 @@ describe('the API', () => {
     expect((await ask(at.http, '/api')).text).toContain('POST /api/main/decide/<worker>');
   });
 
-  test('decides, and gives over NATS what it gave over HTTP', async () => {
+  test('decides, and gives the same decision over NATS and HTTP', async () => {
     expect(await post('/api/main/publish/worker/w1/plan/updated', planned)).toMatchObject({
       status: 200,
       json: { seq: expect.any(Number) },
@@ -93,7 +93,7 @@ describe('the API', () => {
     expect(await seq()).toBeUndefined();
   });
 
-  test('the metrics move with what happens', async () => {
+  test('the metrics count what happens', async () => {
     const counts = () =>
       Promise.all([
         metric('stopgate_decisions_total', { decision: 'block', cause: 'incomplete' }),
@@ -120,7 +120,7 @@ describe('the API', () => {
     expect(await metric('stopgate_open_attempts')).toBe(0);
   });
 
-  test('a stop that could not be judged is counted as its own cause', async () => {
+  test('a stop that could not be judged is counted under a separate cause', async () => {
     const counts = () =>
       Promise.all(
         ['unjudged', 'complete'].map((cause) => metric('stopgate_decisions_total', { decision: 'allow', cause })),
@@ -132,13 +132,13 @@ describe('the API', () => {
   });
 });
 
-test('a service whose log is lost is alive but not ready: 503 for all, at once, until a restart accepts it', async () => {
+test('a service whose log is lost is alive but not ready: every request gets a 503 at once, until a restart accepts the loss', async () => {
   const at = await deploy({ config });
   onTestFinished(() => at.close());
   expect((await ask(at.http, '/readyz')).status).toBe(200);
   await at.client.ask('decide.w1');
   await at.client.manager.streams.delete('STOPGATE_main');
-  // Nobody has asked anything else.
+  // There were no other requests.
   await expect
     .poll(() => ask(at.http, '/readyz'))
     .toMatchObject({ status: 503, json: { error: { code: 'LOG_LOST' } } });
@@ -158,7 +158,7 @@ test('a service whose log is lost is alive but not ready: 503 for all, at once, 
   expect(again).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('--accept-empty-log') });
 });
 
-test('without a token there is no other address than loopback', async () => {
+test('without a token it listens on loopback only', async () => {
   const { code, stdout, stderr } = await runCommand(['serve', '--http', '0.0.0.0:0'], { cwd: '/' });
   expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(/needs a token/) });
 });

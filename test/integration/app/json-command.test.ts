@@ -1,8 +1,8 @@
-/** A command that speaks JSON, in a service: a pending answer is asked again, and its usage is the worker's. */
+/** A command that speaks JSON, in a service: after a pending answer it runs again, and its usage counts for the worker. */
 import { expect, onTestFinished, test } from 'vitest';
 import { deploy } from '../../support/deployment.ts';
 
-test('a pending command runs again until it has a result, and what it used counts for the worker', async () => {
+test('a pending command runs again until it has a result, and its usage counts for the worker', async () => {
   const source = `cat >/dev/null
     if [ -e asked ]; then echo '{"complete":true,"usage":{"input":7,"usd":0.5,"model":"m"}}'
     else touch asked; echo '{"pending":true,"reason":"CI runs","retryAfterMs":1000}'; fi`;

@@ -1,4 +1,4 @@
-/** A start that folds a long log says how far it is, over HTTP too, and serves nothing before it is done. */
+/** A start that folds a long log reports its progress, also over HTTP, and serves nothing before it is done. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { openNats } from '../../support/shared-server.ts';
 
 const entries = 12_000;
 
-test('/readyz says how far the log is folded, and requests are refused', async () => {
+test('/readyz reports the progress of the fold, and requests are refused', async () => {
   const server = await openNats();
   const client = await openClient(server.url);
   const folder = await mkdtemp(join(tmpdir(), 'stopgate-start-'));
@@ -20,7 +20,7 @@ test('/readyz says how far the log is folded, and requests are refused', async (
     await rm(folder, { recursive: true, force: true });
     await server.stop();
   });
-  // It makes the log. What comes after it is in no snapshot.
+  // Creates the log. Later entries are in no snapshot.
   await (await startReplica({ nats: server.url })).close();
   for (let number = 0; number < entries; number += 1)
     client.nc.publish(`stopgate.main.worker.w${number % 100}.heartbeat.sent`, '{}');

@@ -1,4 +1,4 @@
-/** Metrics by OpenTelemetry, against a collector on loopback: those of /metrics, by the same names. */
+/** OpenTelemetry metrics, against a collector on loopback: those of /metrics, with the same names. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openOtlp } from '../../../src/app/otlp.ts';
 import { createLogger } from '../../../src/log.ts';
@@ -26,7 +26,7 @@ const start = async (env: Record<string, string>) => {
 };
 const kinds: Record<string, string> = { sum: 'counter', gauge: 'gauge', histogram: 'histogram' };
 
-test('what /metrics shows is sent: names, kinds, help, labels and values', async () => {
+test('everything in /metrics is sent: names, kinds, help, labels and values', async () => {
   const { client, http, service } = await start({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_METRIC_EXPORT_INTERVAL: '100',
@@ -36,7 +36,7 @@ test('what /metrics shows is sent: names, kinds, help, labels and values', async
   await client.ask('decide.w1');
   const sentValue = (name: string, cause?: string) =>
     collector.metrics.get(name)?.find(({ labels }) => labels.cause === cause)?.value;
-  // What is read at a scrape is also sent while the service runs, with a new value each time.
+  // Gauges that are read at a scrape are also sent while the service runs, with a new value each time.
   await expect.poll(() => sentValue('stopgate_decisions_total', 'no-policy')).toBe(2);
   await expect.poll(() => sentValue('stopgate_workers')).toBe(1);
   expect(collector.metrics.get('stopgate_ready')).toMatchObject([{ value: 1, labels: { fleet: 'main' } }]);
@@ -58,7 +58,7 @@ test('what /metrics shows is sent: names, kinds, help, labels and values', async
   for (const line of lines) expect(text).toContain(line);
 });
 
-test('one signal is left out by its variable', async () => {
+test('a variable turns off one signal', async () => {
   const { client, service } = await start({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_TRACES_EXPORTER: 'none',
@@ -72,13 +72,13 @@ test('one signal is left out by its variable', async () => {
 test.each([
   ['no collector is named', {}],
   ['they are left out', { OTEL_METRICS_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }],
-])('nothing is sent where %s', async (_why, env) => {
+])('nothing is sent if %s', async (_why, env) => {
   const { service, log } = await start(env);
   await endService(service);
   expect(log().map(({ msg }) => msg)).not.toContain('metrics are sent');
 });
 
-test('an interval that is none is refused', async () => {
+test('an invalid interval is refused', async () => {
   const env = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: collector.url, OTEL_METRIC_EXPORT_INTERVAL: '60s' };
   await expect(start(env)).rejects.toThrow(/OTEL_METRIC_EXPORT_INTERVAL '60s' is not a whole number of milliseconds/);
 });
@@ -91,7 +91,7 @@ test.each(['nonsense', '127.0.0.1:4318', 'localhost:4318'])(
   },
 );
 
-test('a collector that takes nothing is reported once, and once when it takes what is sent again', async () => {
+test('a refusing collector is reported once, and once more when it accepts again', async () => {
   const refusing = await openCollector({ refuses: true });
   try {
     const { log } = await start({
@@ -110,7 +110,7 @@ test('a collector that takes nothing is reported once, and once when it takes wh
   }
 });
 
-test('what another exporter, protocol or sampler would need is reported at the start', async () => {
+test('an unsupported exporter, protocol or sampler is reported at the start', async () => {
   vi.stubEnv('OTEL_TRACES_SAMPLER', 'foo'); // the SDK reads it from the process
   const { log } = await start({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -122,7 +122,7 @@ test('what another exporter, protocol or sampler would need is reported at the s
   expect(told).toMatchObject([
     { msg: 'traces can only be sent by OTLP', OTEL_TRACES_EXPORTER: 'zipkin' },
     { msg: 'traces can only be sent over HTTP', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
-    { msg: 'the OpenTelemetry SDK warns', text: expect.stringContaining('"foo" invalid') },
+    { msg: 'warning of the OpenTelemetry SDK', text: expect.stringContaining('"foo" invalid') },
     { msg: 'metrics can only be sent over HTTP', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
   ]);
 });

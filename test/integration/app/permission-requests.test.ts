@@ -1,4 +1,4 @@
-/** A request for permission that is held for an operator's answer: over HTTP hooks, the command line and the API. */
+/** Permission requests held for an operator's answer: over HTTP hooks, the command line and the API. */
 import { request as openRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
@@ -24,7 +24,7 @@ const permission = (session: string, policy = 'default') =>
     body: { ...recorded('PermissionRequest'), session_id: session },
   });
 const view = async (worker: string) => (await at.client.ask(`get.worker.${worker}`)).body as unknown as WorkerView;
-/** Until it asks: gives the request. */
+/** Waits until the worker asks, and returns the request. */
 async function asking(worker: string): Promise<string> {
   await expect.poll(async () => (await view(worker)).inputs?.[0]?.request ?? null).not.toBeNull();
   return (await view(worker)).inputs[0]?.request ?? '';
@@ -33,7 +33,7 @@ const answer = (...args: string[]) =>
   runCommand(['answer', ...args, '--yes', '--by', 'ann', '--nats', at.server.url], { cwd: at.folder.path });
 const decided = (decision: object) => ({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } });
 
-test('an operator allows it, and whose answer it was is in the log', async () => {
+test('an operator allows it, and the log names the operator', async () => {
   const held = permission('s1');
   const request = await asking('s1');
   expect(await view('s1')).toMatchObject({
@@ -49,8 +49,8 @@ test('an operator allows it, and whose answer it was is in the log', async () =>
   ]);
 });
 
-/** Root cause: the wait was a timer of Node, which refuses 60 days, and the hook got 500. */
-test('it is held for as long as the policy says, be that months', async () => {
+/** Root cause: the wait was a Node timer, which refuses 60 days, and the hook got a 500. */
+test('it is held as long as the policy says, even for months', async () => {
   const held = permission('s60', 'long');
   await asking('s60');
   expect((await answer('s60', '--allow')).code).toBe(0);
@@ -78,7 +78,7 @@ test('an operator denies it over HTTP, with a reason for the model; a second ans
   ).toBe(401);
 });
 
-test('without an answer in time, and without "ask", the agent asks its own terminal and still waits', async () => {
+test('without an answer in time, or without "ask", the agent asks in its own terminal and still waits', async () => {
   for (const [session, policy] of [
     ['brief', 'brief'],
     ['s3', 'none'],
@@ -90,7 +90,7 @@ test('without an answer in time, and without "ask", the agent asks its own termi
   }
 });
 
-test('the answer to a request is none to a later one for which the agent uses the same id', async () => {
+test('the answer to a request does not answer a later one with the same id', async () => {
   const permissionFor = (command: string) =>
     ask(at.http, '/hooks/opencode', {
       headers: token,
@@ -109,8 +109,8 @@ test('the answer to a request is none to a later one for which the agent uses th
   expect((await harmful).json).toEqual({ reply: { reply: 'reject', message: 'Never' } });
 });
 
-describe('it is over without an operator', () => {
-  test('when the agent’s turn is over; a tool’s result may be that of another tool', async () => {
+describe('it ends without an operator', () => {
+  test('when the agent’s turn ends; the result of a tool may belong to another tool', async () => {
     const held = permission('s4');
     await asking('s4');
     const say = (name: string) =>
@@ -122,7 +122,7 @@ describe('it is over without an operator', () => {
     expect(await view('s4')).toMatchObject({ awaitsInput: false, inputs: [] });
   });
 
-  test('when the agent no longer waits for its hook: nobody can answer then', async () => {
+  test('when the agent no longer waits for its hook; then nobody can answer', async () => {
     const body = JSON.stringify({ ...recorded('PermissionRequest'), session_id: 's5' });
     const { hostname, port } = new URL(at.http);
     const sent = openRequest({
@@ -142,7 +142,7 @@ describe('it is over without an operator', () => {
   });
 });
 
-test('which of several is named, and neither or both options are bad usage', async () => {
+test('one of several requests must be named; neither or both options are bad usage', async () => {
   for (const request of ['r1', 'r2']) await at.client.publish('worker.s6.input.requested', { request });
   expect((await answer('s6', '--allow')).stderr).toContain('worker s6 has 2 open requests, name one: r1, r2');
   expect((await answer('s6', '--allow', '--request', 'r2')).code).toBe(0);

@@ -31,7 +31,7 @@ afterAll(async () => {
 test.each([
   { where: 'the service', policy: 'default' },
   { where: 'stopgate runner', policy: 'away' },
-])('in $where a pass is taken over and says so in the log, a failure is not', async ({ policy }) => {
+])('in $where a pass is reused and marked so in the log, a failure is not', async ({ policy }) => {
   const worker = `w-${policy}`;
   const cwd = at.folder.path;
   await at.client.publish(`worker.${worker}.worker.registered`, { policy, cwd });

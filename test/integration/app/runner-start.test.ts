@@ -1,4 +1,4 @@
-/** How `stopgate runner` starts, or says why it does not. */
+/** How `stopgate runner` starts, or reports why it does not. */
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
@@ -17,14 +17,14 @@ test.each([
   expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(says) });
 });
 
-test('on a broken configuration it does not start', async () => {
+test('it does not start with a broken configuration', async () => {
   const folder = await makeFolder({ 'stopgate.yaml': 'commands: { tests: { run: npm } }' });
   onTestFinished(() => folder.remove());
   const ended = await runCommand(['runner', '--name', 'box', '--nats', 'nats://127.0.0.1:1'], { cwd: folder.path });
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('stopgate.yaml:1:') });
 });
 
-test('on the embedded server it finds its credentials, and the service finds it', async () => {
+test('it finds the credentials of an embedded server, and the service finds it', async () => {
   const folder = await makeFolder({
     'stopgate.yaml': JSON.stringify({
       policies: { default: { runner: 'box', checks: [{ command: 'fails', onError: 'block' }] } },

@@ -1,4 +1,4 @@
-/** `stopgate runner` as it is shipped: checks of one folder’s policies, run in another folder by its own rules. */
+/** The shipped `stopgate runner`: checks of the service’s policies, run in another folder with its own configuration. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const on = (runner: object, ...checks: object[]) => ({
 });
 const box = { runner: 'box' };
 
-/** The service has commands of the same names, which must not be the ones that run. */
+/** The service has commands with the same names, which must not run. */
 const config = JSON.stringify({
   policies: {
     passes: on(box, { command: 'passes' }),
@@ -78,7 +78,7 @@ afterAll(async () => {
 });
 
 let workers = 0;
-/** A worker of that policy, in the runner's workspace, tries to stop. */
+/** A worker under that policy, in the runner's workspace, tries to stop. */
 const stop = async (policy: string, registered: object = {}) => {
   workers += 1;
   const worker = `w${workers}`;
@@ -98,7 +98,7 @@ const isRunning = (pid: number) => {
 const startedPid = async () => Number(await readFile(join(cwd, 'started'), 'utf8').catch(() => ''));
 
 describe('a runner', () => {
-  test('prints one line when it is ready, and is found by the protocol of micro services', async () => {
+  test('prints one line when it is ready, and is found by the micro protocol', async () => {
     const runner = await startRunner('box');
     expect(runner.ready).toEqual({ ready: true, runner: 'box', nats: at.server.url, fleet: 'main' });
     const info = (await at.client.nc.request('$SRV.INFO.stopgate-runner', '')).json() as { endpoints: object[] };
@@ -107,7 +107,7 @@ describe('a runner', () => {
     expect(linesOf(runner.stderr()).at(-1)).toMatchObject({ msg: 'stopping' });
   });
 
-  test('is reported missing where nobody serves it, in /readyz and by doctor, and the service stays ready', async () => {
+  test('is reported as missing by /readyz and doctor if nobody serves it, and the service stays ready', async () => {
     await startRunner('box');
     const requests: string[] = [];
     const serving = at.client.nc.subscribe('stopgate.main.run.fake', {
@@ -168,7 +168,7 @@ describe('a runner', () => {
     }
   });
 
-  test('follows its configuration, and keeps the old one where the new one is broken', async () => {
+  test('follows its configuration, and keeps the old one if the new one is broken', async () => {
     const folder = await makeFolder({ 'stopgate.yaml': runnerConfig });
     try {
       const runner = await startRunner('box', folder.path);
@@ -184,12 +184,12 @@ describe('a runner', () => {
     }
   });
 
-  test("ends a command at its own timeout, whatever the check's is", async () => {
+  test('ends a command at its own timeout, even if that of the check is longer', async () => {
     await startRunner('box');
     expect(await stop('brief')).toMatchObject({ decision: 'block', reason: 'Command brief took longer than 300ms' });
   });
 
-  test("ends a command in time to say so, where the check's time is up first", async () => {
+  test("ends a command early enough to report it, if the check's timeout is shorter", async () => {
     await startRunner('box');
     expect(await stop('late')).toMatchObject({
       decision: 'block',
@@ -198,7 +198,7 @@ describe('a runner', () => {
     });
   });
 
-  test('shares the checks with others of its name', async () => {
+  test('shares the checks with other runners of its name', async () => {
     const [one, other] = [await makeFolder(), await makeFolder()];
     const folders = [one, other];
     try {
@@ -218,7 +218,7 @@ describe('a runner', () => {
     }
   });
 
-  test('ends with all that it runs, and each waiting request gets an error', async () => {
+  test('ends with everything that it runs, and each waiting request gets an error', async () => {
     const runner = await startRunner('box');
     await workspace.write('work/started', '');
     const decision = stop('lasting');
@@ -231,20 +231,20 @@ describe('a runner', () => {
 });
 
 describe('the runner that labels.runner names', () => {
-  test('is asked, of those that the policy knows', async () => {
+  test('runs the check, if the policy lists it', async () => {
     await startRunner('box');
     const labels = { runner: 'box' };
     expect(await stop('labelled', { labels })).toMatchObject({ reason: 'Command fails failed (exit 1)' });
   });
 
   test.each([
-    [{ runner: 'elsewhere' }, 'the worker has the label "runner" "elsewhere", so'],
-    [{ zone: 'box' }, 'the worker has no label "runner", so'],
+    [{ runner: 'elsewhere' }, 'the worker has the label "runner" "elsewhere", which'],
+    [{ zone: 'box' }, 'the worker has no label "runner", which'],
   ])('must be one of them: %j', async (labels, words) => {
     await startRunner('box');
     expect(await stop('labelled', { labels })).toMatchObject({
       decision: 'block',
-      reason: `${words} none of the policy's runners is meant: box, other`,
+      reason: `${words} selects none of the policy's runners: box, other`,
       feedback: [{ check: 'fails', outcome: 'error' }],
     });
   });
@@ -261,7 +261,7 @@ describe('a runner that is lost is an error of the check', () => {
     });
   });
 
-  test('it begins and gives no answer: the time of the check runs from there', async () => {
+  test('it starts and does not answer: the timeout of the check runs from there', async () => {
     at.client.nc.subscribe('stopgate.main.run.silent', {
       callback(_error, message) {
         const begun = headers();
@@ -312,7 +312,7 @@ test('a request that it does not understand gets an error, and runs nothing', as
   expect(body).toMatchObject({ outcome: 'pass' });
 });
 
-test('it goes on where the connection was lost', async () => {
+test('it continues after a lost connection', async () => {
   await startRunner('box');
   await at.server.restart();
   const service = () =>

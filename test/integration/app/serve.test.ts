@@ -1,4 +1,4 @@
-/** `stopgate serve`: what it needs of NATS and says where that is missing, replicas, and its end. */
+/** `stopgate serve`: its requirements on NATS and the messages if they are not met, replicas, and its end. */
 import { once } from 'node:events';
 import { access } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
@@ -39,14 +39,14 @@ const serve = async (nats: string, args: readonly string[] = [], cwd?: string) =
   ends.push(() => endService(service));
   return service;
 };
-/** A start that is to fail. */
+/** A start that must fail. */
 const failing = async (nats: string, args: readonly string[] = []) => {
   const folder = await openFolder();
   return runCommand(['serve', '--nats', nats, '--http', 'off', ...args], { cwd: folder.path });
 };
 
-describe('a start that cannot be', () => {
-  test('no NATS server is there: exit code 3, one clear line, at once', async () => {
+describe('a start that cannot succeed', () => {
+  test('no NATS server: exit code 3 and one clear line, at once', async () => {
     const { code, stdout, stderr } = await failing('nats://127.0.0.1:1');
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     expect(stderr.trimEnd().split('\n')).toEqual([
@@ -54,7 +54,7 @@ describe('a start that cannot be', () => {
     ]);
   });
 
-  test('credentials that are wrong: exit code 3, and no password in the message', async () => {
+  test('wrong credentials: exit code 3, and no password in the message', async () => {
     const server = await openServer({ args: ['--user', 'ann', '--pass', 'right'] });
     const { code, stderr } = await failing(`nats://ann:wrong-password@127.0.0.1:${server.port}`);
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringMatching(/authorization/i) });
@@ -64,7 +64,7 @@ describe('a start that cannot be', () => {
   test.each([
     ['server', { args: ['-js=false'] }],
     ['account', { config: 'accounts { A { users: [{ user: a, password: a }] } }\nno_auth_user: a\n' }],
-  ])('a NATS %s without JetStream: exit code 3, and what to do', async (_what, options) => {
+  ])('a NATS %s without JetStream: exit code 3, and a hint', async (_what, options) => {
     const server = await openServer(options);
     const { code, stdout, stderr } = await failing(server.url);
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
@@ -73,20 +73,20 @@ describe('a start that cannot be', () => {
     );
   });
 
-  test('a stream of that name with other settings: exit code 2, and which', async () => {
+  test('a stream with that name and other settings: exit code 2 and the settings', async () => {
     const server = await openServer();
     const { manager } = await connect(server.url);
     await manager.streams.add({ name: 'STOPGATE_main', subjects: ['stopgate.main.worker.>'], max_msgs: 10 });
     const { code, stderr } = await failing(server.url);
     expect(code).toBe(2);
     expect(stderr).toMatch(/STOPGATE_main exists with other settings .*max_msgs is 10, not -1.*--fleet/);
-    // It ends with that, and does not say that it tries again.
+    // It ends with that message and does not retry.
     expect(stderr).not.toMatch(/trying again|^\s+at /m);
     expect((await manager.streams.info('STOPGATE_main')).config.max_msgs).toBe(10);
     await serve(server.url, ['--fleet', 'other']);
   });
 
-  test('a stream that captures requests: exit code 2, and which', async () => {
+  test('a stream that captures requests: exit code 2 and its name', async () => {
     const server = await openServer();
     const { manager } = await connect(server.url);
     for (const subject of ['stopgate.main.decide.*', 'stopgate.*.get.>', '*.main.>']) {
@@ -98,7 +98,7 @@ describe('a start that cannot be', () => {
     }
   });
 
-  test('a port for HTTP that is taken: exit code 2, and nothing is left on the bus', async () => {
+  test('a port that is in use: exit code 2, and no endpoint remains on NATS', async () => {
     const server = await openServer();
     const client = await connect(server.url);
     const holder = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
@@ -111,7 +111,7 @@ describe('a start that cannot be', () => {
 });
 
 describe('--embedded', () => {
-  test('brings its own nats-server, which commands in the folder find, and ends it', async () => {
+  test('starts a nats-server, which commands in the folder find, and stops it at the end', async () => {
     const folder = await openFolder();
     const service = await startService(['serve', '--embedded', '--port', '0', '--http', 'off'], folder.path);
     ends.push(() => endService(service));
@@ -125,7 +125,7 @@ describe('--embedded', () => {
     });
   });
 
-  test('does not go with --nats', async () => {
+  test('cannot be combined with --nats', async () => {
     expect(await failing('nats://127.0.0.1:1', ['--embedded'])).toMatchObject({ code: 2, stdout: '' });
   });
 });
@@ -168,7 +168,7 @@ describe('two replicas', () => {
     expect(served.reduce((sum, count) => sum + count, 0)).toBe(40);
   });
 
-  test('know the same: what one stored the other answers, and one alone goes on', async () => {
+  test('share their state: each answers what the other stored, and one alone continues', async () => {
     const server = await openServer();
     const folder = await openFolder({ 'stopgate.yaml': 'policies: { default: { checks: [{ plan: {} }] } }\n' });
     const client = await connect(server.url);
@@ -190,7 +190,7 @@ describe('two replicas', () => {
 });
 
 describe('its end', () => {
-  test('SIGTERM ends it with 0; a held stop is answered at once', async () => {
+  test('SIGTERM ends it with exit code 0; a held stop is answered at once', async () => {
     const config = 'policies: { default: { persistence: { idle: 10m, hold: 25s } } }\n';
     const at = await deploy({ config });
     ends.push(() => at.close());
@@ -200,7 +200,7 @@ describe('its end', () => {
     expect(await waiting).toMatchObject({ code: '503', body: { error: { code: 'UNAVAILABLE' } } });
   });
 
-  test('it ends in time, too, while its NATS server is gone', async () => {
+  test('it also ends in time while its NATS server is gone', async () => {
     const at = await deploy({ nats: {} });
     ends.push(() => at.close());
     await at.client.ask('decide.w1');

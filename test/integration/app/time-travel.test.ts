@@ -1,4 +1,4 @@
-/** Looking back at a `stopgate dev` as it is shipped: whoever finds the operator's credentials may read the log, others are told. */
+/** The history of a `stopgate dev`: readable with the operator's credentials; without them there is an error message. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { type Command, runCommand, startCommand } from '../../support/command.ts';
@@ -48,7 +48,7 @@ test('a worker and a task have their timelines', async () => {
   expect(stdout).toContain('hooks block: h1: continue (Tests still failing)');
 });
 
-test('the live log is replayed, and compared: a file that nobody checked for stays undetermined', async () => {
+test('the live log is replayed and compared: a file that no check looked for is undetermined', async () => {
   const { code, stdout } = await cli('replay', '--fleet', 'main');
   const [decision] = linesOf(stdout) as unknown as [Decision];
   expect(decision).toMatchObject({ worker: 'w1', attempt: 'a1', cause: 'incomplete' });
@@ -58,7 +58,7 @@ test('the live log is replayed, and compared: a file that nobody checked for sta
   expect(diff.stderr).toContain('1 attempt compared: 0 would differ, 1 unknown');
 });
 
-test('without the credentials the actor is shown and the timeline is not; a replay ends with 2', async () => {
+test('without the credentials the actor is shown, but no timeline; a replay has exit code 2', async () => {
   const { code, stdout, stderr } = await stranger('worker', 'w1', '--json');
   expect(JSON.parse(stdout)).toMatchObject({ worker: 'w1', timeline: null });
   expect(stderr).toContain('no timeline: ');

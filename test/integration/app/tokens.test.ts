@@ -35,7 +35,7 @@ test('a token is rotated while the service runs, and a broken file changes nothi
   for (const secret of ['second', token]) expect(at.service.stderr()).not.toContain(secret);
 });
 
-test('a file without its tokens does not open a service that others reach', async () => {
+test('removing the tokens from the file does not open a service that others can reach', async () => {
   const config = (rest = '') => `publicUrl: https://stopgate.example.com\n${rest}`;
   const made = await runCommand(['token', 'alice', '--role', 'operator', '--json'], { cwd: '/' });
   const { token, tokens } = JSON.parse(made.stdout);
@@ -49,7 +49,7 @@ test('a file without its tokens does not open a service that others reach', asyn
   expect([await status({}), await status({ authorization: `Bearer ${token}` })]).toEqual([401, 200]);
 });
 
-test('a start with a token that cannot be had is refused', async () => {
+test('a start with a token that cannot be read is refused', async () => {
   const folder = await makeFolder({
     'stopgate.yaml': 'tokens: { ci: { role: read, env: CI_TOKEN_THAT_IS_NOT_SET } }\n',
   });

@@ -1,4 +1,4 @@
-/** Traces of attempts, against a collector on loopback that takes OTLP: from any way in to the decision and its guards. */
+/** Traces of attempts, against an OTLP collector on loopback: from every edge to the decision and its guards. */
 import { headers } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { attemptMessageId } from '../../../machines/index.ts';
@@ -9,14 +9,14 @@ import { ask } from '../http/request.ts';
 
 const config = 'policies: { default: { checks: [{ remote: review }] }, unserved: { checks: [{ remote: nobody }] } }\n';
 const callerSpan = 'b7ad6b7169203331';
-/** Each way in has a trace of its own. */
+/** Each edge has a separate trace. */
 const traces = { request: '1'.repeat(32), entry: '2'.repeat(32), hook: '3'.repeat(32) };
 const traceparentOf = (trace: string) => `00-${trace}-${callerSpan}-01`;
 
 let collector: Collector;
 const start = (env: Record<string, string> = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }) =>
   deploy({ config, env, args: ['--replica', 'r1', '--log-level', 'debug'] });
-/** A remote check that keeps the trace it was asked in. */
+/** A remote check that keeps the trace of its request. */
 function serveReview({ client }: Deployment): string[] {
   const asked: string[] = [];
   client.nc.subscribe('stopgate.main.check.review', {
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => collector.close());
 
-describe('what a service records, until it ends', () => {
+describe('a service records', () => {
   let at: Deployment;
   let asked: readonly string[];
   let verdicts: readonly { readonly guard: string; readonly verdict: string }[];
@@ -83,7 +83,7 @@ describe('what a service records, until it ends', () => {
   });
   afterAll(() => at.close());
 
-  test('a request that names its trace goes on in it: attempt, check, decision, each guard', () => {
+  test('the trace of a request continues: attempt, check, decision, each guard', () => {
     const [attempt] = named('stopgate.attempt', traces.request);
     expect(attempt).toMatchObject({
       parentSpanId: callerSpan,
@@ -111,7 +111,7 @@ describe('what a service records, until it ends', () => {
     );
   });
 
-  test('what an agent reports is a span by the GenAI conventions, and its attempts have them too', () => {
+  test('a usage report is a span by the GenAI conventions, which its attempts follow, too', () => {
     const agent = { 'gen_ai.agent.id': 'w7', 'gen_ai.agent.name': 'claude', 'gen_ai.conversation.id': 'w7' };
     const attempt = named('stopgate.attempt').find(({ attributes }) => attributes['stopgate.worker'] === 'w7');
     expect(attempt).toMatchObject({ attributes: agent });
@@ -122,18 +122,18 @@ describe('what a service records, until it ends', () => {
     expect(Number(used[0]?.attributes['gen_ai.usage.output_tokens'])).toBe(3);
   });
 
-  test('an attempt that its agent puts into the log itself names its trace there', () => {
+  test('an attempt that its agent publishes names its trace in a header', () => {
     const [attempt] = named('stopgate.attempt', traces.entry);
     expect(attempt?.attributes).toMatchObject({ 'stopgate.attempt': 'a1', 'stopgate.cause': 'complete' });
   });
 
-  test('a hook over HTTP goes on in its trace, and the entry that it makes carries it', () => {
+  test('the trace of an HTTP hook continues, and its entry carries it', () => {
     const [attempt] = named('stopgate.attempt', traces.hook);
     expect(attempt?.attributes).toMatchObject({ 'stopgate.worker': 's1' });
     expect(storedByHook?.header.get('traceparent')).toBe(`00-${traces.hook}-${attempt?.spanId}-01`);
   });
 
-  test('a check that cannot be called is an error of its span', () => {
+  test('the span of a check that cannot be called has an error', () => {
     const [check] = named('stopgate.check nobody');
     expect(check).toMatchObject({ status: 2, attributes: { 'stopgate.outcome': 'error' } });
   });
@@ -142,7 +142,7 @@ describe('what a service records, until it ends', () => {
 test.each([
   ['no collector is named', {}],
   ['the SDK is switched off', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' }],
-])('nothing is recorded or passed on where %s', async (_why, env) => {
+])('nothing is recorded or passed on if %s', async (_why, env) => {
   const before = collector.spans.length;
   const deployment = await start(env);
   onTestFinished(() => deployment.close());
@@ -155,7 +155,7 @@ test.each([
   expect(collector.spans).toHaveLength(before);
 });
 
-test('a collector that is not there costs no decision, and not the end either', async () => {
+test('a missing collector delays neither decisions nor the end', async () => {
   const deployment = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
   onTestFinished(() => deployment.close());
   serveReview(deployment);

@@ -27,7 +27,7 @@ const wake = (session: string, { http } = at, options: { onTaken?: () => void } 
 const resolve = (session: string, data: object) =>
   at.client.publish(`own.worker.${session}.escalation.resolved`, { by: 'me', ...data });
 
-test('the request is kept open until a person resolves the escalation, and gets the prompt', async () => {
+test('the request is held until a person resolves the escalation, and gets the prompt', async () => {
   expect((await giveUp('ses_1')).json).toMatchObject({ decision: 'allow', waits: true });
   let answer: Answer | null = null;
   const asked = wake('ses_1').then((it) => {
@@ -66,7 +66,7 @@ test('an unknown session, and a request without one, are errors', async () => {
   expect((await ask(at.http, '/hooks/nobody/wake?worker=w', { method: 'GET' })).status).toBe(404);
 });
 
-test('a service that ends closes the request, which is to be sent again', async () => {
+test('a stopping service ends the request, which must be sent again', async () => {
   const own = await deploy({ config });
   onTestFinished(() => own.close());
   await giveUp('ses_1', own);

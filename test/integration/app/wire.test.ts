@@ -1,4 +1,4 @@
-/** What any NATS client may rely on (protocol.md §2, §5 and §9), asked of the service byte by byte. */
+/** The guarantees for NATS clients (protocol.md §2, §5 and §9), checked byte by byte. */
 import { headers, type Msg } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
@@ -29,7 +29,7 @@ const decide = async (worker: string, fields: object = {}): Promise<Decision> =>
 const viewOf = async (worker: string) => (await at.client.ask(`get.worker.${worker}`)).body as unknown as WorkerView;
 const attempts = (worker: string) => at.client.stored('STOPGATE_main', `stopgate.main.worker.${worker}.stop.attempted`);
 
-describe('a bad request is answered with 400 at once, and nothing is logged', () => {
+describe('a bad request gets a 400 at once, and nothing is logged', () => {
   const actor: Record<string, string> = { decide: 'w9', probe: 'w9', verify: 'w9', get: 'worker.w9', list: 'workers' };
   const verbs = Object.keys(actor);
   const large = JSON.stringify({ output: 'x'.repeat(1_000_000) });
@@ -78,14 +78,14 @@ describe('a bad request is answered with 400 at once, and nothing is logged', ()
     expect(await countEntries(at.client)).toBe(before);
   });
 
-  test('what is wrong is named by its path', async () => {
+  test('the error names the path of the wrong field', async () => {
     const reply = await request('decide.w9', '{"validation":[{"rule":"tests_pass","passed":"yes"}]}');
     expect(reply.json()).toMatchObject({
       error: { issues: [{ path: 'validation.0.passed', message: expect.any(String) }] },
     });
   });
 
-  test('whom nobody has heard of is 404', async () => {
+  test('an unknown actor gives 404', async () => {
     for (const actor of ['worker.nobody', 'task.none', 'queue.none']) {
       expect(await at.client.ask(`get.${actor}`)).toMatchObject({
         code: '404',
@@ -96,7 +96,7 @@ describe('a bad request is answered with 400 at once, and nothing is logged', ()
 });
 
 describe('an attempt', () => {
-  test('without an id gets seq-<seq>, by which it is known from then on', async () => {
+  test('without an id gets the id seq-<seq>', async () => {
     const first = await decide('s1');
     expect(first.attempt).toBe(`seq-${first.seq}`);
     const again = await decide('s1', { attempt: first.attempt as string });
@@ -104,7 +104,7 @@ describe('an attempt', () => {
     expect(await attempts('s1')).toHaveLength(1);
   });
 
-  test('keeps in the log the fields that nobody knows; the machines ignore them', async () => {
+  test('keeps unknown fields in the log; the machines ignore them', async () => {
     const fields = {
       attempt: 'a1',
       stopReason: 'end_turn',
@@ -124,7 +124,7 @@ describe('an attempt', () => {
     ]);
   });
 
-  test('repeated gives the same bytes, at another replica too; it counts once', async () => {
+  test('repeated gets the same bytes, also from another replica, and counts once', async () => {
     await register('b1', { policy: 'planned' });
     await at.client.publish('worker.b1.plan.updated', planned);
     const ask = async () => (await request('decide.b1', '{"attempt":"a1"}')).string();
@@ -132,7 +132,7 @@ describe('an attempt', () => {
     expect(await ask()).toBe(first);
     const line = ['serve', '--nats', at.server.url, '--http', 'off', '--replica', 'rb'];
     const second = await startService(line, at.folder.path);
-    /** The answer's own text, without who gave it and how long it took. */
+    /** The text of the answer, without its replica and duration. */
     const essence = (text: string) => text.replace(/"replica":"[^"]*","tookMs":[\d.]+/, '"replica":"","tookMs":0');
     const texts = new Set<string>();
     for (let turn = 0; turn < 20; turn += 1) texts.add(essence(await ask()));
@@ -141,7 +141,7 @@ describe('an attempt', () => {
     expect(await decide('b1', { attempt: 'a2' })).toMatchObject({ retry: { count: 2 } });
   });
 
-  test('has one decision in the log, which is what its client received', async () => {
+  test('has one decision in the log, equal to the one that its client received', async () => {
     const decisions = at.client.nc.subscribe('stopgate.main.decision.d1', { max: 1 });
     const reply = await request('decide.d1', '{"attempt":"a1"}');
     for await (const message of decisions) {
@@ -153,7 +153,7 @@ describe('an attempt', () => {
     expect(await at.client.stored('STOPGATE_main', 'stopgate.main.decision.d1')).toEqual([reply.json()]);
   });
 
-  test('published by its client with an inbox is answered there, and a repeat by request is the same attempt', async () => {
+  test('published with an inbox is answered there, and a repeat by request is the same attempt', async () => {
     const inbox = '_INBOX.wire.short-way';
     const answers = at.client.nc.subscribe(inbox, { max: 1 });
     const given = headers();
@@ -186,7 +186,7 @@ test('verify: 409 with the decision and nothing else, and nothing is logged or c
   expect(await viewOf('v1')).toMatchObject({ retry: { count: 0 }, lastDecision: null });
 });
 
-test('list pages in the order of ids, and filters', async () => {
+test('list returns pages sorted by id, and filters', async () => {
   const ids = ['p1', 'p2', 'p3', 'p4', 'p5'];
   for (const id of ids) await register(id, { agent: 'pager', policy: 'planned' });
   for (const id of ['p2', 'p4']) await at.client.publish(`worker.${id}.plan.updated`, planned);
@@ -245,7 +245,7 @@ test('Nats-Msg-Id: the same entry twice is stored and counted once', async () =>
   expect(await viewOf('n1')).toMatchObject({ toolCount: 2 });
 });
 
-describe('an idle worker that is to be kept', () => {
+describe('an idle worker under a keep-alive policy', () => {
   test('is blocked while it is idle or tasks wait, up to the cap of keepAlives', async () => {
     await register('k1', { policy: 'waits', queue: 'kept' });
     const idle = await decide('k1');
@@ -261,7 +261,7 @@ describe('an idle worker that is to be kept', () => {
     expect(await decide('k1')).toMatchObject({ decision: 'allow', cause: 'capped' });
   });
 
-  test('may stop at exactly its idle timeout, for which a held stop waits', async () => {
+  test('may stop exactly at its idle timeout, until which a held stop waits', async () => {
     await register('k2', { policy: 'brief', queue: 'never' });
     expect(await decide('k2')).toMatchObject({
       decision: 'allow',
@@ -271,7 +271,7 @@ describe('an idle worker that is to be kept', () => {
   });
 });
 
-test('a policy that nobody has set is named in every decision, and default holds', async () => {
+test('an unknown policy is named in every decision, and the default applies', async () => {
   await register('q1', { policy: 'nowhere' });
   for (const attempt of ['a1', 'a2']) {
     const { policy, verdicts } = await decide('q1', { attempt });
@@ -280,7 +280,7 @@ test('a policy that nobody has set is named in every decision, and default holds
   }
 });
 
-test('an entry that makes no sense now is kept, listed with its reason, and changes nothing', async () => {
+test('an entry that is not valid now is stored, listed with the reason, and changes nothing', async () => {
   await at.client.publish('worker.c1.task.claimed', { task: 'T-c' });
   await at.client.publish('worker.c2.task.claimed', { task: 'T-c' });
   await at.client.publish('worker.c2.task.completed', { task: 'T-unknown' });

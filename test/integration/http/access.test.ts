@@ -1,4 +1,4 @@
-/** Tokens by role and by worker: what each opens, with which message it is refused, and whose name stands in the log. */
+/** Tokens by role and worker: what each may do, the messages of refusals, and the names in the log. */
 import { beforeEach, expect, test } from 'vitest';
 import { type AccessRole, type AccessToken, hashOfToken } from '../../../src/config/access-tokens.ts';
 import { recorded } from '../../unit/agents/recordings/claude.ts';
@@ -99,7 +99,7 @@ test('is refused with a message', async () => {
   expect(await why('box', '/metrics')).toBe("the token 'box' is for some workers only, and this is about all of them");
 });
 
-/** Sub-agents of the session `box`, whose names are those of a token's own workers. */
+/** Sub-agents of the session `box`, whose names match the token's workers. */
 test.each([
   ['copilot', { sessionId: 'box', agentId: '1-x', agentType: 't', hook_event_name: 'subagentStart' }],
   ['claude', { ...recorded('PreToolUse'), session_id: 'box', agent_id: '1-y', agent_type: 't' }],
@@ -115,7 +115,7 @@ test.each([
       tool_response: { success: true },
     },
   ],
-])('a hook of %s that would write to a parent of others stores nothing', async (agent, body) => {
+])('a hook of %s that would write to a foreign parent stores nothing', async (agent, body) => {
   const view = { worker: 'box-known', presence: 'active', agent, cwd: null, parent: 'box', plan: [] };
   http.service.views.set('box-known', { ...view, lastDecision: null, background: [], inputs: [], labels: {} });
   const answer = await send('box', `/hooks/${agent}`, body);
@@ -124,7 +124,7 @@ test.each([
   expect((await send('robot', `/hooks/${agent}`, body)).status).toBeLessThan(300);
 });
 
-test('a tool of MCP can act for no other worker than its token', async () => {
+test('an MCP tool can only act for the workers of its token', async () => {
   const { url } = http.server;
   const call = (worker: string) =>
     ask(url, '/mcp', {
@@ -137,7 +137,7 @@ test('a tool of MCP can act for no other worker than its token', async () => {
   expect(http.service.requests).toMatchObject([{ verb: 'probe', id: 'w1' }]);
 });
 
-test('only an operator has the tools of MCP that pause a worker, and for its own workers only', async () => {
+test('only an operator has the MCP tools that pause a worker, and only for its own workers', async () => {
   const { url } = http.server;
   const call = (name: string, method: string, params: object = {}) =>
     ask(url, '/mcp', {
@@ -157,7 +157,7 @@ test('only an operator has the tools of MCP that pause a worker, and for its own
   ]);
 });
 
-test('a token that comes or goes counts from the next request on, and so does its session', async () => {
+test('an added or removed token takes effect at the next request, and so does its session', async () => {
   const { url } = http.server;
   const session = await send('alice', '/api/main/session', { token: 'secret-of-alice' });
   expect(session.status).toBe(204);
@@ -174,7 +174,7 @@ test('a token that comes or goes counts from the next request on, and so does it
   expect((await send('carol', '/readyz')).status).toBe(200);
 });
 
-test('the hash in stopgate.yaml opens nothing', async () => {
+test('the hash in stopgate.yaml does not work as a token', async () => {
   const { url } = http.server;
   const hash = hashOfToken('secret-of-alice');
   const { port } = new URL(url);
@@ -184,7 +184,7 @@ test('the hash in stopgate.yaml opens nothing', async () => {
   }
 });
 
-test("what an operator says stands in the log under the token's name", async () => {
+test("an operator's actions are logged under the token's name", async () => {
   const said = async (by: object) => {
     await send('alice', '/api/main/operator/retire', { id: 'w1', ...by });
     return http.service.requests.at(-1)?.body;
@@ -194,18 +194,18 @@ test("what an operator says stands in the log under the token's name", async () 
   expect(await said({ by: 'bob' })).toEqual({ id: 'w1', by: 'alice (bob)' });
 });
 
-test('--token goes on as the operator of a service, beside the tokens of the file', async () => {
+test('--token stays the token of the operator, in addition to the tokens of the file', async () => {
   const { url } = await http.open({ token: 'the-old-one' });
   const headers = { authorization: 'Bearer the-old-one' };
   expect((await ask(url, '/api/main/operator/retire', { headers, body: w1 })).status).toBe(200);
   expect(http.service.requests.at(-1)?.body).toEqual(w1);
 });
 
-test('under its public name it answers behind a proxy, and its cookies are for https alone', async () => {
+test('behind a proxy it answers under its public name, with cookies for https only', async () => {
   const { url } = await http.open({ token: 't', tokens: () => [], publicUrl: 'https://stop.example' });
   const status = async (headers: Record<string, string>) => (await ask(url, '/healthz', { headers })).status;
   expect(await status({ host: 'stop.example', origin: 'https://stop.example' })).toBe(200);
-  // A proxy that does not pass the name on.
+  // A proxy that does not forward the host name.
   expect(await status({ host: '127.0.0.1:4280', origin: 'https://stop.example' })).toBe(200);
   expect(await status({ host: 'evil.example' })).toBe(421);
   expect(await status({ host: 'stop.example', origin: 'https://evil.example' })).toBe(403);

@@ -48,7 +48,7 @@ test('accepts its own origin and refuses every other', async () => {
   expect(http.service.published.map(({ type }) => type)).toEqual(['worker.registered', 'tool.started']);
 });
 
-test('with a token set, requires it for everything but /healthz', async () => {
+test('if a token is set, requires it for everything but /healthz', async () => {
   const guarded = await http.open({ token: 'secret-1' });
   const status = async (path: string, authorization?: string) => {
     const headers = authorization === undefined ? {} : { authorization };
@@ -74,7 +74,7 @@ test('with a token set, requires it for everything but /healthz', async () => {
   expect(http.service.requests).toEqual([]);
 });
 
-test('stays closed to others when its last token goes', async () => {
+test('stays closed to others when its last token is removed', async () => {
   const tokens = [
     { name: 'box', role: 'agent', workers: null, fleets: null, hashes: [hashOfToken('secret-1')] } as const,
   ];
@@ -83,7 +83,7 @@ test('stays closed to others when its last token goes', async () => {
   expect((await ask(url, '/readyz')).status).toBe(401);
 });
 
-test('of two tokens the one that may do more counts', async () => {
+test('of two tokens, the one with the higher role counts', async () => {
   const token = (role: 'read' | 'agent') => ({
     name: role,
     role,
@@ -115,7 +115,7 @@ test('with a token, accepts every host name if it listens on all addresses', asy
   expect((await ask(named.url, '/healthz', { headers: { host: 'build-7.example:80' } })).status).toBe(421);
 });
 
-test('names the port if it is taken', async () => {
+test('names the port if it is in use', async () => {
   const port = Number(new URL(http.server.url).port);
   await expect(http.open({ port })).rejects.toMatchObject({
     code: 'config.bad',

@@ -28,7 +28,7 @@ test('may be empty, which means {}', async () => {
   expect(http.service.requests.map(({ body }) => body)).toEqual([{}, {}]);
 });
 
-test('may be UTF-16, have byte order marks, and numbers that JSON has not', async () => {
+test('may be UTF-16, have byte order marks, and numbers that are not valid JSON', async () => {
   const bodies = [
     Buffer.from('\ufeff\ufeff{"output":"é"}'),
     Buffer.from('\ufeff{"output":"é"}', 'utf16le'),
@@ -59,8 +59,8 @@ test('are limited to 16 MiB', async () => {
   expect([answer.status, errorOf(answer).code]).toEqual([413, errorCodes['payload.large'].wire]);
 });
 
-// The connection was closed with the answer, so that `fetch` and others failed to write and never saw it.
-test('that are too large are answered before they are sent, and the connection goes on behind them', async () => {
+// Root cause: the connection was closed with the answer, so `fetch` and others failed to write and never read it.
+test('that are too large are answered before they are sent, and the connection stays usable', async () => {
   const socket = createConnection(Number(new URL(http.server.url).port), '127.0.0.1');
   const send = (method: string, path: string, more = '') =>
     void socket.write(`${method} ${path} HTTP/1.1\r\nHost: ${new URL(http.server.url).host}\r\n${more}\r\n`);
@@ -81,7 +81,7 @@ test('that are too large are answered before they are sent, and the connection g
   expect(lines).toEqual(['HTTP/1.1 413 Payload Too Large', 'HTTP/1.1 200 OK']);
 });
 
-test('lose keys that would poison a prototype, and nothing else', async () => {
+test('lose only keys that would poison a prototype', async () => {
   expect((await post('{"__proto__":{"a":1},"constructor":{"prototype":{}},"output":"x"}', json)).status).toBe(200);
   expect(http.service.requests[0]?.body).toEqual({ output: 'x' });
 });

@@ -1,4 +1,4 @@
-/** What the bodies of all requests may take together: an agent that posts many large ones ends nothing, and delays nobody. */
+/** The total size of bodies is limited, so an agent that posts many large ones harms nobody. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type ClientRequest, request } from 'node:http';
@@ -21,7 +21,7 @@ afterEach(() => {
   for (const it of held.splice(0)) it.destroy();
 });
 
-/** Sends the head of a request and nothing of its body, once the server has taken it. */
+/** Sends the head of a request without its body, and resolves when the server has received it. */
 async function begin(headers: Record<string, string | number>): Promise<ClientRequest> {
   const sent = request(`${http.server.url}${path}`, {
     method: 'POST',
@@ -39,22 +39,22 @@ async function begin(headers: Record<string, string | number>): Promise<ClientRe
 const askLargest = () =>
   ask(http.server.url, path, { method: 'POST', headers: { ...json, 'transfer-encoding': 'chunked' }, body: '{}' });
 
-test('of eight bodies of 16 MiB at once six are read, and the others get 503 before they are', async () => {
+test('of eight simultaneous bodies of 16 MiB six are read; the others get a 503 before they are read', async () => {
   const gate = createGate();
   http.service.pause = gate.promise;
   const answers: number[] = [];
   const posts = Array.from({ length: 8 }, async () => {
     answers.push((await ask(http.server.url, path, { method: 'POST', headers: json, body: largest })).status);
-    if (answers.length === 2) gate.resolve(); // those that are refused
+    if (answers.length === 2) gate.resolve(); // two are refused
   });
   await Promise.all(posts);
   expect(answers.toSorted()).toEqual([...Array(6).fill(200), ...Array(2).fill(503)]);
   expect(http.service.requests).toHaveLength(6);
-  // All is given back.
+  // The whole budget is free again.
   expect((await askLargest()).status).toBe(200);
 });
 
-test('what is refused says when to try again; small bodies have a budget of their own', async () => {
+test('a refusal says when to try again; small bodies have a separate budget', async () => {
   for (let count = 0; count < 6; count += 1) await begin({ 'content-length': bodyBytesMax });
   const refused = await ask(http.server.url, path, { method: 'POST', headers: { ...json, 'content-length': 70_000 } });
   expect([refused.status, errorOf(refused).code]).toEqual([503, 'UNAVAILABLE']);
@@ -64,7 +64,7 @@ test('what is refused says when to try again; small bodies have a budget of thei
   expect((await ask(http.server.url, '/metrics')).text).toContain('stopgate_bounded_total{bound="http bodies"} 2');
 });
 
-test('the report of the service shows how much of it is taken', async () => {
+test('the report of the service shows the used share', async () => {
   const metrics = createMetrics();
   const { url } = await http.open({ metrics });
   const gate = createGate();
@@ -84,13 +84,13 @@ test('the report of the service shows how much of it is taken', async () => {
   await expect.poll(() => ofBodies().map(({ used }) => used)).toEqual([0, 0]);
 });
 
-test('a request that is given up gives its bytes back', async () => {
+test('an aborted request frees its bytes', async () => {
   for (let count = 0; count < 6; count += 1) await begin({ 'content-length': bodyBytesMax });
   for (const sent of held.splice(0)) sent.destroy();
   await expect.poll(async () => (await askLargest()).status).toBe(200);
 });
 
-test('a body of many values is refused before it is parsed: in memory they take fifty times as much', async () => {
+test('a body with too many values is refused before it is parsed: in memory it takes fifty times as much', async () => {
   for (const value of ['[]', '{}', '1']) {
     const body = `{"a":[${Array(250_001).fill(value).join(',')}]}`;
     const answer = await ask(http.server.url, path, { method: 'POST', headers: json, body });
@@ -104,8 +104,8 @@ const postOf = (host: string) =>
   `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n` +
   'Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n';
 
-// Node reports the end of a connection only to the request that it answers at that time.
-test('pipelined requests: the connection is closed, and gives back all of its part', async () => {
+// Root cause: Node reports a closed connection only to the request that it is answering.
+test('pipelined requests: the connection is closed, and all its bytes are freed', async () => {
   const gate = createGate();
   http.service.pause = gate.promise;
   const { host, port, hostname } = new URL(http.server.url);
@@ -133,8 +133,8 @@ test('requests one after the other share a connection', async () => {
   socket.end();
 });
 
-// Over TLS, Node 20 closes an answer a turn after it was written, and the next request may have come by then.
-test.skipIf(!hasOpenssl)('the next request over TLS may come as soon as the answer is read', async () => {
+// Over TLS, Node 20 closes a response a turn after it was written, and the next request may have arrived by then.
+test.skipIf(!hasOpenssl)('over TLS the next request may come as soon as the answer is read', async () => {
   const file = await makeAuthority('one');
   const read = (name: string) => readFileSync(file(name), 'utf8');
   const { url } = await http.open({ certificate: { cert: read('one.crt'), key: read('one.key') } });
@@ -151,7 +151,7 @@ test.skipIf(!hasOpenssl)('the next request over TLS may come as soon as the answ
   http.service.pause = gate.promise;
   await expect.poll(() => http.service.requests).toHaveLength(1);
   setImmediate(() => gate.resolve());
-  // Right after the answer is written, the service is busy with something else until its client has asked again.
+  // After writing the answer, the service is busy until its client has sent the next request.
   setImmediate(() => Atomics.wait(asked, 0, 1, 10_000));
   await expect.poll(() => http.service.requests).toHaveLength(2);
 });

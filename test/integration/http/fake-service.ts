@@ -1,4 +1,4 @@
-/** A Service in memory, to test an edge alone: it records requests and answers as the test sets it up. */
+/** A Service in memory, to test an edge separately. It records requests and answers as the test sets it up. */
 import type { WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../../src/errors.ts';
 import type { Service } from '../../../src/service/index.ts';
@@ -10,7 +10,7 @@ type Request = { readonly verb: string; readonly id: string; readonly body: unkn
 export type FakeService = Service & {
   readonly published: NewEntry[];
   readonly requests: Request[];
-  /** What `get` finds, by id: the fields of a view that an edge reads. */
+  /** The views that `get` returns, by id, with the fields that an edge reads. */
   readonly views: Map<string, object>;
   /** Calls of `get` and `peek`. */
   readCount: number;
@@ -23,15 +23,15 @@ export type FakeService = Service & {
     feedback?: readonly object[];
     verdicts?: readonly object[];
   };
-  /** Thrown by every request until it is null again. */
+  /** If not null, every request throws it. */
   fault: Error | null;
-  /** Why entries are refused once they are folded; null: they are not. */
+  /** The reason why entries are refused after the fold, or null. */
   refusal: string | null;
-  /** Decisions and publishes wait for it. */
+  /** Decisions and publishes wait for this promise. */
   pause: Promise<unknown>;
   state: ServiceStatus;
   runnersMissing: readonly string[];
-  /** As it was at the beginning. */
+  /** Restores the initial state. */
   reset(): void;
 };
 

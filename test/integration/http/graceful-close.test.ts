@@ -1,4 +1,4 @@
-/** A graceful close: running requests finish, idle connections do not hold it up. */
+/** A graceful close: running requests finish, and idle connections do not delay it. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';

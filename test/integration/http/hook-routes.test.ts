@@ -20,7 +20,7 @@ const known = {
   labels: { mode: 'bypassPermissions' },
 };
 
-/** With the fields that every decision has and these tests do not look at. */
+/** Adds the fields of every decision that these tests do not use. */
 const blocked = {
   decision: 'block' as const,
   action: 'continue',
@@ -53,7 +53,7 @@ test('an allowed stop, or a call without one, gets an empty 204', async () => {
   }
 });
 
-test('uses what the fleet knows of the worker', async () => {
+test('uses the state of the worker in the fleet', async () => {
   http.service.views.set(session, { ...known, awaitsInput: true });
   await hook(recorded('PostToolUse'));
   expect(http.service.published.map(({ type }) => type)).toEqual(['input.received', 'tool.used']);
@@ -84,7 +84,7 @@ test('a held stop does not delay other calls of its worker', async () => {
   expect((await stop).status).toBe(204);
 });
 
-test('a service that is down is 503 and a warning; the next call is tried again', async () => {
+test('an unavailable service gives 503 and a warning; the next call tries again', async () => {
   http.service.fault = new AppError('log.unavailable', 'no NATS');
   for (const name of ['PreToolUse', 'Stop']) {
     const answer = await hook(recorded(name));
@@ -137,7 +137,7 @@ test('invalid UTF-8 does not fail the call', async () => {
   expect(http.service.requests.at(-1)?.body).toMatchObject({ output: '\ufffd\ufffd ok' });
 });
 
-test('an agent without an adapter gets the list of those that have one', async () => {
+test('an unknown agent gets the list of supported ones', async () => {
   const answer = await ask(http.server.url, '/hooks/other', { body: {} });
   expect([answer.status, errorOf(answer).message]).toEqual([404, expect.stringContaining('claude')]);
 });

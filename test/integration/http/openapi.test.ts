@@ -1,4 +1,4 @@
-/** The OpenAPI document: valid by the published schema, and it has the endpoints of the API, no more and no fewer. */
+/** The OpenAPI document is valid by the published schema and has exactly the endpoints of the API. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
@@ -21,7 +21,7 @@ type Document = {
 const http = useServer({ isShared: true });
 const read = async () => (await ask(http.server.url, '/api/openapi.json')).json as Document;
 
-/** By the schemas that the document gives, references resolved: compiled once for each. */
+/** Validates with the document's schemas, with resolved references. Each is compiled once. */
 async function openSchemas() {
   const document = await read();
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
@@ -42,7 +42,7 @@ test('is valid OpenAPI 3.1', async () => {
   expect(await new Validator().validate(broken)).toMatchObject({ valid: false });
 });
 
-test('every reference leads to a component, and every schema is one of JSON Schema', async () => {
+test('every reference has a component, and every schema is valid JSON Schema', async () => {
   const document = await read();
   const refs = new Set(
     [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => path as string),
@@ -57,7 +57,7 @@ test('every reference leads to a component, and every schema is one of JSON Sche
     expect(ajv.validateSchema(schema), name).toBe(true);
 });
 
-test('has every endpoint of the server but the pages, and no other', async () => {
+test('has every endpoint of the server except the pages, and no others', async () => {
   const document = await read();
   const listed = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
@@ -69,7 +69,7 @@ test('has every endpoint of the server but the pages, and no other', async () =>
   expect(new Set(ids).size).toBe(listed.length);
 });
 
-test('says of each path what its parameters are', async () => {
+test('describes the parameters of each path', async () => {
   for (const [path, methods] of Object.entries((await read()).paths))
     for (const { parameters } of Object.values(methods)) {
       const inPath = parameters.flatMap(({ name, in: place }) => (place === 'path' ? [name] : []));
@@ -77,7 +77,7 @@ test('says of each path what its parameters are', async () => {
     }
 });
 
-test('takes what the service takes, and describes its errors', async () => {
+test('accepts the same input as the service, and describes its errors', async () => {
   const { document, fits } = await openSchemas();
   const { paths } = document;
   const bodyOf = (path: string) => paths[path]?.post?.requestBody?.content['application/json']?.schema ?? expect.fail();
@@ -94,7 +94,7 @@ test('takes what the service takes, and describes its errors', async () => {
   expect(paths['/healthz']?.get?.security).toEqual([]);
 });
 
-test('needs a token like other reads, and is sent once to those who keep it', async () => {
+test('needs a token like other reads, and is sent once to clients that cache it', async () => {
   const { url } = await http.open({ token: 'secret-1' });
   const refused = await ask(url, '/api/openapi.json');
   expect([refused.status, errorOf(refused).code]).toEqual([401, 'UNAUTHORIZED']);

@@ -1,4 +1,4 @@
-/** What every reply has in common: headers, and the shape of errors. */
+/** The common parts of replies: headers, and the form of errors. */
 import { expect, test } from 'vitest';
 import { ask } from './request.ts';
 import { errorOf, useServer } from './server-fixture.ts';

@@ -12,7 +12,7 @@ type Ask = {
   readonly headers?: Record<string, string | number>;
   /** An object is sent as JSON with its content type, a string as it is. */
   readonly body?: object | string;
-  /** The server has the request: it has said so with `100 Continue`. */
+  /** Resolves when the server has the request and has sent `100 Continue`. */
   readonly onTaken?: () => void;
 };
 

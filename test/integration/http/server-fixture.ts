@@ -16,8 +16,8 @@ export type ServerFixture = {
 };
 
 /**
- * `isShared`: the tests of the file have one server between them. What it counts and remembers, such as metrics and
- * sessions, then goes on from one test to the next. Otherwise each test has its own.
+ * `isShared`: the tests of the file share one server, including its state such as metrics and
+ * sessions. Otherwise each test has a separate one.
  */
 export function useServer({
   isShared = false,

@@ -1,4 +1,4 @@
-/** Mistakes of an agent: each gets a tool error that says what is wrong and what to do, and changes nothing. */
+/** An agent's mistakes: each gets a tool error that says what is wrong and what to do, and changes nothing. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { type McpClient, openHttpClient, openStdioClient } from '../../support/mcp-client.ts';
@@ -141,7 +141,7 @@ test('a claim of a held task, and the completion of one that is not held, over s
   }
 });
 
-test('a refusal is reported even after more of them than a worker lists', async () => {
+test('a refusal is reported even after more refusals than a worker lists', async () => {
   const worker = 'busy';
   await mcp.ok('task_claim', { taskId: 'B', worker: 'holder' });
   for (let index = 0; index < 25; index += 1) await at.client.publish(`worker.${worker}.task.claimed`, { task: 'B' });

@@ -39,7 +39,7 @@ describe('on loopback', () => {
     expect((await post(listTools, headers)).status).toBe(status);
   });
 
-  test('refuses what is not a request', async () => {
+  test('refuses a body that is not a request', async () => {
     expect((await post('{nonsense')).status).toBe(400);
     expect((await post('[]')).status).toBe(400);
     expect((await post('')).status).toBe(400);

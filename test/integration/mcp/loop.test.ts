@@ -99,7 +99,7 @@ describe.each([
     expect(await mcp.ok('hook_clear', { taskId })).toEqual({ taskId, hooksCleared: 0 });
   });
 
-  test('of two concurrent calls of iteration_next, one succeeds', async () => {
+  test('one of two concurrent calls of iteration_next succeeds', async () => {
     const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 9 });
     const answers = await Promise.all([1, 2, 3].map(() => mcp.call('iteration_next', { iterationId })));
     expect(answers.filter(({ isError }) => !isError).map(({ data }) => data.iteration)).toEqual([2]);
@@ -211,7 +211,7 @@ describe('over stdio, whose requests go through NATS', () => {
     expect(mcp.client.getServerVersion()).toMatchObject({ name: 'stopgate', version: expect.stringMatching(/^\d/) });
   });
 
-  test('among the rules of an iteration, an unreported one has failed, and other rules do not count', async () => {
+  test('with rules in the iteration, an unreported rule has failed, and other rules do not count', async () => {
     await mcp.ok('hook_register', { taskId });
     const rules = ['tests_pass', 'types'];
     const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 3, rules });
@@ -226,7 +226,7 @@ describe('over stdio, whose requests go through NATS', () => {
     });
   });
 
-  test('of several workers that claim a task at once, one gets it', async () => {
+  test('one of several workers that claim a task at once gets it', async () => {
     const claim = (index: number) => mcp.call('task_claim', { taskId, worker: `race-${taskId}-${index}` });
     const answers = await Promise.all([1, 2, 3, 4, 5].map(claim));
     const [won, ...more] = answers.filter(({ isError }) => !isError);
@@ -234,7 +234,7 @@ describe('over stdio, whose requests go through NATS', () => {
     expect((await mcp.ok('task_get', { taskId })).worker).toBe(won?.data.worker);
   });
 
-  test('the last iteration escalates instead of going on', async () => {
+  test('the last iteration escalates instead of continuing', async () => {
     await mcp.ok('hook_register', { taskId, hookType: 'promise' });
     const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 1 });
     expect(await mcp.ok('iteration_validate', { iterationId })).toMatchObject({
@@ -247,7 +247,7 @@ describe('over stdio, whose requests go through NATS', () => {
     });
   });
 
-  test('BLOCKED and ESCALATE escalate, and a quoted promise is none', async () => {
+  test('BLOCKED and ESCALATE escalate, and a quoted promise does not count', async () => {
     await mcp.ok('hook_register', { taskId });
     const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 5 });
     const signal = async (agentOutput: string) => {
@@ -317,12 +317,12 @@ describe('over stdio, whose requests go through NATS', () => {
     });
   });
 
-  test('a loop that is given up leaves the task as it is, and says which tools mark it', async () => {
+  test('a loop that is given up leaves the task unchanged, and names the tools that mark it', async () => {
     const worker = `mcp-${count}`;
     await mcp.ok('task_claim', { taskId, worker });
     const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 5 });
     const ended = await mcp.ok('iteration_complete', { iterationId, completionPromise: 'BLOCKED' });
-    expect(ended.nextStep).toMatch(/still stands as working: .*task_fail .*task_release/);
+    expect(ended.nextStep).toMatch(/is still working: .*task_fail .*task_release/);
     expect(await mcp.ok('task_fail', { taskId, worker, reason: 'no key' })).toMatchObject({
       taskId,
       state: 'escalated',

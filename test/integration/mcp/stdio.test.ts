@@ -40,7 +40,7 @@ describe('with a service', () => {
     expect([ended.code, ended.stderr]).toEqual([0, '']);
   });
 
-  test('a line that is not JSON gets the error of JSON-RPC, a note on stderr, and ends nothing', async () => {
+  test('a line that is not JSON gets a JSON-RPC error and a note on stderr, and the connection stays open', async () => {
     const stdin = `${greeting}{nonsense\n${callLine(2, 'task_get', { taskId: 'nobody' })}`;
     const ended = await runCommand(['mcp', '--nats', at.server.url], { cwd: at.folder.path, stdin });
     const answers = linesOf(ended.stdout);
@@ -71,7 +71,7 @@ describe('with a service', () => {
   });
 });
 
-test('it starts without a service, says how to start one, and works once it is there, also after a restart', async () => {
+test('it starts without a service, says how to start one, and works once there is one, also after a restart', async () => {
   const folder = await makeFolder();
   onTestFinished(() => folder.remove());
   const server = await startNatsServer();
@@ -100,7 +100,7 @@ test('it starts without a service, says how to start one, and works once it is t
   await expect.poll(async () => (await mcp.call('worker_get')).data).toMatchObject({ worker: 'w1', tasks: ['A-1'] });
 });
 
-test("beside `stopgate dev` it finds the service by itself, and an agent's rights are enough", async () => {
+test("next to `stopgate dev` it finds the service without options, and an agent's rights are enough", async () => {
   const folder = await makeFolder();
   onTestFinished(() => folder.remove());
   const early = await openStdioClient(['--worker', 'w1'], folder.path);

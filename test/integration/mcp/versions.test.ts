@@ -1,4 +1,4 @@
-/** Every version of MCP that a client may speak, on stdio and over HTTP. Agents of today speak 2025-11-25 or older. */
+/** Every version of MCP, on stdio and over HTTP. Today's agents use 2025-11-25 or older. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { openHttpClient, openStdioClient } from '../../support/mcp-client.ts';
@@ -51,14 +51,14 @@ const post = (method: string, params: object, headers: Record<string, string>) =
     },
   });
 
-test('a request of 2026-07-28 stands alone, and is answered with JSON', async () => {
+test('a request of 2026-07-28 needs no session, and is answered with JSON', async () => {
   const params = { name: 'task_claim', arguments: { taskId: 'T-alone', worker: 'alone' }, _meta: envelope };
   const answer = await post('tools/call', params, { 'mcp-name': 'task_claim' });
   expect(answer).toMatchObject({ status: 200, json: { result: { structuredContent: { taskId: 'T-alone' } } } });
   expect(answer.headers['content-type']).toMatch(/^application\/json/);
 });
 
-test('a request of 2026-07-28 whose headers say something else is refused', async () => {
+test('a request of 2026-07-28 whose headers disagree with it is refused', async () => {
   const params = { name: 'task_claim', arguments: { taskId: 'T-odd', worker: 'odd' }, _meta: envelope };
   expect((await post('tools/call', params, { 'mcp-name': 'decide' })).status).toBe(400);
   expect((await post('tools/call', { ...params, _meta: {} }, { 'mcp-name': 'task_claim' })).status).toBe(400);

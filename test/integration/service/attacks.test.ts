@@ -1,4 +1,4 @@
-/** Attacks of somebody who may only publish as an agent, or post to the HTTP port. */
+/** Attacks by somebody who may only publish as an agent, or post to the HTTP port. */
 import { createConnection } from 'node:net';
 import { connect, headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-test('an inbox longer than a control line of NATS gets no answer, and cuts nobody off', async () => {
+test('an inbox longer than a NATS control line gets no answer, and breaks no connection', async () => {
   const nc = await connect({ servers: at.server.url });
   onTestFinished(() => nc.close());
   const h = headers();
@@ -24,7 +24,7 @@ test('an inbox longer than a control line of NATS gets no answer, and cuts nobod
   expect((await at.client.ask('get.worker.evil')).body).toMatchObject({ lastDecision: { attempt: 'p1' } });
 });
 
-// Each byte that is not UTF-8 is read as one character of three, so a line of 2 KB became one that the server does not take.
+// Root cause: each byte that is not UTF-8 becomes a character of three bytes, so a line of 2 KB exceeded the server's limit.
 test.each(['stopgate.main.decide.w1', '$SRV.PING.stopgate'])(
   'a reply subject at %s that grows when it is read gets no answer, and cuts nobody off',
   async (subject) => {
@@ -41,12 +41,12 @@ test.each(['stopgate.main.decide.w1', '$SRV.PING.stopgate'])(
       if (heard.includes('PONG')) break;
     }
     expect((await at.client.ask('decide.other')).body).toMatchObject({ decision: 'allow' });
-    expect(at.log().map(({ msg }) => msg)).not.toContain('the connection to NATS broke; it is made again');
+    expect(at.log().map(({ msg }) => msg)).not.toContain('the connection to NATS broke; reconnecting');
   },
 );
 
-// The library took half a second for each, in which nobody was answered; and threw for what cannot be a header.
-test('headers without end, and some that cannot be one, cost no more than their bytes', async () => {
+// Root cause: the library blocked for half a second per message, and threw for invalid headers.
+test('huge and invalid headers cost no more than their bytes', async () => {
   const nc = await connect({ servers: at.server.url });
   onTestFinished(() => nc.close());
   const many = Array.from({ length: 100_000 }, (_, count) => `A${count}:`).join('\r\n');
@@ -59,7 +59,7 @@ test('headers without end, and some that cannot be one, cost no more than their 
   expect((await at.client.ask('get.worker.wordy')).body).toMatchObject({ state: 'working' });
 });
 
-test('an actor that is larger than a message: lists go on, and its view is cut and says where', async () => {
+test('an actor larger than a message: lists work, and its view is shortened and names the fields', async () => {
   for (let step = 0; step < 200; step += 1) {
     await at.client.publish('worker.big.step.updated', { step: `s${step}`, title: '\u{1F600}'.repeat(2_000) });
   }
@@ -75,7 +75,7 @@ test.each([
   ['JSON', '/hooks/claude', `{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}`, 'deeper than 1000 levels'],
   ['YAML', '/api/main/what-if', JSON.stringify({ policy: '['.repeat(8_000) }), 'nested deeper than 32'],
 ])('deep %s is refused before it is parsed', async (_what, path, body, says) => {
-  // A what-if runs in a process of its own.
+  // A what-if runs in a separate process.
   if (path.endsWith('/what-if')) needsBuild('src/inspector/history/main.js');
   for (let count = 0; count < 2; count += 1) {
     const reply = await fetch(`${at.http}${path}`, {

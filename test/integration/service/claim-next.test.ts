@@ -1,4 +1,4 @@
-/** claim-next: many workers and replicas share one queue, and nobody gets a task that another one has (protocol.md §5). */
+/** claim-next: many workers and replicas share one queue, and each task goes to one worker (protocol.md §5). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Client, openClient } from '../../support/client.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
@@ -24,7 +24,7 @@ const next = (replica: number, worker: string, body: object = {}) =>
   (replicas[replica] as (typeof replicas)[number]).service.claimNext(worker, body);
 const create = (task: string, data: object = {}) => client.publish(`task.${task}.task.created`, data);
 
-test('two replicas that are asked at once give each task to one worker', async () => {
+test('two replicas give each task to one worker, even at the same moment', async () => {
   const tasks = Array.from({ length: 12 }, (_, index) => `T-${index + 1}`);
   for (const task of tasks) await create(task, { queue: 'build' });
   const asked = tasks.map((_, index) => next(index % 2, `w${index + 1}`, { queue: 'build' }));
@@ -33,7 +33,7 @@ test('two replicas that are asked at once give each task to one worker', async (
   expect(await next(0, 'w13', { queue: 'build' })).toEqual({ task: null });
 });
 
-test('the same request gets the same task, on any replica and after the worker has let go of it', async () => {
+test('a repeated request gets the same task, on any replica and after the worker has released it', async () => {
   await create('R-1', { queue: 'repeat' });
   await create('R-2', { queue: 'repeat' });
   const body = { queue: 'repeat', request: 'r1' };
@@ -42,7 +42,7 @@ test('the same request gets the same task, on any replica and after the worker h
   expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.again.task.claimed')).toHaveLength(1);
   await client.publish('worker.again.task.completed', { task: 'R-1' });
   expect(await next(1, 'again', body)).toMatchObject({ task: 'R-1', state: 'stopped' });
-  // Beyond what the server remembers of message ids, and with nothing left in the queue.
+  // After the server has forgotten the message ids, and with nothing left in the queue.
   const other = { queue: 'nothing', request: 'r9' };
   await create('R-9', { queue: 'elsewhere' });
   await client.publish('worker.again.task.claimed', { task: 'R-9', request: 'r9' });
@@ -51,7 +51,7 @@ test('the same request gets the same task, on any replica and after the worker h
   expect(await next(1, 'again', { queue: 'repeat', request: 'r2' })).toMatchObject({ task: 'R-2' });
 });
 
-test('a request over NATS is answered with the view, one that is wrong with why', async () => {
+test('a request over NATS gets the view, a wrong one the reason', async () => {
   await create('V-1', { queue: 'view', title: 'Fix login' });
   const { body } = await client.ask('claim-next.viewer', { queue: 'view' });
   expect(body).toMatchObject({ task: 'V-1', title: 'Fix login', worker: 'viewer', state: 'working' });

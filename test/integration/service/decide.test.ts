@@ -1,4 +1,4 @@
-/** Deciding over the wire: a plain NATS client asks and publishes, as any agent could. */
+/** Decisions over NATS, with a plain client, as any agent could use it. */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
@@ -59,13 +59,13 @@ describe('decide', () => {
     });
   });
 
-  test('headers that nobody can read change nothing', async () => {
+  test('unreadable headers change nothing', async () => {
     const unreadable = { encode: () => Buffer.from('NATS/1.0\r\n bad name: x\r\n\r\n') } as never;
     const reply = await nc.request('stopgate.main.decide.unreadable', '', { headers: unreadable, timeout: 30_000 });
     expect(reply.json()).toMatchObject({ decision: 'allow', worker: 'unreadable' });
   });
 
-  test('the text of a request goes into the log as it came, unless its schema reads it otherwise', async () => {
+  test('the text of a request is stored unchanged, unless the schema changes its fields', async () => {
     const manager = await jetstreamManager(nc);
     const stored = async (body: string) => {
       expect((await ask('decide.asis', body)).code).toBe('');
@@ -84,7 +84,7 @@ describe('decide', () => {
     expect((await ask('decide.asis', deep)).code).toBe('400');
   });
 
-  test('a plan that remains blocks, and the decision is published', async () => {
+  test('an unfinished plan blocks, and the decision is published', async () => {
     const decisions = nc.subscribe('stopgate.main.decision.w1', { max: 1 });
     await publish('worker.w1.worker.registered', { policy: 'planned' });
     await publish('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
@@ -97,7 +97,7 @@ describe('decide', () => {
     for await (const message of decisions) expect(message.json()).toEqual(body);
   });
 
-  test('the same attempt again gives the same answer and counts once', async () => {
+  test('a repeated attempt gets the same answer and counts once', async () => {
     const first = await ask('decide.w1', { attempt: 'a2' });
     const again = await ask('decide.w1', { attempt: 'a2' });
     expect(again).toEqual(first);
@@ -118,7 +118,7 @@ describe('decide', () => {
     expect((await ask('decide.w2', { attempt: 'a1' })).body).toMatchObject({ attempt: 'a1', cause: 'no-policy' });
   });
 
-  test('one that is published again once it is decided gets its decision at the new inbox', async () => {
+  test('a decided attempt that is published again gets its decision at the new inbox', async () => {
     const { body } = await ask('decide.w10', { attempt: 'a1' });
     const inbox = '_INBOX.test.again';
     const answers = nc.subscribe(inbox, { max: 1 });
@@ -128,8 +128,8 @@ describe('decide', () => {
     for await (const message of answers) expect(message.json()).toMatchObject({ attempt: 'a1', seq: body.seq });
   });
 
-  // The later inbox replaced the first, so anyone who repeated an attempt got its answer in place of its agent.
-  test('one that is published again while it is open is answered at both inboxes', async () => {
+  // Root cause: a later inbox replaced the first, so anyone who repeated an attempt got the answer instead of its agent.
+  test('an open attempt that is published again is answered at both inboxes', async () => {
     await publish('worker.w11.worker.registered', { policy: 'held' });
     const inboxes = ['_INBOX.test.agent', '_INBOX.test.other'];
     const answers = inboxes.map((inbox) => nc.subscribe(inbox, { max: 1 }));
@@ -142,7 +142,7 @@ describe('decide', () => {
       for await (const message of answer) expect(message.json()).toMatchObject({ attempt: 'a1', cause: 'idle' });
   });
 
-  test('a hold ends by its own time where no entry comes', async () => {
+  test('a hold ends at its deadline even if no entry comes', async () => {
     await publish('worker.w3.worker.registered', { policy: 'held' });
     const { body } = await ask('decide.w3', { attempt: 'a1' });
     expect(body).toMatchObject({ decision: 'block', cause: 'idle' });
@@ -170,7 +170,7 @@ test('get and list show what was stored before', async () => {
   });
 });
 
-test('lists begin with those that have used most, page by page', async () => {
+test('lists sorted by usage have the largest first, page by page', async () => {
   await publish('worker.spent-1.usage.reported', { usd: 0.5 });
   await publish('worker.spent-2.usage.reported', { usd: 1.5, input: 10 });
   await publish('worker.spent-3.usage.reported', { usd: 1 });
@@ -181,7 +181,7 @@ test('lists begin with those that have used most, page by page', async () => {
   expect((await ask('list.workers', { sort: 'usd', limit: 1, after: first.next })).body).toMatchObject({
     items: [{ worker: 'spent-1' }],
   });
-  // The last of the first page has used more since: the next page still goes on where that one ended.
+  // The last worker of the first page has used more since. The next page still continues where that one ended.
   await publish('worker.spent-3.usage.reported', { usd: 9 });
   expect((await ask('list.workers', { sort: 'usd', limit: 1, after: first.next })).body).toMatchObject({
     items: [{ worker: 'spent-1' }],

@@ -1,4 +1,4 @@
-/** People are told of escalations: once, again until somebody looks, by one replica, and at nobody's cost. */
+/** People are notified of escalations: once, with reminders, by one replica, and without delaying anybody. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createLogger, type Logger } from '../../../src/log.ts';
 import { createWebhook } from '../../../src/notify/webhook.ts';
@@ -54,7 +54,7 @@ const giveUp = (worker: string) =>
 const posts = (id: string) => receiver.received.map(({ body }) => body).filter((body) => body.id === id);
 const notices = (entity: string, id: string) =>
   client.stored(`STOPGATE_${fleet}`, `stopgate.${fleet}.own.${entity}.${id}.escalation.notified`);
-/** A moment by which everything that was under way has happened: another one's whole notice. */
+/** Waits for another complete notice, by which time everything before it has happened. */
 const settle = async (worker = 'last') => {
   await giveUp(worker);
   await eventually(() => notices('worker', worker)).toHaveLength(1);
@@ -87,14 +87,14 @@ test('an escalation is sent with its decision, and the notification is an entry'
   expect(escalation).toMatchObject({ notified: 1, acknowledgedBy: null });
 });
 
-test('one that is stuck is sent too', async () => {
+test('an escalation of a stuck worker is sent, too', async () => {
   await start();
   await client.publish('worker.w1.worker.registered', { policy: 'strict' });
   for (const attempt of ['a1', 'a2']) await client.ask('decide.w1', { attempt });
   await eventually(() => posts('w1')).toMatchObject([{ cause: 'stuck', attempt: 'a2', reason: expect.any(String) }]);
 });
 
-test('it is sent again and again, until somebody acknowledges it', async () => {
+test('reminders are sent until somebody acknowledges it', async () => {
   await start('r1', 60);
   await giveUp('w1');
   await giveUp('w2');
@@ -107,7 +107,7 @@ test('it is sent again and again, until somebody acknowledges it', async () => {
   expect(new Set(posts('w1').map(({ delivery }) => delivery)).size).toBe(posts('w1').length);
   await client.publish('own.worker.w1.escalation.acknowledged', { by: 'ann' });
   await client.ask('get.worker.w1');
-  // One may have been on its way.
+  // One may have been in flight.
   const others = posts('w2').length;
   await eventually(() => posts('w2').length).toBeGreaterThan(others + 1);
   const told = posts('w1').length;
@@ -116,7 +116,7 @@ test('it is sent again and again, until somebody acknowledges it', async () => {
   expect((await client.ask('get.worker.w1')).body).toMatchObject({ escalation: { acknowledgedBy: 'ann' } });
 });
 
-test('the next escalation of the same worker is another one', async () => {
+test('the next escalation of the same worker is sent, too', async () => {
   await start();
   await giveUp('w1');
   await eventually(() => posts('w1')).toHaveLength(1);
@@ -125,7 +125,7 @@ test('the next escalation of the same worker is another one', async () => {
   await eventually(() => posts('w1')).toMatchObject([{ attempt: 'a1' }, { attempt: 'a2', kind: 'escalation' }]);
 });
 
-test('a task that failed and one at the cap are sent as tasks; one that was escalated with its worker is not', async () => {
+test('failed tasks and tasks at the cap are sent; a task that was escalated with its worker is not', async () => {
   await start();
   await client.publish('worker.w1.task.claimed', { task: 'T-1' });
   await client.publish('worker.w1.task.failed', { task: 'T-1', reason: 'no access' });
@@ -149,7 +149,7 @@ test('a task that failed and one at the cap are sent as tasks; one that was esca
   });
 });
 
-test('of two replicas one sends it', async () => {
+test('one of two replicas sends it', async () => {
   await start('ra', 60);
   await start('rb', 60);
   const workers = Array.from({ length: 12 }, (_, index) => `w${index}`);
@@ -159,7 +159,7 @@ test('of two replicas one sends it', async () => {
   expect(new Set(deliveries).size).toBe(deliveries.length);
 });
 
-test('one that joins sends nothing that was sent; one that is alone sends what was not', async () => {
+test('a joining replica repeats no notice; a lone one sends those that are missing', async () => {
   const first = await start('ra');
   await giveUp('w1');
   await eventually(() => notices('worker', 'w1')).toHaveLength(1);
@@ -174,7 +174,7 @@ test('one that joins sends nothing that was sent; one that is alone sends what w
   expect(receiver.received.map(({ body }) => body.id)).toEqual(['w1', 'w2', 'last']);
 });
 
-test('what its replica could not send before it left, another one sends', async () => {
+test('another replica sends what the first could not send before it left', async () => {
   receiver.answer(() => {});
   const first = await start('ra');
   await giveUp('w1');
@@ -188,12 +188,12 @@ test('what its replica could not send before it left, another one sends', async 
   expect(told?.delivery).toBe(lost?.delivery);
 });
 
-test('a receiver that hangs slows no decision', async () => {
+test('a hanging receiver does not delay decisions', async () => {
   receiver.answer(() => {});
   await start('r1', 60);
   const workers = Array.from({ length: 20 }, (_, index) => `h${index}`);
   for (const worker of workers) await giveUp(worker);
-  // As many as there may be at once, and none of them gets an answer.
+  // As many as there may be at once, none of which gets an answer.
   await eventually(() => receiver.received.length).toBe(8);
   for (let index = 0; index < 20; index += 1) {
     const { body } = await client.ask(`decide.w${index}`, { attempt: 'a1' });
@@ -202,7 +202,7 @@ test('a receiver that hangs slows no decision', async () => {
   expect(await notices('worker', 'h0')).toEqual([]);
 });
 
-test('a receiver that refuses gets it again at the next reminder only, under the same delivery id', async () => {
+test('a receiver that refuses it gets it again only at the next reminder, with the same delivery id', async () => {
   receiver.answer((response, count) => void response.writeHead(count < 3 ? 401 : 200).end());
   await start('r1', 60);
   await giveUp('w1');
@@ -212,7 +212,7 @@ test('a receiver that refuses gets it again at the next reminder only, under the
   expect(third).toMatchObject({ kind: 'escalation', reminder: 0 });
 });
 
-test('other rules hold at once, also for what is escalated already', async () => {
+test('changed rules apply at once, also to open escalations', async () => {
   const replica = await start();
   const other = await openReceiver();
   onTestFinished(() => other.close());
@@ -224,7 +224,7 @@ test('other rules hold at once, also for what is escalated already', async () =>
   expect(receiver.received).toHaveLength(1);
 });
 
-test('without a webhook it is logged, and no entry is made', async () => {
+test('without a webhook it is logged and no entry is stored', async () => {
   const warned: { words: string; reminder: unknown; workerId: unknown }[] = [];
   const logger: Logger = {
     ...silent,
@@ -241,8 +241,8 @@ test('without a webhook it is logged, and no entry is made', async () => {
   await eventually(() => warned.length).toBeGreaterThanOrEqual(3);
   expect(warned.slice(0, 3)).toEqual([
     { words: 'escalated: needs a person', reminder: 0, workerId: 'w1' },
-    { words: 'still escalated: nobody has looked', reminder: 1, workerId: 'w1' },
-    { words: 'still escalated: nobody has looked', reminder: 2, workerId: 'w1' },
+    { words: 'still escalated: not acknowledged', reminder: 1, workerId: 'w1' },
+    { words: 'still escalated: not acknowledged', reminder: 2, workerId: 'w1' },
   ]);
   expect(await notices('worker', 'w1')).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** evaluate over the wire: what a task's hooks say of an iteration, remote ones asked live (seed 001, hook_evaluate). */
+/** evaluate over NATS: a task's hooks judge an iteration, including remote ones (seed 001, hook_evaluate). */
 import { type Msg, type NatsConnection, headers as natsHeaders } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { HookResult, TaskDetail } from '../../../machines/index.ts';
@@ -70,7 +70,7 @@ describe('evaluate', () => {
     });
   });
 
-  test('without hooks says continue, and that there are none', async () => {
+  test('without hooks replies continue, and that there are none', async () => {
     await start('E-2');
     const { body } = await evaluate('E-2');
     expect(body).toMatchObject({
@@ -80,7 +80,7 @@ describe('evaluate', () => {
     });
   });
 
-  test('is logged, so that a replay gives the same', async () => {
+  test('is stored, so that a replay gives the same result', async () => {
     await start('E-3');
     await evaluate('E-3', { iteration: 1, note: 'kept' });
     expect(await client.stored('STOPGATE_main', 'stopgate.main.task.E-3.iteration.validated')).toEqual([
@@ -102,7 +102,7 @@ describe('evaluate', () => {
     expect(answer.body.error?.message).not.toBe('');
   });
 
-  test('asks for an iteration that has ended are refused', async () => {
+  test('refuses an iteration that has ended', async () => {
     await start('E-5');
     await client.publish('task.E-5.iteration.completed', { iteration: 1, promise: 'COMPLETE' });
     const { code, body } = await evaluate('E-5');
@@ -129,7 +129,7 @@ describe('a remote hook of an iteration', () => {
     served.stop();
   });
 
-  test('keeps its checkpoint with the task, to go on from', async () => {
+  test('keeps its checkpoint with the task, to resume from', async () => {
     const served = serve(client.nc, 'saves', () => ({
       action: 'continue',
       reason: 'half way',
@@ -144,7 +144,7 @@ describe('a remote hook of an iteration', () => {
     served.stop();
   });
 
-  test('which nobody serves is an escalation that says so', async () => {
+  test('escalates with a reason if nobody serves it', async () => {
     await client.publish('task.R-3.hook.registered', { hook: 'H', type: 'remote', name: 'nobody' });
     await start('R-3');
     const { body } = await evaluate('R-3');
@@ -157,7 +157,7 @@ describe('a remote hook of an iteration', () => {
   test.each([
     ['no JSON', 'nonsense', 'check odd replied with invalid JSON'],
     ['of an unknown form', { verdict: 'yes' }, 'check odd replied in an unknown form'],
-  ])('whose reply is %s is an error in its own words', async (_what, reply, words) => {
+  ])('whose reply is %s is an error that says so', async (_what, reply, words) => {
     const served = serve(client.nc, 'odd', () => reply);
     await client.publish('task.R-4.hook.registered', { hook: 'H', type: 'remote', name: 'odd' });
     await start('R-4');
@@ -197,7 +197,7 @@ describe('an evaluation that waits for a remote hook', () => {
     return { answer, held, reply, stop: () => served.unsubscribe() };
   };
 
-  test('may be asked for again under the same attempt, and is answered each time', async () => {
+  test('may be requested again under the same attempt, and is answered each time', async () => {
     const served = serve(client.nc, 'again', () => ({ action: 'continue', reason: `no ${served.asked.length}` }));
     await client.publish('task.W-1.hook.registered', { hook: 'H', type: 'remote', name: 'again' });
     await start('W-1');
@@ -206,7 +206,7 @@ describe('an evaluation that waits for a remote hook', () => {
     served.stop();
   });
 
-  test('gets its answer also where somebody has used the message id of it', async () => {
+  test('gets its answer even if somebody has used its message id', async () => {
     const it = await waiting('W-2', { iteration: 1, attempt: 'a' });
     const info = await client.nc.request('$JS.API.STREAM.INFO.STOPGATE_main', '');
     const { last_seq: seq } = info.json<{ state: { last_seq: number } }>().state;
@@ -218,7 +218,7 @@ describe('an evaluation that waits for a remote hook', () => {
     it.stop();
   });
 
-  test('is not refused with another that came under the same attempt', async () => {
+  test('is not refused because of another one under the same attempt', async () => {
     const it = await waiting('W-3', { iteration: 1, attempt: 'a' });
     expect((await evaluate('W-3', { iteration: 7, attempt: 'a' })).code).toBe('409');
     it.reply({ complete: true });
@@ -242,7 +242,7 @@ describe('an evaluation that waits for a remote hook', () => {
     it.stop();
   });
 
-  test('is answered as of its own iteration when the loop has gone on', async () => {
+  test('is answered for its own iteration when the loop has advanced', async () => {
     const it = await waiting('W-9', { iteration: 1 }, { maxIterations: 2 });
     await client.publish('task.W-9.iteration.advanced');
     it.reply({ action: 'continue', reason: 'go on' });
@@ -265,7 +265,7 @@ describe('an evaluation that waits for a remote hook', () => {
   });
 });
 
-test('sixty-four validations of a task may wait at once, and one more is refused', async () => {
+test('sixty-four validations of a task may wait at once; one more is refused', async () => {
   const held: Msg[] = [];
   const served = client.nc.subscribe('stopgate.main.check.many', { callback: (_error, it) => void held.push(it) });
   await client.publish('task.M-1.hook.registered', { hook: 'H', type: 'remote', name: 'many' });
@@ -279,7 +279,7 @@ test('sixty-four validations of a task may wait at once, and one more is refused
 });
 
 describe('results of hooks', () => {
-  test('is kept with the task: how often, what, and why the last time', async () => {
+  test('are kept with the task: how often, what, and the last reason', async () => {
     await client.publish('task.S-1.hook.registered', { hook: 'V', type: 'validation' });
     await client.publish('task.S-1.hook.registered', { hook: 'P', type: 'promise' });
     await start('S-1');
@@ -297,7 +297,7 @@ describe('results of hooks', () => {
     ]);
   });
 
-  test('counts errors, and stays when the hooks are gone', async () => {
+  test('count errors, and remain when the hooks are gone', async () => {
     await client.publish('task.S-2.hook.registered', { hook: 'H', type: 'remote', name: 'gone', onError: 'skip' });
     await start('S-2');
     await evaluate('S-2');
@@ -309,7 +309,7 @@ describe('results of hooks', () => {
 });
 
 describe('checkpoints', () => {
-  test('are given whole by get, the last one or the one that is named', async () => {
+  test('are returned in full by get, the last one or the named one', async () => {
     await client.publish('task.C-1.checkpoint.saved', { checkpoint: 'one', phase: 'testing', context: { a: 1 } });
     await client.publish('task.C-1.checkpoint.saved', { checkpoint: 'two', step: 2 });
     expect((await view('C-1')).checkpoint).toMatchObject({ checkpoint: 'two', step: 2, context: null });

@@ -1,4 +1,4 @@
-/** A service that is told nonsense by one agent or check goes on for all the others. */
+/** Nonsense from one agent or check does not affect the others. */
 import { headers } from '@nats-io/nats-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
@@ -39,7 +39,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-// A throw in the fold closed the reader of the connection for good: neither an answer nor an end, also after a restart.
+// Root cause: a throw in the fold closed the connection's reader forever, without an answer or an exit, also after a restart.
 test.each([
   ['a subject whose entity is a name that every object has', 'own.constructor.x.a.b', '{}'],
   [
@@ -52,41 +52,41 @@ test.each([
   expect((await client.ask('decide.next')).code).toBe('');
 });
 
-// The decision listed all of it, was larger than a message may be, and its sending ended the process.
-test('endless background work still gives a decision that fits', async () => {
+// Root cause: the decision listed everything and exceeded the size of a message; sending it ended the process.
+test('endless background work still gets a decision that fits into a message', async () => {
   for (let count = 0; count < 100; count += 1)
     await client.publish('worker.busy.background.started', { id: `${count}${'x'.repeat(1_000)}` });
   expect((await client.ask('decide.busy', { attempt: 'a' })).body).toMatchObject({ cause: 'waiting' });
   await expect.poll(async () => (await client.stored('STOPGATE_main', 'stopgate.main.decision.busy')).length).toBe(1);
 });
 
-// One clock for all checks of a probe: after the first timeout every later answer was thrown away.
-test('verify hears the check after one that timed out', async () => {
+// Root cause: all checks of a probe shared one timer, so after the first timeout every later answer was dropped.
+test('verify uses the result of a check after one that timed out', async () => {
   await client.publish('worker.slow.worker.registered', { policy: 'slow' });
   const { code, body } = await client.ask('verify.slow');
   expect(code).toBe('409');
   expect(body).toMatchObject({ decision: { cause: 'incomplete', reason: 'no' } });
 });
 
-// Its entry was over the log's limit, so it was refused and the attempt waited for its timeout.
-test('a check that replies with an endless next prompt is heard', async () => {
+// Root cause: its entry was over the log's limit and refused, so the attempt waited for its timeout.
+test('a check that replies with an endless next prompt counts', async () => {
   await client.publish('worker.wordy.worker.registered', { policy: 'wordy' });
   expect((await client.ask('decide.wordy')).body).toMatchObject({ cause: 'incomplete', reason: 'no' });
 });
 
-// JSON.stringify threw where nobody caught it, and that ended the process.
-test('a check that replies too deep is in error', async () => {
+// Root cause: an uncaught error of JSON.stringify ended the process.
+test('a check whose reply nests too deeply is in error', async () => {
   await client.publish('worker.deep.worker.registered', { policy: 'deep' });
   expect((await client.ask('decide.deep')).body.feedback).toMatchObject([{ check: 'deep', outcome: 'error' }]);
 });
 
-test('a request that is nested too deep is a bad request', async () => {
+test('a request that nests too deeply is a bad request', async () => {
   const { code } = await client.ask('decide.w1', `{"x":${'['.repeat(30_000)}${']'.repeat(30_000)}}`);
   expect(code).toBe('400');
 });
 
-// An attempt that took the id which a later one without an id gets made that one a repeat: it was never judged.
-test('an id of the form that attempts without one get is refused, unless it repeats one', async () => {
+// Root cause: an attempt could use the id that a later one without an id would get, which then was never judged.
+test('an attempt id of the form seq-<n> is refused, unless it repeats such an attempt', async () => {
   const first = (await client.ask('decide.w5')).body;
   expect((await client.ask('decide.w5', { attempt: first.attempt })).body).toEqual(first);
   const attempt = `seq-${(first.seq ?? 0) + 3}`;
@@ -101,8 +101,8 @@ test('an id of the form that attempts without one get is refused, unless it repe
   expect(view.refused.at(-1)).toMatchObject({ type: 'stop.attempted', reason: expect.stringContaining('ids of this') });
 });
 
-// The waiter of `w6:a` was moved to whatever attempt carried that message id, of whichever worker.
-test("an entry under another worker's message id takes nobody's answer", async () => {
+// Root cause: the waiter of `w6:a` moved to any attempt with that message id, of any worker.
+test("an entry with another worker's message id does not take its answer", async () => {
   const h = headers();
   h.set('Nats-Msg-Id', 'w6:a');
   // In this order on one connection the request is open before the foreign entry is folded.
@@ -111,7 +111,7 @@ test("an entry under another worker's message id takes nobody's answer", async (
   expect((await asked).json()).toMatchObject({ worker: 'w6', attempt: 'a' });
 });
 
-test("an agent that takes a check's message id beforehand does not keep the answer out", async () => {
+test("an agent that uses a check's message id first does not suppress its answer", async () => {
   await client.publish('worker.w9.worker.registered', { policy: 'wordy' });
   await client.publish('worker.w9.heartbeat.sent', {}, 'w9:a1:check:1:wordy');
   const { body } = await client.ask('decide.w9', { attempt: 'a1' });

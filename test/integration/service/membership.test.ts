@@ -1,6 +1,6 @@
 /**
- * Replicas come, live, lag and go (protocol.md §3, §9); one that is no replica plays one here, by its subjects alone. They beat
- * four times a second instead of once, so that a silent member is out after three seconds instead of ten.
+ * Replicas join, live, lag and leave (protocol.md §3, §9). One of them is simulated by its subjects. Heartbeats are sent
+ * four times a second instead of once, so that a silent member is removed after three seconds instead of ten.
  */
 import { headers } from '@nats-io/nats-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -41,7 +41,7 @@ const beats = async (name: string, count: number) => {
   for await (const message of heard) expect(message.json()).toMatchObject({ seq: expect.any(Number) });
 };
 
-/** Answers pings and beats, as a member does that has folded the log up to `seq()`. */
+/** Answers pings and sends heartbeats, like a member that has folded the log up to `seq()`. */
 async function play(name: string, seq: () => number): Promise<void> {
   client.nc.subscribe(`$SRV.PING.stopgate.${name}`, { callback: (_error, message) => void message.respond('{}') });
   const beat = () =>
@@ -58,7 +58,7 @@ const attemptOwnedBy = async (replica: string, worker: string) => {
 const decided = async (worker: string) =>
   (await client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`)).length;
 
-test('a replica joins once, beats outside of the log, and an idle fleet writes nothing', async () => {
+test('a replica joins once, sends heartbeats outside of the log, and an idle fleet stores nothing', async () => {
   await start('ra');
   await start('rb');
   const { state } = await client.manager.streams.info('STOPGATE_main');
@@ -69,16 +69,16 @@ test('a replica joins once, beats outside of the log, and an idle fleet writes n
   expect(await ofFleet('replica.left')).toEqual(['ra']);
 });
 
-test('a second replica of one name does not start', async () => {
+test('a second replica with the same name does not start', async () => {
   await start('ra');
   await expect(start('ra')).rejects.toMatchObject({
     code: 'replica.running',
-    message: expect.stringMatching(/'ra' runs already.*--replica/),
+    message: expect.stringMatching(/'ra' is already running.*--replica/),
   });
   expect(await ofFleet('replica.joined')).toEqual(['ra']);
 });
 
-test('of three that start at one moment under one name two refuse, and never serve', async () => {
+test('of three replicas with one name that start at the same moment, two refuse and never serve', async () => {
   const started = await Promise.allSettled([start('ra'), start('ra'), start('ra')]);
   const refused = started.flatMap((it) => (it.status === 'rejected' ? [it.reason] : []));
   expect(refused).toMatchObject([{ code: 'replica.running' }, { code: 'replica.running' }]);
@@ -86,7 +86,7 @@ test('of three that start at one moment under one name two refuse, and never ser
   for (const { body } of await Promise.all(asked)) expect(body).toMatchObject({ decision: 'allow' });
 });
 
-test('one that another of its name has come before ends, and the others answer', async () => {
+test('a replica whose name an earlier one has ends, and the others answer', async () => {
   const ra = await start('ra');
   await start('rb');
   const earlier = { instance: 'played', startedMs: 0, seq: 1 };
@@ -94,15 +94,15 @@ test('one that another of its name has come before ends, and the others answer',
   expect(await ra.broken).toBe(true);
   expect(ra.service.status()).toMatchObject({
     ready: false,
-    reason: expect.stringMatching(/named 'ra' too.*try again/),
+    reason: expect.stringMatching(/also named 'ra'.*try again/),
   });
-  // It is still found, and what it says comes after what it has left.
+  // It still answers the ping, after the entry with which it leaves.
   await client.nc.request('$SRV.PING.stopgate.ra', '', { timeout: 20_000 });
   const asked = Array.from({ length: 8 }, (_, index) => client.ask(`decide.w${index}`, { attempt: 'a1' }));
   for (const { body } of await Promise.all(asked)) expect(body).toMatchObject({ decision: 'allow', replica: 'rb' });
 });
 
-test('an owner that lives and does not keep up with the log counts as gone', async () => {
+test('an owner that is alive but does not keep up with the log counts as gone', async () => {
   await start('ra');
   await play('slow', () => 1);
   await attemptOwnedBy('slow', 'w1');
@@ -111,7 +111,7 @@ test('an owner that lives and does not keep up with the log counts as gone', asy
   expect(accepted).toMatchObject([{ attempt: 'a1', replica: 'ra', from: 'slow' }]);
 });
 
-test('one that keeps up keeps its attempts; one that falls silent is taken out once', async () => {
+test('a member that keeps up keeps its attempts; a silent one is removed once', async () => {
   await start('ra');
   await start('rb');
   await play('third', () => 1_000_000);
@@ -119,7 +119,7 @@ test('one that keeps up keeps its attempts; one that falls silent is taken out o
   await beats('ra', 5);
   expect(await decided('w1')).toBe(0);
   expect(await ofFleet('replica.left')).toEqual([]);
-  // It still answers pings, and beats no more.
+  // It still answers pings, but sends no heartbeats.
   for (const timer of timers.splice(0)) clearInterval(timer);
   await expect.poll(() => ofFleet('replica.left'), { interval: 200 }).toEqual(['third']);
   await expect.poll(() => decided('w1')).toBe(1);

@@ -1,5 +1,5 @@
 /**
- * Agents choose their message ids freely, and a stream keeps the second entry of one id out. Here an agent uses each id
+ * Agents choose their message ids freely, and a stream drops the second entry with the same id. Here an agent uses each id
  * of the service before the service does (docs/protocol.md §2).
  */
 import { headers } from '@nats-io/nats-core';
@@ -46,11 +46,11 @@ afterAll(async () => {
 const steal = (messageId: string) => client.publish('worker.thief.heartbeat.sent', {}, messageId);
 const storedOf = (tail: string) => client.stored('STOPGATE_main', `stopgate.main.${tail}`);
 
-test('of a decision: it is published all the same, once', async () => {
+test('of a decision: it is still published, once', async () => {
   await steal(decisionMessageId('w1', 'a1'));
   expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toMatchObject({ cause: 'no-policy' });
   await expect.poll(() => storedOf('decision.w1')).toMatchObject([{ attempt: 'a1' }]);
-  // It is found there for whoever asks again.
+  // A repeated request finds it there.
   expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toMatchObject({ attempt: 'a1', cause: 'no-policy' });
 });
 
@@ -103,7 +103,7 @@ test('of an entry that an edge of the service stores for an agent', async () => 
   expect((await client.manager.streams.getMessage('STOPGATE_main', { seq }))?.subject).toBe(
     'stopgate.main.worker.w6.worker.registered',
   );
-  // A repeat is still one entry, under whichever id.
+  // A repeat is still one entry, whatever its id.
   await client.publish('worker.w7.worker.registered', {}, 'w7:registered');
   await replica.service.publish({ ...entry, id: 'w7', messageId: 'w7:registered' });
   expect(await storedOf('worker.w7.>')).toHaveLength(1);

@@ -1,6 +1,6 @@
 /**
- * Remote checks that cannot tell yet: asked again until their timeout, shown, and stored nowhere (protocol.md §8). A check is
- * asked again after a second at the earliest, so the tests wait at the same time: each has a check and a worker of its own.
+ * Pending remote checks are asked again until their timeout, and shown, but not stored (protocol.md §8). A check is
+ * asked again after a second at the earliest, so the tests run concurrently, each with a separate check and worker.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
@@ -64,7 +64,7 @@ async function serve(
   await nc.flush();
   return { asked: () => asked, close: () => subscription.unsubscribe() };
 }
-/** A worker of that name, under the policy of that name, tries to stop. */
+/** The worker with that name tries to stop, under the policy with that name. */
 async function stop(name: string): Promise<Decision> {
   await client.publish(`worker.${name}.worker.registered`, { policy: name });
   return replica.service.decide(name, { attempt: 'a1' });
@@ -74,7 +74,7 @@ const view = async (worker: string, { ask } = client) =>
   (await ask(`get.worker.${worker}`)).body as unknown as WorkerView;
 const ownEntriesOf = (worker: string) => client.stored('STOPGATE_main', `stopgate.main.own.worker.${worker}.>`);
 
-test.concurrent('a check that cannot tell yet is asked again, and the log has its answer alone', async ({ expect }) => {
+test.concurrent('a pending check is asked again, and the log has only its result', async ({ expect }) => {
   const failed = { complete: false, reason: 'build 7 failed' };
   const ci = await serve('again', [pending('build 7 runs'), pending('build 7 runs'), failed]);
   expect(await stop('again')).toMatchObject({ decision: 'block', reason: 'build 7 failed' });
@@ -82,7 +82,7 @@ test.concurrent('a check that cannot tell yet is asked again, and the log has it
   expect(await ownEntriesOf('again')).toHaveLength(1);
 });
 
-test.concurrent('what it waits for is shown by every replica, until it has answered', async ({
+test.concurrent('every replica shows what a pending check waits for, until it has a result', async ({
   expect,
   onTestFinished,
 }) => {
@@ -117,13 +117,13 @@ test.concurrent('what it waits for is shown by every replica, until it has answe
 test.concurrent.each([
   { policy: 'brief', reply: pending('build 9 runs'), message: 'still pending: build 9 runs', cause: 'unjudged' },
   { policy: 'silent', reply: { pending: true }, message: 'still pending', cause: 'incomplete' },
-])('at the end of its time under $policy it is a timeout: $message', async ({ policy, reply, message, cause }) => {
+])('still pending at its timeout, under $policy: $message', async ({ policy, reply, message, cause }) => {
   await serve(policy, [reply]);
   expect(await stop(policy)).toMatchObject({ cause, feedback: [{ check: policy, outcome: 'timeout', message }] });
   expect(await ownEntriesOf(policy)).toHaveLength(1);
 });
 
-test.concurrent('a server that is away for a moment does not end it', async ({ expect }) => {
+test.concurrent('a check whose server is away for a moment stays pending', async ({ expect }) => {
   const first = await serve('away', [pending('build 10 runs')]);
   const deciding = stop('away');
   await expect.poll(first.asked).toBe(1);
@@ -135,7 +135,7 @@ test.concurrent('a server that is away for a moment does not end it', async ({ e
   expect(await deciding).toMatchObject({ cause: 'complete' });
 });
 
-test.concurrent('a replica that takes the attempt over asks again, and keeps to the time that runs', async ({
+test.concurrent('a replica that takes the attempt over asks again, with the same deadline', async ({
   expect,
   onTestFinished,
 }) => {

@@ -1,4 +1,4 @@
-/** Two replicas on one log, and restarts: one answer to one attempt, whoever is asked (protocol.md §5). */
+/** Two replicas on one log, and restarts: one decision per attempt, on any replica (protocol.md §5). */
 import { headers } from '@nats-io/nats-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
@@ -29,7 +29,7 @@ const start = async (name: string, options: Parameters<typeof startReplica>[0] |
   open.push(replica);
   return replica;
 };
-/** All but who answered and how long it took. */
+/** The decision without its replica and duration. */
 const essence = ({ replica: _, tookMs: __, verdicts, ...decision }: Decision) => ({
   ...decision,
   verdicts: verdicts.map(({ tookMs: ___, ...verdict }) => verdict),
@@ -40,7 +40,7 @@ const slow = async () => {
 };
 const checked = { policies: { default: { checks: [{ command: 'tests' }] } } };
 
-test('both are asked the same at once: one decision, counted once', async () => {
+test('both get the same attempt at once: one decision, counted once', async () => {
   const a = await start('ra', { policies: checked, runCheck: slow });
   const b = await start('rb', { policies: checked, runCheck: slow });
   const asked = await Promise.all([a, b, a, b].map(({ service }) => service.decide('w1', { attempt: 'a1' })));
@@ -50,7 +50,7 @@ test('both are asked the same at once: one decision, counted once', async () => 
   expect(await client.stored('STOPGATE_main', 'stopgate.main.own.worker.w1.check.finished')).toHaveLength(1);
 });
 
-test('an attempt published by a client itself is decided by one of them, once', async () => {
+test('an attempt that a client publishes is decided by one of them, once', async () => {
   await start('ra', { policies: checked, runCheck: slow });
   await start('rb', { policies: checked, runCheck: slow });
   const decisions = client.nc.subscribe('stopgate.main.decision.w2', { max: 1 });
@@ -60,7 +60,7 @@ test('an attempt published by a client itself is decided by one of them, once', 
   expect(await client.stored('STOPGATE_main', 'stopgate.main.own.worker.w2.check.finished')).toHaveLength(1);
 });
 
-test('after a restart the same attempt gives the same answer, and nothing goes out again', async () => {
+test('after a restart a repeated attempt gets the same answer, and nothing is sent again', async () => {
   const first = await start('ra');
   const answered = await first.service.decide('w3', { attempt: 'a1' });
   await first.service.decide('w3', { attempt: 'a2' });
@@ -88,7 +88,7 @@ test('an attempt that was stored while nobody served is decided at the start, an
   for await (const message of answers) expect(message.json()).toMatchObject({ worker: 'w4', decision: 'allow' });
 });
 
-test('an answer to what is no inbox is withheld; the attempt is decided all the same', async () => {
+test('an answer to a subject that is not an inbox is withheld, but the attempt is decided', async () => {
   await start('ra');
   const stolen: string[] = [];
   client.nc.subscribe('elsewhere', { callback: () => void stolen.push('heard') });
@@ -101,7 +101,7 @@ test('an answer to what is no inbox is withheld; the attempt is decided all the 
   expect(stolen).toEqual([]);
 });
 
-test('two services with different policies: both say so, and the last in the log holds', async () => {
+test('two services with different policies: both warn, and the last in the log is in force', async () => {
   const a = await start('ra', { policies: { policies: { default: { retries: 1 } } } });
   const b = await start('rb', { policies: { policies: { default: { retries: 2 } } } });
   await expect.poll(() => [a.counts.conflicts > 0, b.counts.conflicts > 0]).toEqual([true, true]);
@@ -110,8 +110,8 @@ test('two services with different policies: both say so, and the last in the log
   await expect.poll(async () => (await a.service.probe('w8', {})).retry.max).toBe(5);
 });
 
-// Root cause: 10,000 attempts of invented workers that waited for a check or a hold refused everybody else's.
-test('a crowd of invented workers that wait keeps no other worker out', async () => {
+// Root cause: 10,000 waiting attempts of invented workers caused all other attempts to be refused.
+test('a flood of waiting invented workers keeps no other worker out', async () => {
   const held = {
     policies: { default: { persistence: { idle: '10m', hold: '30s', queue: 'busy' } }, free: {} },
     assign: [{ worker: 'neighbour', policy: 'free' }],
@@ -124,7 +124,7 @@ test('a crowd of invented workers that wait keeps no other worker out', async ()
   );
   for (const index of crowd.keys()) await isWaiting(`invented-${index}`);
   expect(await client.ask('decide.neighbour')).toMatchObject({ code: '', body: { decision: 'allow' } });
-  // The place was the one of the first, which is told why, and is decided as soon as it can be.
+  // The first attempt was evicted with a reason, and is still decided as soon as possible.
   expect(await crowd[0]).toMatchObject({
     code: '503',
     body: { error: { code: 'UNAVAILABLE', message: expect.stringContaining('20 requests are open, the most') } },
@@ -137,10 +137,10 @@ test('a crowd of invented workers that wait keeps no other worker out', async ()
 });
 
 /**
- * Root cause: a close made the phase `closing`, in which effects go out, also where the head was never reached. It is the last
+ * Root cause: a close set the phase `closing`, in which effects are sent, even if the head was never reached. This is the last
  * test, since a replica that starts after it decides all these attempts.
  */
-test('a start that is ended while it folds answers and stores nothing of what it has folded', async () => {
+test('a start that is aborted while it folds neither answers nor stores anything', async () => {
   const inbox = '_INBOX.old.attempts';
   const answers: string[] = [];
   client.nc.subscribe(inbox, { callback: (_error, { data }) => void answers.push(String(data)) });
@@ -149,7 +149,7 @@ test('a start that is ended while it folds answers and stores nothing of what it
   const first = await start('ra', { policies: { policies: {} } });
   await first.close();
   open.length = 0;
-  // More than one read of the socket brings, so that much of it is still on its way when the start is ended.
+  // More than one read of the socket, so that much of it is still in flight when the start is aborted.
   for (let count = 0; count < 2_000; count += 1)
     client.nc.publish(`stopgate.main.worker.old-${count}.stop.attempted`, '{"attempt":"a1"}', { headers: h });
   await client.nc.flush();

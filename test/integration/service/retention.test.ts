@@ -1,4 +1,4 @@
-/** Retention: the log is cut behind its second newest snapshot, into an archive, and nowhere else (protocol.md §15). */
+/** Retention: the log is trimmed up to its second newest snapshot, into an archive (protocol.md §15). */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ async function stop(): Promise<void> {
 }
 const stateOf = async () => (await client.manager.streams.info('STOPGATE_main')).state;
 
-/** The last one is that of an orderly end. @returns the last entry of each */
+/** The last snapshot is that of an orderly end. @returns the last entry of each */
 async function takeSnapshots(count: number): Promise<number[]> {
   const ends: number[] = [];
   await start();
@@ -54,7 +54,7 @@ async function takeSnapshots(count: number): Promise<number[]> {
   return [...ends, (await stateOf()).last_seq];
 }
 
-test('what is old goes into the archive; what the second newest snapshot does not cover stays', async () => {
+test('old entries are archived; entries that the second newest snapshot does not cover stay', async () => {
   const [, second = 0] = await takeSnapshots(3);
   const before = await client.stored('STOPGATE_main', '>');
   await start({ forMs: 0, bytesMax: null, archive });
@@ -70,13 +70,13 @@ test('what is old goes into the archive; what the second newest snapshot does no
   expect(lines.map(({ data }) => data)).toEqual(before.slice(0, second - 1));
   await stop();
 
-  // What was cut is in the snapshots, and a start goes on from there.
+  // The snapshots cover the removed entries, and a start continues from them.
   await start();
   expect((await client.ask('get.worker.w1')).body).toMatchObject({ toolCount: 5 });
   expect((await client.ask('decide.w1')).code).toBe('');
 });
 
-test('a log that is cut is lost without its snapshots', async () => {
+test('a trimmed log without its snapshots is lost', async () => {
   await takeSnapshots(3);
   await start({ forMs: 0, bytesMax: null, archive: null });
   await expect.poll(async () => (await stateOf()).first_seq).toBeGreaterThan(1);
@@ -87,7 +87,7 @@ test('a log that is cut is lost without its snapshots', async () => {
   await expect(start()).rejects.toThrow(`entries 1 to ${first_seq - 1} are missing`);
 });
 
-test('a log that is cut is lost with damaged snapshots too, and goes on when that is accepted', async () => {
+test('a trimmed log with damaged snapshots is lost, too, and continues when the loss is accepted', async () => {
   await takeSnapshots(3);
   await start({ forMs: 0, bytesMax: null, archive: null });
   await expect.poll(async () => (await stateOf()).first_seq).toBeGreaterThan(1);
@@ -106,7 +106,7 @@ test('a log that is cut is lost with damaged snapshots too, and goes on when tha
   expect((await client.ask('decide.w1')).code).toBe('');
 });
 
-test('a snapshot of a log that went back does not count', async () => {
+test('a snapshot of a log that has lost entries does not count', async () => {
   const [first = 0, second = 0] = await takeSnapshots(2);
   const nc = await openConnection({ url: server.url, name: 'test', patient: false });
   const position = { seq: second + 1, atMs: 1, subject: 'stopgate.main.worker.w1.tool.used', digest: 'another' };
@@ -117,7 +117,7 @@ test('a snapshot of a log that went back does not count', async () => {
   expect((await stateOf()).first_seq).toBe(first);
 });
 
-test('a snapshot that is damaged does not count, though the start has not read it', async () => {
+test('a damaged snapshot does not count, even if the start has not read it', async () => {
   const [, third = 0, second = 0] = await takeSnapshots(4);
   const started = await start();
   const nc = await openConnection({ url: server.url, name: 'test', patient: false });
@@ -131,7 +131,7 @@ test('a snapshot that is damaged does not count, though the start has not read i
   expect((await stateOf()).first_seq).toBe(third);
 });
 
-test('what is young, or within the size, stays, and so does what could not be archived; past the size the oldest go', async () => {
+test('recent entries within the size stay, and so do those that could not be archived; above the size the oldest are removed', async () => {
   const [, second = 0] = await takeSnapshots(3);
   const started = await start({ forMs: 3_600_000, bytesMax: 1_048_576, archive });
   await started.service.probe('w1', {});
@@ -143,11 +143,11 @@ test('what is young, or within the size, stays, and so does what could not be ar
   const { bytes } = await stateOf();
   started.setRetention({ forMs: null, bytesMax: bytes - 500, archive: null });
   await expect.poll(async () => (await stateOf()).first_seq).toBeGreaterThan(1);
-  // No more of them than needed.
+  // No more than needed.
   expect((await stateOf()).first_seq).toBeLessThan(second);
 });
 
-test('a log with fewer than two snapshots is not cut', async () => {
+test('a log with fewer than two snapshots is not trimmed', async () => {
   await takeSnapshots(1);
   const started = await start({ forMs: 0, bytesMax: null, archive });
   await started.service.decide('w1', {});

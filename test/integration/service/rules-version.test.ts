@@ -39,7 +39,7 @@ async function causeOf(worker: string): Promise<unknown> {
   return (await client.ask(`decide.${worker}`)).body.cause;
 }
 
-test('one replica of the last release holds a new version back; when it is gone, one entry puts it in force', async () => {
+test('a replica of the last release delays a new version; when it is gone, one entry puts it in force', async () => {
   const old = await start('old');
   await start('new-1', { rules: bothVersions });
   await start('new-2', { rules: bothVersions });
@@ -52,7 +52,7 @@ test('one replica of the last release holds a new version back; when it is gone,
   expect(await versions()).toEqual([2]);
 });
 
-test('a version that is held back is not put in force', async () => {
+test('a version above rulesMax is not put in force', async () => {
   await start('r1', { rules: bothVersions, rulesMax: 1 });
   await start('r2', { rules: bothVersions });
   expect(await causeOf('w1')).toBe('bypassed');
@@ -64,7 +64,7 @@ test('a version that is held back is not put in force', async () => {
   expect(await versions()).toEqual([]);
 });
 
-test('a replica that does not know the version serves nothing, and says what it needs', async () => {
+test('a replica that does not know the version serves nothing, and says which release it needs', async () => {
   const needed = /needs version 2 of the rules, and this release knows version 1/;
   const running = await start('old');
   await client.publish('own.fleet.main.rules.set', { version: 2 });
@@ -73,7 +73,7 @@ test('a replica that does not know the version serves nothing, and says what it 
   expect([code, body.error.code]).toEqual(['503', 'RULES_UNKNOWN']);
   expect(body.error.message).toMatch(needed);
   await expect(startReplica({ nats: server.url, name: 'old-2' })).rejects.toThrow(needed);
-  // Neither of them says a word in the log from there on.
+  // Neither of them stores anything from here on.
   const last = await client.stored('STOPGATE_main', 'stopgate.main.own.>');
   expect(last.at(-1)).toEqual({ version: 2 });
 });

@@ -45,7 +45,7 @@ async function stop(replica: Replica): Promise<void> {
 const newestSeq = async () => (await store.list())[0]?.position.seq;
 const removeSnapshots = () => client.manager.streams.delete('OBJ_STOPGATE-SNAPSHOTS_main');
 
-test('an orderly end takes a snapshot, and the next start goes on from it', async () => {
+test('an orderly end takes a snapshot, and the next start continues from it', async () => {
   const first = await start('r1');
   await client.publish('worker.w1.task.claimed', { task: 'T-1' });
   const { body: decision } = await client.ask('decide.w1', { attempt: 'a1' });
@@ -66,11 +66,11 @@ test('an orderly end takes a snapshot, and the next start goes on from it', asyn
   expect(withoutReplicas(snapshotText(third.fleet))).toBe(withoutReplicas(text));
 });
 
-/** Replicas come, and the clock moves with it. */
+/** Without what a new replica changes: the replicas and the log's clock. */
 const withoutReplicas = (text: string): string =>
   text.replaceAll(/^\["(replicas|rulesOfReplicas|seq|nowMs)".*\n/gm, '');
 
-test('what was open goes on: attempts with their inbox, held ones, and evaluations', async () => {
+test('open work continues: attempts with their inboxes, held ones, and evaluations', async () => {
   const policies = { policies: { default: { checks: [{ remote: 'review' }] } } };
   const first = await start('r1', { policies });
   const inbox = nc.subscribe('_INBOX.snapshots.1', { max: 1 });
@@ -93,7 +93,7 @@ test('what was open goes on: attempts with their inbox, held ones, and evaluatio
   expect(await client.stored('STOPGATE_main', 'stopgate.main.own.fleet.main.policy.set')).toHaveLength(1);
 });
 
-/** As whoever may write there can: with the right digest. */
+/** Forges a snapshot with a valid digest, as anyone with write access can. */
 function forged(bytes: Uint8Array, change: (text: string) => string): Uint8Array {
   const text = gunzipSync(bytes).toString();
   const original = text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1);
@@ -114,7 +114,7 @@ const poisons: readonly [what: string, poison: (bytes: Uint8Array) => Uint8Array
   ['has policies of another form', forge(/^\["policies",.*$/m, '["policies",{}]')],
 ];
 
-test('a snapshot that is damaged or forged is passed over, and the whole log is folded', async () => {
+test('a damaged or forged snapshot is skipped, and the whole log is folded', async () => {
   const first = await start('r1');
   await client.publish('worker.w1.worker.registered', { agent: 'codex' });
   await stop(first);
@@ -134,8 +134,8 @@ test('a snapshot that is damaged or forged is passed over, and the whole log is 
   }
 });
 
-test('of several replicas one takes the snapshot that is due', async () => {
-  // One that is behind when it is due looks again soon.
+test('one of several replicas takes the snapshot that is due', async () => {
+  // A replica that is behind when a snapshot is due checks again soon.
   const snapshotSchedule: SnapshotSchedule = {
     everyEntries: 1_000,
     cheapEntries: 1_000,

@@ -1,4 +1,4 @@
-/** A decision that stands in the log is the attempt's, whatever this release would decide (protocol.md §15). */
+/** A stored decision is final, whatever this release would decide (protocol.md §15). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
 import { type Client, openClient } from '../../support/client.ts';
@@ -27,7 +27,7 @@ async function stop(): Promise<void> {
 const worker = async () => (await client.ask('get.worker.w1')).body as Record<string, unknown>;
 const decisions = () => client.stored('STOPGATE_main', 'stopgate.main.decision.w1');
 
-/** A log of a release that has decided `w1:a1` otherwise. `more`: of its decision. */
+/** A log of a release that has decided `w1:a1` differently. `more` has additional fields of its decision. */
 async function writeLog(more: object): Promise<{ made: object; stored: object }> {
   replica = await startReplica({ nats: server.url });
   const made = (await client.ask('decide.w0', { attempt: 'a1' })).body;
@@ -49,7 +49,7 @@ const blocked = {
   retry: { count: 1, max: 3 },
 };
 
-test('the worker is where its decision leads, with the counts of it; a repeat gets it', async () => {
+test('the worker has the state and counts of its stored decision, and a repeat gets that decision', async () => {
   const { stored } = await writeLog(blocked);
   replica = await startReplica({ nats: server.url });
   expect(await worker()).toMatchObject({
@@ -63,7 +63,7 @@ test('the worker is where its decision leads, with the counts of it; a repeat ge
   expect((await client.ask('decide.w1', { attempt: 'a2' })).body).toMatchObject({ decision: 'allow' });
 });
 
-test('an attempt that would still be open is over, and its check is not run', async () => {
+test('an attempt that would still be open is finished, and its check does not run', async () => {
   const { stored } = await writeLog({});
   await client.publish('own.fleet.main.policy.set', { policies: { default: { checks: [{ remote: 'review' }] } } });
   const { seq } = await client.publish('worker.w1.stop.attempted', { attempt: 'a2' });
@@ -74,7 +74,7 @@ test('an attempt that would still be open is over, and its check is not run', as
   expect(await decisions()).toHaveLength(2);
 });
 
-test('one of another attempt, of another place, or without the shape of a decision changes nothing', async () => {
+test('an entry for another attempt, on another subject, or without the form of a decision changes nothing', async () => {
   await writeLog({ ...blocked, seq: 1 });
   await client.publish('decision.w1', { ...blocked, worker: 'w1', attempt: 'a1', seq: 8 }, 'other');
   replica = await startReplica({ nats: server.url });

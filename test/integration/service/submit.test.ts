@@ -42,7 +42,7 @@ test('a claim of a cancelled task is refused, and again under the same message i
   await expect(ofTask('B', 'task.cancelled')).rejects.toMatchObject({ code: 'entry.refused' });
 });
 
-test('one that is valid has its place in the log', async () => {
+test('a valid entry is answered with its sequence number', async () => {
   expect(await ofWorker('h3', 'tool.used', { tool: 'Bash' })).toEqual({ seq: expect.any(Number) });
   expect((await client.ask('get.worker.h3')).body).toMatchObject({ state: 'working', toolCount: 1 });
   const { seq } = await replica.service.submit({
@@ -54,7 +54,7 @@ test('one that is valid has its place in the log', async () => {
   expect(seq).toBeGreaterThan(0);
 });
 
-test('a refusal is reported of an unknown task, and among more of them than a view lists', async () => {
+test('a refusal is reported for an unknown task, and after more refusals than a view lists', async () => {
   await expect(ofTask('nobody', 'task.cancelled')).rejects.toMatchObject({
     code: 'entry.refused',
     message: 'task nobody is unknown',
@@ -64,7 +64,7 @@ test('a refusal is reported of an unknown task, and among more of them than a vi
   expect(new Set(ended.map(({ status }) => status))).toEqual(new Set(['rejected']));
 });
 
-test('who publishes over NATS asks about the entry', async () => {
+test('a publisher over NATS can ask about its entry', async () => {
   const { seq } = await client.publish('task.nowhere.task.cancelled');
   expect(await client.ask('get.task.nowhere', { entry: seq })).toMatchObject({
     code: '409',
@@ -72,6 +72,6 @@ test('who publishes over NATS asks about the entry', async () => {
   });
   const { seq: good } = await client.publish('worker.h5.heartbeat.sent');
   expect((await client.ask('get.worker.h5', { entry: good })).body).toEqual({ entry: good, refused: null });
-  // Of another actor nothing is said.
+  // Nothing is reported about another actor.
   expect((await client.ask('get.worker.h5', { entry: seq })).body).toEqual({ entry: seq, refused: null });
 });

@@ -1,4 +1,4 @@
-/** verify and verify-task: is the work complete, whatever else may let its worker stop? By a plain NATS client. */
+/** verify and verify-task: is the work complete, even if the worker may stop for other reasons? With a plain NATS client. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
 import { type Client, openClient } from '../../support/client.ts';
@@ -43,7 +43,7 @@ const step = (worker: string, status: string) =>
 const verify = (name: string, body: object = {}) => client.ask(`verify.${name}`, body);
 const verifyTask = (task: string, body: object = {}) => client.ask(`verify-task.${task}`, body);
 
-describe('verify asks about the work alone', () => {
+describe('verify judges only the work', () => {
   test.each<[why: string, policy: string, happens: (worker: string) => Promise<unknown>]>([
     ['waits', 'default', (w) => publish(`worker.${w}.background.started`, { id: 'b' })],
     ['spent', 'default', (w) => publish(`worker.${w}.budget.exhausted`)],
@@ -53,7 +53,7 @@ describe('verify asks about the work alone', () => {
     ['escalated', 'promising', (w) => client.ask(`decide.${w}`, { output: '<promise>ESCALATE</promise>' })],
     ['ended', 'default', (w) => publish(`worker.${w}.session.ended`)],
     ['retired', 'default', (w) => publish(`own.worker.${w}.worker.retired`, { by: 'ann' })],
-  ])('of a worker that is %s (policy %s)', async (worker, policy, happens) => {
+  ])('for a worker that is %s (policy %s)', async (worker, policy, happens) => {
     await publish(`worker.${worker}.worker.registered`, { policy });
     await step(worker, 'pending');
     await happens(worker);
@@ -97,7 +97,7 @@ describe('verify asks about the work alone', () => {
     expect(await verify('gone')).toMatchObject({ code: '', body: { cause: 'complete' } });
   });
 
-  test('let go at the cap or to a person, it is asked about the tasks that it gave up, until it works again', async () => {
+  test('after a stop at the cap or to a person, judges the tasks that the worker gave up, until it works again', async () => {
     const asks = { output: 'Which one? <promise>ESCALATE</promise>' };
     for (const [worker, body] of Object.entries({ hasty: {}, asker: asks })) {
       const task = `G-${worker}`;
@@ -107,7 +107,7 @@ describe('verify asks about the work alone', () => {
       expect((await client.ask(`decide.${worker}`, body)).body).toMatchObject({ decision: 'allow', tasks: [task] });
       const refused = { decision: { reason: '1 of 1 plan steps remain: Ship', tasks: [task] } };
       expect(await verify(worker)).toMatchObject({ code: '409', body: refused });
-      // It holds none any more when it tries once more.
+      // It holds no tasks at its next try.
       expect((await client.ask(`decide.${worker}`)).body).toMatchObject({ tasks: [] });
       expect(await verify(worker)).toMatchObject({ code: '409', body: refused });
       await publish(`worker.${worker}.prompt.submitted`);
@@ -124,20 +124,20 @@ describe('verify asks about the work alone', () => {
 });
 
 describe('verify-task', () => {
-  test('of a task that was judged: the stored decision', async () => {
+  test('returns the stored decision of a judged task', async () => {
     await publish('worker.judged.task.claimed', { task: 'J-1' });
     const { body: decision } = await client.ask('decide.judged', { attempt: 'a1' });
     expect(decision).toMatchObject({ cause: 'complete', tasks: ['J-1'] });
     expect(await verifyTask('J-1')).toEqual({ code: '', body: decision });
   });
 
-  test('of one that its worker only reported as completed: no, as said', async () => {
+  test('says no for a task that only its worker reported as completed, with said', async () => {
     await publish('worker.says.task.claimed', { task: 'S-1' });
     await publish('worker.says.task.completed', { task: 'S-1' });
     expect(await verifyTask('S-1')).toMatchObject({ code: '409', body: { error: { code: 'INCOMPLETE' }, said: true } });
   });
 
-  test('of a held one: its own steps and hooks, and the checks of its policy', async () => {
+  test('judges a held task by its own steps and hooks and by the checks of its policy', async () => {
     await publish('task.H-1.task.created', { plan: [{ title: 'Fix login', status: 'done' }], policy: 'rules' });
     await publish('task.H-2.task.created', { plan: [{ title: 'Write docs', status: 'pending' }] });
     await publish('task.H-3.hook.registered', { type: 'promise' });
@@ -158,14 +158,14 @@ describe('verify-task', () => {
   test.each([
     ['that waits', 'W-1', async () => publish('task.W-1.task.created')],
     ['that was cancelled', 'C-1', async () => publishAll('task.C-1', 'task.created', 'task.cancelled')],
-  ])('of one %s: no', async (_what, task, happens) => {
+  ])('says no for a task %s', async (_what, task, happens) => {
     await happens();
     const answer = await verifyTask(task);
     expect(answer).toMatchObject({ code: '409', body: { error: { code: 'INCOMPLETE' } } });
     expect(answer.body).not.toHaveProperty('said');
   });
 
-  test('of an unknown one: 404; of no id: 400', async () => {
+  test('gives 404 for an unknown task and 400 for an invalid id', async () => {
     expect(await verifyTask('X-1')).toMatchObject({ code: '404', body: { error: { code: 'NOT_FOUND' } } });
     expect(await verifyTask('no.id')).toMatchObject({ code: '400', body: { error: { code: 'BAD_REQUEST' } } });
   });

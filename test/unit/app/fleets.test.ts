@@ -1,4 +1,4 @@
-/** Several fleets in one process: which are opened, and what a failing one means for the others. */
+/** Several fleets in one process: which ones are opened, and how a failing one affects the others. */
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Fleets, type FleetsOptions, openFleets } from '../../../src/app/fleets.ts';
@@ -12,7 +12,7 @@ afterEach(() => void vi.useRealTimers());
 
 const select = (text: string) => readFleetSelection(text) as FleetSelection;
 
-/** Fleets that are opened in memory. `failing`: what their opening throws. */
+/** Fleets in memory. `failing` has the errors that opening them throws. */
 function createScene() {
   const failing = new Map<string, Error>();
   const tried: string[] = [];
@@ -57,7 +57,7 @@ const served = ({ directory }: Fleets) =>
 const later = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe('several fleets', () => {
-  test('are all opened, and the first is that of requests which name none', async () => {
+  test('are all opened, and requests that name no fleet go to the first', async () => {
     const { start } = createScene();
     const fleets = await start('b,a');
     expect(served(fleets)).toEqual(['a', 'b']);
@@ -68,7 +68,7 @@ describe('several fleets', () => {
     await fleets.close();
   });
 
-  test('one that fails does not keep the others from being served, and says why it is not', async () => {
+  test('a failing one does not affect the others, and reports its reason', async () => {
     const { start, failing, tried } = createScene();
     failing.set('b', new AppError('log.lost', 'the log STOPGATE_b is gone'));
     const fleets = await start('a,b');
@@ -83,7 +83,7 @@ describe('several fleets', () => {
     await fleets.close();
   });
 
-  test('one that goes on failing is tried less and less often, up to once a minute', async () => {
+  test('one that keeps failing is retried less and less often, down to once a minute', async () => {
     const { start, failing, tried } = createScene();
     failing.set('b', new AppError('log.lost', 'gone'));
     const fleets = await start('a,b');
@@ -96,7 +96,7 @@ describe('several fleets', () => {
     await fleets.close();
   });
 
-  test('one whose fold fails is not opened again, and the process goes on', async () => {
+  test('one whose fold fails is not opened again, and the process continues', async () => {
     const { start, breakers, tried } = createScene();
     const fleets = await start('a,b');
     let ended = false;
@@ -111,7 +111,7 @@ describe('several fleets', () => {
 });
 
 describe('a single fleet', () => {
-  test('whose cluster elects a leader just now is waited for', async () => {
+  test('is waited for while its cluster elects a leader', async () => {
     const { failing, tried, start } = createScene();
     const cause = new JetStreamApiError({ code: 503, err_code: 10_008, description: 'temporarily unavailable' });
     failing.set('main', new AppError('log.unavailable', 'the stream STOPGATE_main does not answer', { cause }));
@@ -121,7 +121,7 @@ describe('a single fleet', () => {
     expect(served(await starting)).toEqual(['main']);
   });
 
-  test('whose cluster has no leader is not waited for once the process is told to end', async () => {
+  test('is not waited for once the process is stopping', async () => {
     const { failing, tried, start } = createScene();
     const cause = new JetStreamApiError({ code: 503, err_code: 10_118, description: 'stream is offline' });
     failing.set('main', new AppError('log.unavailable', 'the stream STOPGATE_main does not answer', { cause }));
@@ -130,13 +130,13 @@ describe('a single fleet', () => {
     expect(tried).toEqual(['main', 'main']);
   });
 
-  test('that cannot be opened ends the start', async () => {
+  test('ends the start if it cannot be opened', async () => {
     const { start, failing } = createScene();
     failing.set('a', new AppError('log.lost', 'gone'));
     await expect(start('a')).rejects.toThrow('gone');
   });
 
-  test('whose fold fails ends the process', async () => {
+  test('ends the process if its fold fails', async () => {
     const { start, breakers } = createScene();
     const fleets = await start('a');
     breakers.get('a')?.(false);
@@ -145,7 +145,7 @@ describe('a single fleet', () => {
   });
 });
 
-test('of several, one whose replica has lost its name ends the process: all have that name', async () => {
+test('one of several that has lost its replica name ends the process: all fleets share that name', async () => {
   const { start, breakers } = createScene();
   const fleets = await start('a,b');
   breakers.get('b')?.(true);
@@ -154,7 +154,7 @@ test('of several, one whose replica has lost its name ends the process: all have
 });
 
 describe('a pattern', () => {
-  test('means the fleets that have a log, also those that come later', async () => {
+  test('selects the fleets that have a log, including later ones', async () => {
     const { start, found } = createScene();
     found.push('other', 'team-a');
     const fleets = await start('team-*');
@@ -166,7 +166,7 @@ describe('a pattern', () => {
     await fleets.close();
   });
 
-  test('a log that is gone is a fault of its fleet, and not its end', async () => {
+  test('a fleet whose log disappears is still listed, with the fault', async () => {
     const { start, found, closed } = createScene();
     found.push('team-a');
     const fleets = await start('team-*');
@@ -177,7 +177,7 @@ describe('a pattern', () => {
     await fleets.close();
   });
 
-  test('while NATS does not list its streams, what is served is served', async () => {
+  test('while NATS does not list its streams, open fleets are still served', async () => {
     const { start } = createScene();
     const fleets = await start('a,team-*', {
       find: () => Promise.reject(new AppError('log.unavailable', 'no answer')),
@@ -187,7 +187,7 @@ describe('a pattern', () => {
   });
 });
 
-test('another selection opens what is new and closes what is not meant any more', async () => {
+test('another selection opens the added fleets and closes the removed ones', async () => {
   const { start, closed } = createScene();
   const fleets = await start('a,b');
   await fleets.select(select('b,c'));
@@ -199,7 +199,7 @@ test('another selection opens what is new and closes what is not meant any more'
   expect(closed).toEqual(['a', 'b', 'c']);
 });
 
-test('a shard leaves the others to their processes, and says which', async () => {
+test('a shard leaves other fleets to their processes, and names those', async () => {
   const { start, tried } = createScene();
   const names = Array.from({ length: 40 }, (_, index) => `team-${index}`);
   const [one, two] = await Promise.all([1, 2].map((index) => start(names.join(), { shard: { index, count: 2 } })));

@@ -1,11 +1,11 @@
-/** When a service that was started on demand has been idle for long enough. */
+/** When a service that was started on demand ends after idle time. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createIdleWatch } from '../../../src/app/process-end.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** With 40 s of patience, which are looked at every 10 s. */
+/** With 40 s of idle time, checked every 10 s. */
 function watch(isBusy = () => false) {
   const idle = createIdleWatch(40_000, 'stopgate.main.own.fleet.');
   let why: string | null = null;
@@ -21,13 +21,13 @@ function watch(isBusy = () => false) {
   };
 }
 
-test('it ends when nothing has come for that long', async () => {
+test('it ends when nothing has arrived for that long', async () => {
   const { after } = watch();
   expect(await after(30)).toBeNull();
   expect(await after(10)).toBe('idle');
 });
 
-test.each(['decide', 'stopgate.main.worker.w1.tool.used'])('%s resets that time', async (subject) => {
+test.each(['decide', 'stopgate.main.worker.w1.tool.used'])('%s resets the idle time', async (subject) => {
   const { idle, after } = watch();
   await after(30);
   idle.noteEntry(subject);
@@ -35,7 +35,7 @@ test.each(['decide', 'stopgate.main.worker.w1.tool.used'])('%s resets that time'
   expect(await after(10)).toBe('idle');
 });
 
-test("a replica's own signs of life do not", async () => {
+test("a replica's own heartbeats do not", async () => {
   const { idle, after } = watch();
   await after(30);
   idle.noteEntry('stopgate.main.own.fleet.main.replica.joined');
@@ -51,7 +51,7 @@ test('it does not end while an attempt is open', async () => {
   expect(await after(10)).toBe('idle');
 });
 
-test('without a time it never ends, and once it is closed neither', async () => {
+test('it never ends without an idle time, or once it is closed', async () => {
   const never = vi.fn();
   void createIdleWatch(undefined, 'own.')
     .ended(() => false)

@@ -1,4 +1,4 @@
-/** How many requests may be open at once, and whose (docs/protocol.md §9). */
+/** The limits of open requests, in total and per worker (docs/protocol.md §9). */
 import { expect, test } from 'vitest';
 import { type Admission, createAdmission, type Holder } from '../../../src/host/intake/admission.ts';
 
@@ -9,7 +9,7 @@ function open(admission: Admission, actor: string, count: number): void {
   for (let index = 0; index < count; index += 1) void admission.run({ actor, key: `${actor}:${index}` }, never);
 }
 
-/** A request that gives way, if `canGiveWay` says so, as soon as it is asked to. */
+/** A request that can be evicted if `canGiveWay` is true. */
 function enter(admission: Admission, actor: string, key: string, canGiveWay = () => false): Holder {
   const holder: Holder = {
     actor,
@@ -24,7 +24,7 @@ function enter(admission: Admission, actor: string, key: string, canGiveWay = ()
   return holder;
 }
 
-test('one too many is refused, without being begun, until a place is free again', async () => {
+test('a request over the limit is refused without being started, until a slot is free', async () => {
   const admission = createAdmission({ openMax: 2, clock: () => 0 });
   const first = enter(admission, 'w1', 'w1:a');
   enter(admission, 'w2', 'w2:a');
@@ -42,7 +42,7 @@ test('one too many is refused, without being begun, until a place is free again'
   expect(admission.open()).toBe(1);
 });
 
-test('a newcomer gets the place of the request that has waited the longest and can give way', async () => {
+test('a new request evicts the evictable one that has waited longest', async () => {
   const bounds: string[] = [];
   const onBound = (bound: string) => void bounds.push(bound);
   const admission = createAdmission({ openMax: 3, clock: () => 0, onBound });
@@ -65,8 +65,8 @@ test('a newcomer gets the place of the request that has waited the longest and c
   expect(admission.open()).toBe(2);
 });
 
-// Root cause: 1,000 probes of a slow check took all places, and refused everybody's probes, verifications and lists for minutes.
-test('work that is run gives its place up, the first that began, and its result reaches nobody', async () => {
+// Root cause: 1,000 probes of a slow check used all slots, so all other probes, verifications and lists were refused for minutes.
+test('running work can be evicted, oldest first, and its result is dropped', async () => {
   const admission = createAdmission({ openMax: 2, clock: () => 0 });
   const slow = ['w1', 'w2'].map((actor) => admission.run({ actor, key: actor }, never));
   await expect(admission.run({ actor: null, key: 'nobody' }, async () => 'served')).rejects.toMatchObject(busy);
@@ -76,7 +76,7 @@ test('work that is run gives its place up, the first that began, and its result 
   await expect(admission.run({ actor: 'w4', key: 'w4' }, async () => 'served')).resolves.toBe('served');
 });
 
-test('a holder that leaves twice takes no place from another of the same key', () => {
+test('leaving twice does not free the slot of another holder with the same key', () => {
   const admission = createAdmission({ openMax: 2, clock: () => 0 });
   const [first] = [enter(admission, 'w1', 'w1:a'), enter(admission, 'w1', 'w1:a')];
   admission.leave(first);
@@ -84,8 +84,8 @@ test('a holder that leaves twice takes no place from another of the same key', (
   expect(admission.open()).toBe(1);
 });
 
-// Root cause: each retry of a held attempt took a place, and 10,000 of them locked everybody out.
-test('retries of one attempt take one place, and it is free when the last of them ends', async () => {
+// Root cause: each retry of a held attempt used another slot, and 10,000 of them locked everybody out.
+test('retries of one attempt share one slot, which is free when the last of them ends', async () => {
   const admission = createAdmission({ openMax: 2, clock: () => 0 });
   const ends: (() => void)[] = [];
   const ask = () =>
@@ -101,18 +101,18 @@ test('retries of one attempt take one place, and it is free when the last of the
   expect(admission.open()).toBe(0);
 });
 
-test('one actor may have 100 open, and the others are served', async () => {
+test('one actor may have 100 open requests, and others are still served', async () => {
   const admission = createAdmission({ openMax: 1_000, clock: () => 0 });
   open(admission, 'noisy', 100);
   await expect(admission.run({ actor: 'noisy', key: 'x' }, never)).rejects.toMatchObject(busy);
   await expect(admission.run({ actor: 'w1', key: 'y' }, async () => 'served')).resolves.toBe('served');
 });
 
-test('while a tenth of all places is taken, one actor gets 100 requests a second', async () => {
+test('while a tenth of the slots is in use, one actor gets at most 100 requests a second', async () => {
   let now = 0;
   const admission = createAdmission({ openMax: 1_000, clock: () => now });
   const ask = (key: number) => admission.run({ actor: 'noisy', key: `noisy:${key}` }, async () => 'served');
-  for (let key = 0; key < 200; key += 1) await ask(key); // nobody else is there
+  for (let key = 0; key < 200; key += 1) await ask(key); // no other actor is active
   open(admission, 'w1', 100);
   for (let key = 0; key < 100; key += 1) await ask(key);
   await expect(ask(100)).rejects.toMatchObject(busy);

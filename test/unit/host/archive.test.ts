@@ -1,4 +1,4 @@
-/** The archive keeps what an earlier log of the same fleet left there, and replaces only its own unfinished try. */
+/** The archive keeps files of an earlier log of the same fleet, and replaces only its own unfinished ones. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -39,13 +39,13 @@ test.each([
   expect(countsByFile().sort()).toEqual([count, 3]);
 });
 
-test('what an earlier try wrote before it ended without the cut is replaced', async () => {
+test('a file of an earlier run that did not trim the log is replaced', async () => {
   await writeArchive(folder, 'main', logOf(2, 1_000));
   await writeArchive(folder, 'main', logOf(3, 1_000));
   expect(countsByFile()).toEqual([3]);
 });
 
-test('what is said to be written survives a loss of power: the file first, then its name, then those of new folders', async () => {
+test('a reported file survives a power loss: its data is synced first, then its name, then the names of new folders', async () => {
   const archive = join(folder, 'new', 'archive');
   const handle = await open(folder, 'r');
   const ofHandles = Object.getPrototypeOf(handle) as FileHandle;

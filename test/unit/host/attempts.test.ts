@@ -1,4 +1,4 @@
-/** An attempt gives back its place, its trace and its waiter once, however it ends. */
+/** An attempt releases its slot, its trace and its waiter once, however it ends. */
 import { expect, test, vi } from 'vitest';
 import { createFleet, type Decision } from '../../../machines/index.ts';
 import { AppError } from '../../../src/errors.ts';
@@ -20,7 +20,7 @@ function createScene() {
     late.push(onLate);
     return { clear: () => {} };
   });
-  /** The traces that are open, by key. */
+  /** The open traces, by key. */
   const traced = new Set<string>();
   const failed: string[] = [];
   const submitted: ((answer: AppError) => void)[] = [];
@@ -61,7 +61,7 @@ function createScene() {
 }
 type Scene = ReturnType<typeof createScene>;
 
-/** `given`: the attempt's id, if its caller names it. */
+/** `given` is the attempt's id, if its caller names one. */
 const ends: readonly { name: string; given?: string; end(scene: Scene): void; answer: unknown; others?: number }[] = [
   {
     name: 'is decided at once',
@@ -148,7 +148,7 @@ test('when it cannot be sent', () => {
 });
 
 // Root cause: the ninth request for one attempt ended the trace of all.
-test('a request that makes room for a ninth one leaves the place, the trace and the waiter to the others', () => {
+test('a request that is evicted by a ninth one leaves the slot, the trace and the waiter to the others', () => {
   const scene = createScene();
   const replies = Array.from({ length: 9 }, () => vi.fn());
   for (const reply of replies) scene.attempts.open('w1', { attempt: 'a1', payload: '{}' }, reply);
@@ -160,8 +160,8 @@ test('a request that makes room for a ninth one leaves the place, the trace and 
   expect(scene.admission.open()).toBe(0);
 });
 
-// Root cause: an entry of another attempt with the first one's message id got the first one's callers.
-test("an attempt that uses another's message id leaves that one's callers alone", () => {
+// Root cause: an entry of another attempt with the first one's message id took over its callers.
+test('an attempt that uses the message id of another does not affect its callers', () => {
   const scene = createScene();
   const reply = vi.fn();
   scene.attempts.open('w1', { attempt: 'a1', payload: '{}' }, reply);

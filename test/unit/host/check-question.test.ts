@@ -1,4 +1,4 @@
-/** A question that the bus would refuse is shortened and asked (docs/protocol.md §8). */
+/** A question that is too large for NATS is shortened (docs/protocol.md §8). */
 import { expect, test } from 'vitest';
 import { toPayload } from '../../../src/host/effects/remote-check.ts';
 
@@ -11,11 +11,11 @@ const question = {
   plan: [{ title: 'Write tests'.repeat(1_000), status: 'done' }],
 };
 
-test('one that fits goes out as it is', () => {
+test('a question that fits is sent unchanged', () => {
   expect(JSON.parse(toPayload(question, 1_048_576))).toEqual(question);
 });
 
-test.each([400_000, 65_536, 4_096])('one of more than %d bytes is shortened and says so', (bytesMax) => {
+test.each([400_000, 65_536, 4_096])('a question of more than %d bytes is shortened and marked', (bytesMax) => {
   const payload = toPayload(question, bytesMax);
   expect(Buffer.byteLength(payload)).toBeLessThanOrEqual(bytesMax);
   const asked = JSON.parse(payload);

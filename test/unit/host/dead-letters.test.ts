@@ -1,6 +1,6 @@
 /**
- * What has no dead letter yet is named in snapshots. One that was taken at an orderly end, while the dead stream was full,
- * once named nothing: the letter on its way was given up first, and nobody sent it after the next start.
+ * Snapshots name the first entry without a dead letter. One that was taken at an orderly end, while the dead stream was full,
+ * once named none: the pending letter was dropped first, so nobody sent it after the next start.
  */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Refusal } from '../../../machines/index.ts';
@@ -56,13 +56,13 @@ async function close(): Promise<void> {
   await vi.advanceTimersByTimeAsync(1_000);
 }
 
-test('a dead letter that a full dead stream did not take is owed after an orderly end', async () => {
+test('a dead letter that a full dead stream refused is still owed after an orderly end', async () => {
   letters.put(refusedAt(16), refusal);
   await close();
   expect(letters.owedFrom()).toBe(16);
 });
 
-test('so is one that is read from the log again', async () => {
+test('so is a dead letter that is read from the log again', async () => {
   progress.advance(refusedAt(16));
   letters.restore(16);
   letters.open();
@@ -70,7 +70,7 @@ test('so is one that is read from the log again', async () => {
   expect(letters.owedFrom()).toBe(16);
 });
 
-test('nothing is owed once the dead stream has taken it', async () => {
+test('nothing is owed once the dead stream has stored it', async () => {
   letters.put(refusedAt(16), refusal);
   await vi.advanceTimersByTimeAsync(100);
   expect(letters.owedFrom()).toBe(16);

@@ -1,16 +1,16 @@
-/** The text of a decision that the fold has made is that of JSON.stringify, whatever agents and policies put into it. */
+/** The fast encoding of decisions equals JSON.stringify, whatever agents and policies put into them. */
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { attemptSchema, createFleet, type Decision, foldEntry, guardNames } from '../../../machines/index.ts';
-import { encodeDecision, encodeMade } from '../../../src/host/fold/decision-bytes.ts';
+import { encodeDecision, encodeNew } from '../../../src/host/fold/decision-bytes.ts';
 import { entryOf } from '../../support/fold-lines.ts';
 import { takesAll } from '../../support/random.ts';
 
 const decoder = new TextDecoder();
-const made = (decision: Decision) => decoder.decode(encodeMade(decision));
+const made = (decision: Decision) => decoder.decode(encodeNew(decision));
 
-/** Half pairs, control characters, quotes and backslashes among others. */
+/** Includes lone surrogates, control characters, quotes and backslashes. */
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: fc.constantFrom('"', '\\', '\ud800', '\n', 'é', 'a') }),

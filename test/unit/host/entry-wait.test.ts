@@ -1,4 +1,4 @@
-/** An entry is late when the log stands still, and not when it is busy. */
+/** An entry is late when the log delivers nothing, not when it is busy. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { expectEntry } from '../../../src/host/intake/entry-wait.ts';
 import { createTimerQueue } from '../../../src/timer.ts';
@@ -16,7 +16,7 @@ function start(isHeard = true) {
   return { progress, state, stop: () => timer.clear() };
 }
 
-test('a log that delivers nothing is late after its time', async () => {
+test('an entry is late if the log delivers nothing within the timeout', async () => {
   const { state } = start();
   await vi.advanceTimersByTimeAsync(1_499);
   expect(state.isLate).toBe(false);
@@ -24,8 +24,8 @@ test('a log that delivers nothing is late after its time', async () => {
   expect(state.isLate).toBe(true);
 });
 
-// Root cause: of 10,000 requests at once that were stored, those behind the first 122 got 503.
-test('while others are delivered it is only behind them, up to 10 s', async () => {
+// Root cause: of 10,000 simultaneous requests, all were stored, but all after the first 122 got a 503.
+test('while other entries are delivered it is only queued, up to 10 s', async () => {
   const { progress, state } = start();
   for (let waited = 0; waited < 9_000; waited += 1_500) {
     progress.seq += 1;
@@ -37,7 +37,7 @@ test('while others are delivered it is only behind them, up to 10 s', async () =
   expect(state.isLate).toBe(true);
 });
 
-test('without an answer of the server it is late, and never once it has come', async () => {
+test('without an answer of the server it is late; once it has arrived it never is', async () => {
   const { progress, state } = start(false);
   progress.seq += 1;
   await vi.advanceTimersByTimeAsync(1_500);
@@ -48,8 +48,8 @@ test('without an answer of the server it is late, and never once it has come', a
   expect(other.state.isLate).toBe(false);
 });
 
-// Root cause: clients that wait for 3 s had given up before a server that no longer reads was given up here.
-test('a server that is silent for the second that it gets is late by then, not a second later', async () => {
+// Root cause: clients with a timeout of 3 s gave up before the service had detected that the server no longer reads.
+test('a server that stays silent for its second makes the entry late at once, not a second later', async () => {
   const isHeard = () => new Promise<boolean>((resolve) => setTimeout(resolve, 1_000, false));
   let isLate = false;
   const onLate = () => {

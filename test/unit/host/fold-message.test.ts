@@ -1,4 +1,4 @@
-/** A decision entry counts if it differs from what the fold has decided, however its JSON is written. */
+/** A decision entry replaces the fold's own decision if it differs, however its JSON is formatted. */
 import { expect, test } from 'vitest';
 import { createFleet, type Decision } from '../../../machines/index.ts';
 import { foldMessage } from '../../../src/host/fold/fold-message.ts';

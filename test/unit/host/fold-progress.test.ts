@@ -1,4 +1,4 @@
-/** What is remembered of the entry folded last: it tells that entry from any other in its place. */
+/** The position of the last folded entry identifies it among all others with its sequence number. */
 import { expect, test } from 'vitest';
 import { createFoldProgress } from '../../../src/host/fold/fold-progress.ts';
 import type { LogMessage } from '../../../src/nats/log/log-reader.ts';
@@ -16,21 +16,21 @@ const positionAfter = (...messages: LogMessage[]) => {
   return progress.position();
 };
 
-test('the position is that of the entry folded last, and no other entry there has its digest', () => {
+test('the position is that of the last folded entry, and no other entry there has its digest', () => {
   const position = positionAfter(message(1, '{}'), message(2, '{"a":1}', 'id'));
   expect(position).toMatchObject({ seq: 2, atMs: 1_002, subject: 'stopgate.main.worker.w1.heartbeat.sent' });
   expect(positionAfter(message(2, '{"a":1}', 'id'))).toEqual(position);
   expect(positionAfter(message(2, '{"a":2}', 'id'))?.digest).not.toBe(position?.digest);
 });
 
-test('before the first entry there is none; a fold that continues a state begins at its position', () => {
+test('before the first entry there is no position; a fold that continues a snapshot starts at its position', () => {
   expect(createFoldProgress().position()).toBeNull();
   const start = positionAfter(message(7, '{}'));
   const progress = createFoldProgress(start);
   expect([progress.seq, progress.position()]).toEqual([7, start]);
 });
 
-test('once nothing more is folded nobody waits: neither who waited before, nor who comes later', async () => {
+test('once nothing more is folded nobody waits, neither earlier nor later callers', async () => {
   const progress = createFoldProgress();
   const before = progress.until(1);
   progress.release();

@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const host of open.splice(0)) await host.close();
 });
 
-/** `asked`: how often a remote check was asked. */
+/** `asked` counts the requests to remote checks. */
 type Scene = { host: Host; log: MemoryLog; broken: number; checks: number; asked: number; clockMs: number };
 
 type Options = { onFolded?: (subject: string) => void; unconfirmedDecisionsMax?: number; log?: MemoryLog };
@@ -55,7 +55,7 @@ async function start({
       },
       server: () => ({ address: null, name: null, version: null, connections: [] }),
     },
-    // Never ends by itself.
+    // Never ends.
     runCheck: (_request, signal) => {
       scene.checks += 1;
       return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
@@ -98,7 +98,7 @@ test('an attempt is decided when its entry comes back, and a repeat gets the sam
   expect(subjects.filter((subject) => subject.endsWith('stop.attempted'))).toHaveLength(1);
 });
 
-test("an answer that is read back is that attempt's decision, never what stands in its place", async () => {
+test('a decision read back from the log is that of the attempt, never another entry', async () => {
   const { host, log } = await start();
   const decision = await attempt(host, 'w1', { attempt: 'a1' });
   await host.caughtUp();
@@ -110,7 +110,7 @@ test("an answer that is read back is that attempt's decision, never what stands 
   }
 });
 
-test('a repeat whose decision retention has removed gets it from the fold, or hears that it is over', async () => {
+test('a repeat whose decision retention has removed gets it from the fold, or an error that says it is over', async () => {
   const { host, log } = await start();
   const decide = async (id: string) => {
     const decision = await attempt(host, 'w1', { attempt: id });
@@ -126,7 +126,7 @@ test('a repeat whose decision retention has removed gets it from the fold, or he
   await expect(attempt(host, 'w1', { attempt: 'a1' })).rejects.toMatchObject(refusal);
 });
 
-test('a newest entry that is not the one folded there ends the host: the log is lost', async () => {
+test('a newest entry that differs from the folded one ends the host: the log is lost', async () => {
   const { host, log } = await start();
   await attempt(host, 'w1', { attempt: 'a1' });
   await host.caughtUp();
@@ -136,7 +136,7 @@ test('a newest entry that is not the one folded there ends the host: the log is 
   expect(host.fault()).toMatchObject({ code: 'log.lost' });
 });
 
-test('a log that is lost while nobody reads is noticed', async () => {
+test('a lost log is detected even without reads', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const { host, log } = await start();
   log.head = async () => {
@@ -150,7 +150,7 @@ test('a log that is lost while nobody reads is noticed', async () => {
 
 const decisionsIn = (log: MemoryLog) => log.entries.filter(({ subject }) => subject.includes('.decision.')).length;
 
-test('a decision entry waits for others, and goes out with the last of a full batch or when the host closes', async () => {
+test('a decision entry is sent when its batch is full or when the host closes', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { host, log } = await start();
   const decideAll = async (from: number, to: number) => {
@@ -171,7 +171,7 @@ test('a decision entry waits for others, and goes out with the last of a full ba
   await closed;
 });
 
-test('a decision that waits to be sent does not go into another log', async () => {
+test('a queued decision is not sent to another log', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { host, log } = await start();
   await attempt(host, 'w1', { attempt: 'a1' });
@@ -181,7 +181,7 @@ test('a decision that waits to be sent does not go into another log', async () =
   expect(decisionsIn(log)).toBe(0);
 });
 
-test('after a pause nothing is done before what was stored meanwhile is folded', async () => {
+test('after a pause nothing is sent before the entries stored in the meantime are folded', async () => {
   const scene = await start();
   const { host, log } = scene;
   host.setPolicies({ policies: { default: { checks: [{ command: 'slow' }] } } });
@@ -192,7 +192,7 @@ test('after a pause nothing is done before what was stored meanwhile is folded',
   await host.caughtUp();
   await expect.poll(() => scene.checks).toBe(1);
   await expect.poll(() => host.fault()).toBeNull();
-  // Only that of the attempt which is still open; two were superseded before it was at the head.
+  // Only the check of the open attempt; two attempts were superseded before the head was reached.
   expect(scene.checks).toBe(1);
 });
 
@@ -204,7 +204,7 @@ test('more open requests than the limit are refused', async () => {
   await expect(attempt(host, 'w3', {})).resolves.toMatchObject({ worker: 'w3' });
 });
 
-// Root cause: what gave way went on for nobody, so a crowd of probes had as many checks under way as it sent.
+// Root cause: evicted probes kept running, so a flood of probes ran as many checks as it had requests.
 test.each([{ command: 'slow' }, { remote: 'slow' }])(
   'a probe that gives way ends its check %j, and begins no other',
   async (check) => {
@@ -234,7 +234,7 @@ test.each([{ command: 'slow' }, { remote: 'slow' }])(
   },
 );
 
-test('while too many decisions are still to come back from the log, no more are asked for', async () => {
+test('while too many decisions are unconfirmed, requests are refused', async () => {
   const { host, log } = await start({ unconfirmedDecisionsMax: 2 });
   const { send } = log;
   log.send = () => {};
@@ -253,7 +253,7 @@ test('while too many decisions are still to come back from the log, no more are 
   expect(await attempt(host, 'w3', { attempt: 'a1' })).toMatchObject({ worker: 'w3', decision: 'allow' });
 });
 
-test('attempts that agents publish into the log take the places of requests, and are decided all the same', async () => {
+test('attempts that agents publish themselves use slots of requests, and are always decided', async () => {
   const { host, log } = await start({ unconfirmedDecisionsMax: 2 });
   const { send } = log;
   log.send = () => {};
@@ -272,7 +272,7 @@ test('attempts that agents publish into the log take the places of requests, and
   expect(await attempt(host, 'w4', { attempt: 'a1' })).toMatchObject({ worker: 'w4', decision: 'allow' });
 });
 
-test('a fold that throws ends the host: callers get an error, and nothing is folded any more', async () => {
+test('a fold that throws ends the host: callers get an error, and nothing more is folded', async () => {
   const scene = await start({
     onFolded(subject) {
       if (subject.endsWith('stop.attempted')) throw new Error('a bug');
@@ -288,7 +288,7 @@ test('a fold that throws ends the host: callers get an error, and nothing is fol
   expect({ broken: scene.broken, isRead: log.isRead() }).toEqual({ broken: 1, isRead: false });
 });
 
-test('a host that closes leaves the fleet, and fails who still waits for a check', async () => {
+test('a host that closes leaves the fleet, and fails callers that wait for a check', async () => {
   const { host, log } = await start();
   host.setPolicies({ policies: { default: { checks: [{ command: 'slow' }] } } });
   const waiting = attempt(host, 'w1', { attempt: 'a1' });
@@ -303,7 +303,7 @@ test('a host that closes leaves the fleet, and fails who still waits for a check
   expect(log.isRead()).toBe(false);
 });
 
-test('a start says that the log does not answer, and goes on as soon as it does', async () => {
+test('a start reports that the log does not answer, and continues as soon as it does', async () => {
   const log = createMemoryLog();
   let isSilent = true;
   const head = async () => {

@@ -1,4 +1,4 @@
-/** The lifecycle of a host that has reached the log's head, and never pauses. */
+/** The lifecycle of a host at the log's head that never pauses. */
 import { createLifecycle, type Lifecycle } from '../../../src/host/lifecycle.ts';
 
 export function lifecycleAtHead(): Lifecycle {

@@ -1,17 +1,17 @@
-/** An event log in memory: what is stored is delivered in the next turn, as a stream does it. */
+/** An event log in memory. Like a stream, it delivers a stored entry in the next turn. */
 import type { EventLog } from '../../../src/nats/log/event-log.ts';
 import type { LogMessage } from '../../../src/nats/log/log-reader.ts';
 
 export type MemoryLog = EventLog & {
   /** Subject and payload of each entry, in order. */
   readonly entries: readonly { readonly subject: string; readonly payload: string }[];
-  /** From now on another entry stands at `seq`. */
+  /** Replaces the entry at `seq`. */
   replace(seq: number, payload: string): void;
-  /** What stands before `seq` is gone. */
+  /** Removes the entries before `seq`. */
   cutBefore(seq: number): void;
-  /** From now on the newest entry is of this time. */
+  /** Changes the timestamp of the newest entry. */
   setHeadTime(atMs: number): void;
-  /** False: nothing is delivered any more. */
+  /** If false, nothing is delivered. */
   isRead(): boolean;
 };
 

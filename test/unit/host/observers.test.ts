@@ -1,4 +1,4 @@
-/** Who looks on while the log is folded is never a part of the fold. */
+/** Observers never affect the fold. */
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createFleet, foldEntry, readEntry } from '../../../machines/index.ts';
@@ -29,7 +29,7 @@ const failing: Required<Observer> = {
   pending: fail,
 };
 
-test('one that throws is logged once, and neither the fold nor the others notice', () => {
+test('an observer that throws is logged once, and affects neither the fold nor other observers', () => {
   const { fleet, observers, lines } = createScene();
   const seen: string[] = [];
   observers.add(failing);
@@ -48,7 +48,7 @@ test('one that throws is logged once, and neither the fold nor the others notice
   expect(lines).toMatchObject([{ level: 50, msg: 'an observer of the fold failed: a bug' }]);
 });
 
-test('while nobody looks on, the fold reports to nobody', () => {
+test('without observers the fold reports nothing', () => {
   const { fleet, observers } = createScene();
   const removals = [observers.add(failing), observers.add({ folded: fail })];
   expect(fleet.watcher).not.toBeNull();

@@ -1,6 +1,6 @@
 /**
- * The outbox sends again what the log has not delivered. It once sent all of it every two seconds: a fold that was some
- * seconds behind then published more than it folded, and memory grew by what it would never catch up with.
+ * The outbox resends decisions that the log has not delivered. It once resent all of them every two seconds: a fold that was
+ * a few seconds behind then published more than it folded, never caught up, and used more and more memory.
  */
 import { beforeEach, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
@@ -47,7 +47,7 @@ function resendFor(turns: number): void {
 const foldTo = (seq: number) =>
   progress.advance({ seq, atMs: 0, subject: 's', data: new Uint8Array(), header: () => undefined });
 
-test('what the log has not delivered for two seconds is sent again, and nothing before', () => {
+test('a decision that the log has not delivered for two seconds is sent again, and not earlier', () => {
   put('a1');
   resendFor(4);
   expect(submitted).toEqual([]);
@@ -55,7 +55,7 @@ test('what the log has not delivered for two seconds is sent again, and nothing 
   expect(submitted).toHaveLength(1);
 });
 
-test('of thousands that are late a few hundred are sent in a turn, the oldest first, and each once', () => {
+test('of thousands of late decisions a few hundred are resent per turn, oldest first, each once', () => {
   for (let count = 0; count < 3_000; count += 1) put(`a${count}`);
   resendFor(8);
   expect(submitted).toHaveLength(4 * 256);
@@ -63,20 +63,20 @@ test('of thousands that are late a few hundred are sent in a turn, the oldest fi
   expect(submitted[0]?.messageId).toContain('a0');
 });
 
-test('what is stored behind the fold is waited for', async () => {
+test('a stored decision that is not folded yet is not resent', async () => {
   put('a1');
   resendFor(5);
   submitted[0]?.onAnswer({ seq: 900, duplicate: true });
   foldTo(899);
   resendFor(20);
   expect(submitted).toHaveLength(1);
-  // An agent's entry had the message id: the decision is not there.
+  // An agent's entry had the message id, so the decision was not stored.
   foldTo(900);
   await expect.poll(() => submitted.length).toBe(2);
   expect(submitted[1]?.messageId).not.toBe(submitted[0]?.messageId);
 });
 
-test('what a replica that is gone has left is not sent twice in two seconds either', () => {
+test('decisions of a replica that is gone are not sent twice within two seconds either', () => {
   put('a1', 'r2');
   let asked = 0;
   const isMine = () => {
@@ -87,7 +87,7 @@ test('what a replica that is gone has left is not sent twice in two seconds eith
   expect(asked).toBe(1);
 });
 
-test('an attempt of that name, by a worker that was forgotten meanwhile, does not take the place of the first', () => {
+test('a forgotten worker that reuses an attempt id does not replace the first decision', () => {
   const putAt = (seq: number) => outbox.put({ worker: 'w1', attempt: 'a1', seq } as Decision, 'r1', [], false);
   putAt(30);
   putAt(37);
@@ -102,7 +102,7 @@ test('an attempt of that name, by a worker that was forgotten meanwhile, does no
   expect(outbox.find('w1', 'a1')).toBeNull();
 });
 
-test('a start sends both from a snapshot, one after the other', () => {
+test('after a start from a snapshot both are sent, one after the other', () => {
   const stateOf = (seq: number) => ({ decision: { worker: 'w1', attempt: 'a1', seq } as Decision, messageId: 'id' });
   outbox.restore([30, 37].map((seq) => ({ ...stateOf(seq), owner: 'r1', inboxes: [] })));
   outbox.open();

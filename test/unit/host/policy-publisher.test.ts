@@ -1,4 +1,4 @@
-/** Which policies a replica appends, over a log that may not take them. */
+/** Which policies a replica appends, with a log that may refuse them. */
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createFleet } from '../../../machines/index.ts';
@@ -14,7 +14,7 @@ import { lifecycleAtHead } from './lifecycle-at-head.ts';
 
 const form = (retries: number): PolicyForm => ({ policies: { default: { retries } } });
 
-/** `deliver` brings back from the log what was given to it. */
+/** `deliver` folds the entries that were appended. */
 function createScene(published: PublishedPolicies | null = null) {
   const appended: PolicyForm[] = [];
   const append = (_subject: string, payload: string) => {
@@ -35,8 +35,8 @@ function createScene(published: PublishedPolicies | null = null) {
   return { publisher, appended, deliver: () => publisher.onStored(appended.at(-1), 'r1') };
 }
 
-// It was noted before it was stored: a start from a snapshot of that moment took it for published.
-test('what the log has not stored is appended again after a restart, what it has stored is not', () => {
+// Root cause: policies were noted before they were stored, so a start from a snapshot of that moment took them for published.
+test('after a restart, policies are appended again only if the log has not stored them', () => {
   const before = createScene();
   before.publisher.set(form(1));
   const unstored = createScene(before.publisher.capture());
@@ -48,7 +48,7 @@ test('what the log has not stored is appended again after a restart, what it has
   expect(stored.appended).toEqual([]);
 });
 
-test('equal policies are appended once, and those that were changed back before the log had the change once more', () => {
+test('equal policies are appended once; a change that is reverted before it is stored is appended, too', () => {
   const { publisher, appended, deliver } = createScene();
   publisher.set(form(1));
   publisher.set(form(1));

@@ -1,11 +1,11 @@
-/** A log may go back while a replica that starts waits for its head: power was lost, or a backup was restored. */
+/** A log may lose entries while a starting replica waits for its head: after a power loss, or a restored backup. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type BarrierParts, catchUp } from '../../../src/host/intake/read-barrier.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A host that has folded up to entry 3 of a log whose head is, each time it is asked, the next of `heads`. */
+/** A host that has folded entry 3 of a log. Each question for the head returns the next of `heads`. */
 function createScene(heads: readonly number[]): BarrierParts {
   const left = [...heads];
   return {
@@ -22,10 +22,10 @@ const outcomeOf = async (heads: readonly number[]): Promise<string> => {
   return outcome;
 };
 
-test('entries that the log had, and has lost since, are not waited for', async () => {
+test('entries that the log has lost are not waited for', async () => {
   expect(await outcomeOf([5, 5, 3])).toBe('at the head');
 });
 
-test('entries that the log has are', async () => {
+test('entries that the log has are waited for', async () => {
   expect(await outcomeOf([5])).toBe('waits');
 });

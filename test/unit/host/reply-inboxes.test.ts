@@ -1,8 +1,8 @@
-/** Inboxes of an open attempt: each entry of it may name one. */
+/** Each entry of an open attempt may name an inbox. */
 import { expect, test } from 'vitest';
 import { createReplyInboxes } from '../../../src/host/intake/reply-inboxes.ts';
 
-test('the first eight of an attempt are kept, each once, and are taken together', () => {
+test('the first eight inboxes of an attempt are kept, each once, and are taken together', () => {
   const inboxes = createReplyInboxes();
   for (const count of [1, 1, 2, 3, 4, 5, 6, 7, 8, 9]) inboxes.add('w1:a1', `_INBOX.${count}`);
   inboxes.add('w2:a1', '_INBOX.other');

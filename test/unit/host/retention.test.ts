@@ -1,10 +1,10 @@
-/** Who cuts the log. */
+/** Which replica trims the log. */
 import { expect, test, vi } from 'vitest';
 import { createFleet, type Entry, foldEntry, ownerFor, readEntry } from '../../../machines/index.ts';
 import { createRetention, type RetentionOptions } from '../../../src/host/maintenance/retention.ts';
 import { lifecycleAtHead } from './lifecycle-at-head.ts';
 
-test('of several replicas one cuts the log', async () => {
+test('one of several replicas trims the log', async () => {
   const fleet = createFleet('main');
   const names = ['r1', 'r2', 'r3'];
   for (const replica of names) {

@@ -1,4 +1,4 @@
-/** Timers of several replicas: one of them fires what is due, and goes on while it is too early by the server's clock. */
+/** Timers of several replicas: one fires the deadline, and retries while it is too early by the server's clock. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createFleet, type Entry, type Fleet, fleetKey, foldEntry, readEntry } from '../../../machines/index.ts';
 import { createEffects, type Effects, type Performers } from '../../../src/host/effects/effects.ts';
@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers());
 
 const holdMs = 5_000;
 
-/** `fired`: by whom. All replicas fold an entry as soon as it is stored. */
+/** `fired` lists the replicas that fired. All replicas fold an entry as soon as it is stored. */
 type Scene = {
   readonly fleet: Fleet;
   readonly fired: string[];
@@ -36,7 +36,7 @@ function hold(): Scene {
   return scene;
 }
 
-/** What the replicas take for the server's time is `aheadMs` ahead of it. */
+/** The replicas' estimate of the server's time is `aheadMs` ahead. */
 function addReplica(scene: Scene, replica: string, aheadMs: number): void {
   const { fleet } = scene;
   const lifecycle = { isAtHead: () => true };
@@ -68,7 +68,7 @@ function pass(scene: Scene, ms: number): void {
   }
 }
 
-test('while the server is behind, the owner alone goes on, however many replicas wait', () => {
+test("while the server's clock is behind, only the owner retries, however many replicas wait", () => {
   const scene = hold();
   for (const replica of ['r1', 'r2', 'r3', 'r4', 'r5']) addReplica(scene, replica, 2_000);
   pass(scene, holdMs + 1_000);
@@ -77,7 +77,7 @@ test('while the server is behind, the owner alone goes on, however many replicas
   expect(scene.fired.length).toBeLessThan(12);
 });
 
-test('the others go on where the owner is gone', () => {
+test('the other replicas take over if the owner is gone', () => {
   const scene = hold();
   for (const replica of ['r1', 'r2']) addReplica(scene, replica, 2_000);
   pass(scene, holdMs - 1_500);
@@ -88,7 +88,7 @@ test('the others go on where the owner is gone', () => {
   expect(scene.fired).toContain('r2');
 });
 
-test('what is due before the next try is not left until then', () => {
+test('an earlier deadline does not wait for the next try of a later one', () => {
   const scene = hold();
   scene.serverMs += 100;
   fold(scene, 'worker.w2.stop.attempted', '{"attempt":"a2"}', 'r1');
@@ -101,7 +101,7 @@ test('what is due before the next try is not left until then', () => {
   expect([...scene.fleet.held]).toEqual([]);
 });
 
-test('entries about other deadlines put nothing off', () => {
+test('entries about other deadlines postpone nothing', () => {
   const scene = hold();
   addReplica(scene, 'r1', 0);
   const other = readEntry('stopgate.main.own.worker.w2.timer.fired', '{"timer":"stale"}', 17) as never;

@@ -1,4 +1,4 @@
-/** Who waits for an answer: bounded, and never for ever. */
+/** Waiting callers are limited in number and in time. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createWaiters, type Waiters } from '../../../src/host/intake/waiters.ts';
 
@@ -10,7 +10,7 @@ const ask = (wait: Waiters<string>['waitForEntry'], key: string) =>
     wait(key, { waitsFor: key, finish: (answer) => (answer instanceof Error ? reject(answer) : resolve(answer)) });
   });
 
-test('the ninth caller of one key takes the place of the first, which gets the error to try again', async () => {
+test('the ninth caller of one key evicts the first, which is told to try again', async () => {
   const waiters = createWaiters<string>(() => expect.unreachable());
   const asked = Array.from({ length: 9 }, () => ask(waiters.waitForAnswer, 'w1:a'));
   await expect(asked[0]).rejects.toMatchObject({ code: 'service.busy' });
@@ -18,7 +18,7 @@ test('the ninth caller of one key takes the place of the first, which gets the e
   expect(await Promise.all(asked.slice(1))).toEqual(Array(8).fill('allow'));
 });
 
-test('an entry that is late fails its caller; one that came is waited for, for a day', async () => {
+test('a late entry fails its caller; after the entry, the caller waits up to a day for the answer', async () => {
   const late: (() => void)[] = [];
   const waiters = createWaiters<string>((onLate) => {
     late.push(onLate);

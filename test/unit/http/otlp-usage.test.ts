@@ -1,4 +1,4 @@
-/** What the OTLP receiver remembers of cumulative metrics: how far each series has counted, and nothing of its texts. */
+/** The OTLP receiver remembers the last value of each cumulative series, but none of its texts. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
@@ -34,20 +34,20 @@ const cost = (usd: number, attributes: Record<string, string>) => ({
   ],
 });
 
-/** What a service does that stores all of it. */
+/** Acts like a service that stores everything. */
 const takeAll = (read: ReturnType<typeof createUsageReader>, body: object) =>
   read('metrics', body).map(({ stored, report }) => {
     stored();
     return report;
   });
 
-test('each series counts by itself, from where it was', () => {
+test('each series counts separately, from its last value', () => {
   const read = createUsageReader(0);
   const usd = (total: number, model: string) => takeAll(read, cost(total, { model })).map((report) => report.usd);
   expect([usd(2, 'a'), usd(5, 'a'), usd(1, 'b'), usd(5, 'a'), usd(6, 'a')]).toEqual([[2], [3], [1], [], [1]]);
 });
 
-test('a series that begins anew under the same start counts from zero; a late point counts nothing', () => {
+test('a series that restarts with the same start time counts from zero; a late point counts nothing', () => {
   const read = createUsageReader(0);
   const usd = (total: number, timeUnixNano: string) => {
     const body = cost(total, {});
@@ -57,7 +57,7 @@ test('a series that begins anew under the same start counts from zero; a late po
   expect([usd(5, '10'), usd(2, '20'), usd(4, '15'), usd(3, '30'), usd(1, '30')]).toEqual([[5], [2], [], [1], []]);
 });
 
-test('two processes of one session are told apart by their resources', () => {
+test('two processes of one session are distinguished by their resources', () => {
   const read = createUsageReader(0);
   const usd = (total: number, pid: string) => {
     const [metrics] = cost(total, {}).resourceMetrics;
@@ -67,8 +67,8 @@ test('two processes of one session are told apart by their resources', () => {
   expect([usd(5, '1'), usd(2, '2'), usd(6, '1'), usd(3, '2')]).toEqual([[5], [2], [1], [1]]);
 });
 
-// A hundred thousand series are remembered, and each had the attributes of its exporter as its key, at 4 MiB a request.
-test('attributes of any length take no place', () => {
+// Root cause: the keys of up to 100,000 series contained the attributes of their exporter, up to 4 MiB per request.
+test('long attributes use no memory', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const read = createUsageReader(0);

@@ -1,11 +1,11 @@
-/** How long a token takes says nothing about the tokens: it is never compared by a comparison that stops early. */
+/** The time to check a token reveals nothing: no comparison of tokens stops early. */
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { type AccessToken, hashOfToken } from '../../../src/config/access-tokens.ts';
 import { findCaller } from '../../../src/http/admission.ts';
 
-// Modules that other files have loaded see it too: files of a worker share them.
+// Also affects modules that other test files have loaded: files of one worker share them.
 const timingSafeEqual = vi.spyOn(crypto, 'timingSafeEqual');
 syncBuiltinESMExports();
 beforeEach(() => void timingSafeEqual.mockClear());

@@ -21,7 +21,7 @@ async function connect(fault: Error | null = null) {
   return { port, client, onBug };
 }
 
-test('hooks and checkpoints get the ids that are made for them', async () => {
+test('hooks and checkpoints get generated ids', async () => {
   const { port, client } = await connect();
   const hook = await client.callTool({ name: 'hook_register', arguments: { taskId: 'T-1', hookType: 'tdd' } });
   const saved = await client.callTool({ name: 'checkpoint_create', arguments: { taskId: 'T-1' } });
@@ -59,7 +59,7 @@ const serve = (stdin: PassThrough, stdout = new PassThrough()) =>
     note: () => {},
   });
 
-test('a stdin that breaks is a failure, unlike one that ends', async () => {
+test('a broken stdin is a failure, a closed one is not', async () => {
   const [ends, breaks] = [new PassThrough(), new PassThrough()];
   const [ended, broken] = [serve(ends), expect(serve(breaks)).rejects.toThrow('read failed')];
   ends.end();
@@ -68,21 +68,21 @@ test('a stdin that breaks is a failure, unlike one that ends', async () => {
   await broken;
 });
 
-test('a line without an end is not kept for ever', async () => {
+test('an endless line is not buffered forever', async () => {
   const stdin = new PassThrough();
   const served = expect(serve(stdin)).rejects.toThrow('over 16777216 bytes');
   for (let chunk = 0; chunk <= 16; chunk += 1) stdin.write(Buffer.alloc(1_048_576, 'x'));
   await served;
 });
 
-test('it ends when nobody reads its answers', async () => {
+test('it ends when stdout is closed', async () => {
   const stdout = new PassThrough();
   const served = serve(new PassThrough(), stdout);
   stdout.destroy(new Error('write EPIPE'));
   await served;
 });
 
-test('only a refusal of an iteration says how to begin another', async () => {
+test('only a refusal about an iteration says how to start another', async () => {
   const fail = (error: Error) => withNextStep(() => Promise.reject(error));
   await expect(fail(new AppError('entry.refused', 'it has ended'))).rejects.toThrow(
     'start a new loop with iteration_start',

@@ -1,4 +1,4 @@
-/** The tools over a service in memory: what they send, what they answer, and what they ask before they publish. */
+/** The tools over a service in memory: what they send, what they return, and what they check before they publish. */
 import { describe, expect, test } from 'vitest';
 import { createKeyedMutex } from '../../../src/concurrency/semaphore.ts';
 import { AppError } from '../../../src/errors.ts';
@@ -8,7 +8,7 @@ import { createFakeService } from '../../integration/http/fake-service.ts';
 const iterationId = 'IT-1-T-1';
 type View = { hooks?: object[]; completionPromises?: string[] | null };
 
-/** A task in its first iteration. `result`: what its hooks answer. */
+/** A task in its first iteration. `result` is the result of its hooks. */
 function open({ hooks = [], completionPromises = null }: View = {}, result: object = {}) {
   const port = createFakeService();
   const view = {
@@ -54,7 +54,7 @@ describe('a loop without hooks', () => {
     expect(await validate(said(...names))).toMatchObject({ completionSignal: signal, action });
   });
 
-  test('is one whose hooks are all off; with a hook, only the hook decides', async () => {
+  test('includes a task whose hooks are all disabled; with a hook, only the hook decides', async () => {
     const off = open({ hooks: [{ hook: 'h', type: 'tdd', enabled: false }] });
     expect(await off.validate(said('COMPLETE'))).toMatchObject({ completionSignal: 'COMPLETE' });
     const on = open(
@@ -69,7 +69,7 @@ describe('a loop without hooks', () => {
   });
 });
 
-test('the promise of most weight is the detected one, whatever comes first in the text', async () => {
+test('the most important promise is the detected one, whatever comes first in the text', async () => {
   const { validate } = open({ completionPromises: [] });
   expect(await validate(said('BLOCKED', 'ESCALATE'))).toMatchObject({ detectedPromise: 'ESCALATE' });
   expect(await validate(said('BLOCKED', 'ESCALATE', 'COMPLETE'))).toMatchObject({ detectedPromise: 'COMPLETE' });
@@ -77,7 +77,7 @@ test('the promise of most weight is the detected one, whatever comes first in th
   expect(await validate({})).toMatchObject({ detectedPromise: null });
 });
 
-test('failed rules are those of the hook, else those reported, each once', async () => {
+test('failed rules are those of the hook, otherwise the reported ones, each once', async () => {
   const validationResults = [
     { ruleName: 'lint', passed: false },
     { ruleName: 'types', passed: true },
@@ -101,7 +101,7 @@ test.each([
   expect(port.requests.at(-1)?.body).toEqual({ iteration: 1, ...(draft === undefined ? {} : { draft }) });
 });
 
-test('a reported promise keeps when it was detected', async () => {
+test('a reported promise keeps its detection time', async () => {
   const { port, validate } = open();
   const completionPromises = [{ type: 'COMPLETE', detected: true, content: 'x', detectedAt: '2026-03-01T10:00:00Z' }];
   expect(await validate({ completionPromises })).toMatchObject({ completionSignal: 'COMPLETE' });
@@ -118,7 +118,7 @@ test("an agent's own context comes back as it was saved", async () => {
 });
 
 describe('nothing is published', () => {
-  test.each(['hook_clear', 'hook_unregister'])('by %s about a task that nobody knows', async (name) => {
+  test.each(['hook_clear', 'hook_unregister'])('by %s about an unknown task', async (name) => {
     const { port, call } = open();
     const input = { taskId: 'T-9', ...(name === 'hook_unregister' ? { hookId: 'h' } : {}) };
     await expect(call(name, input)).rejects.toMatchObject({ code: 'actor.unknown' });

@@ -1,11 +1,11 @@
-/** A view that is too large for a message is cut, and says where. */
+/** A view that is too large for a message is shortened, and lists the shortened fields. */
 import { expect, test } from 'vitest';
 import { fitView } from '../../../src/service/fit-view.ts';
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-test('a view that fits is left as it is', () => {
+test('a view that fits is unchanged', () => {
   const view = { task: 'T-1', hooks: [{ hook: 'h' }] };
   expect(fitView(1_000, view)).toBe(view);
 });
@@ -32,7 +32,7 @@ test.each([
   expect(bytesOf(fitted)).toBeGreaterThan(100_000);
 });
 
-test('of the longest plan each step is kept, with the beginning and the end of its title', () => {
+test('the longest plan keeps every step, with the beginning and the end of its title', () => {
   const plan = numbers(500).map((id) => ({ step: `${id}`, title: `${id}${'x'.repeat(1_990)}end`, status: 'pending' }));
   const fitted = fitView(200_000, { worker: 'w1', plan });
   expect(fitted.plan).toHaveLength(500);

@@ -1,4 +1,4 @@
-/** list over many actors: once, 100,000 of them were looked at in one piece, and every decision waited 0.6 s. */
+/** list over many actors. It once read 100,000 of them without a pause, and every decision waited 0.6 s. */
 import { expect, test } from 'vitest';
 import { createFleet } from '../../../machines/index.ts';
 import { foldMessage } from '../../../src/host/fold/fold-message.ts';
@@ -8,7 +8,7 @@ import { type ListName, list } from '../../../src/service/list.ts';
 const count = 4_000;
 const fleet = createFleet('main');
 for (let seq = 1; seq <= count; seq += 1) {
-  // In no order.
+  // Unsorted.
   const worker = `w${(seq * 7_919) % 10_007}`;
   const agent = seq % 100 === 0 ? 'rare' : 'often';
   const data = Buffer.from(JSON.stringify({ agent }));
@@ -38,11 +38,11 @@ test.each([
   await list(host, 'workers', filter);
   isDone = true;
   expect(turns).toBeGreaterThan(20);
-  // A turn for each actor would take longer than the list itself.
+  // One turn per actor would take longer than the list itself.
   expect(turns).toBeLessThan(1_000);
 });
 
-test('what no worker matches is an empty page', async () => {
+test('a filter that no worker matches returns an empty page', async () => {
   expect(await list(host, 'workers', { agent: 'none' })).toEqual({ items: [], next: null });
 });
 
@@ -65,7 +65,7 @@ test.each([{ limit: 1_000 }, { limit: 7, agent: 'rare' }])(
   },
 );
 
-/** Two escalated workers, one with a task, another that asks twice, and one that works. */
+/** Two escalated workers (one with a task), a worker with two requests, and one that works. */
 function foldAsking() {
   const asking = createFleet('main');
   const entries: readonly [tail: string, data: object][] = [
@@ -87,7 +87,7 @@ function foldAsking() {
   return { fleet: asking, caughtUp: async () => {}, logNow: () => entries.length * 1_000 } as unknown as Host;
 }
 const asked = foldAsking();
-test('escalations lists all that waits for a person, with its kind, and whether it can be answered here', async () => {
+test('escalations lists everything that waits for a person, with its kind, and whether it can be answered here', async () => {
   const { items, next } = await list(asked, 'escalations', {});
   expect(next).toBeNull();
   expect(items).toMatchObject([
@@ -107,11 +107,11 @@ test('escalations lists all that waits for a person, with its kind, and whether 
   ]);
 });
 
-test('its pages go from actor to actor', async () => {
+test('its pages are split between actors', async () => {
   const first = await list(asked, 'escalations', { limit: 1 });
   expect([first.items.length, first.next]).toEqual([1, 'task.T-1']);
   const second = await list(asked, 'escalations', { limit: 1, after: first.next });
-  // All that one worker asks is on one page.
+  // All requests of one worker are on one page.
   expect([second.items.length, second.next]).toEqual([2, 'worker.asks']);
 });
 
@@ -136,16 +136,16 @@ test.each<[ListName, object, string[]]>([
 });
 
 test.each<[ListName, object, string]>([
-  ['queues', { state: 'idle' }, 'state is no filter of queues; they have queue'],
-  ['tasks', { agent: 'claude' }, 'agent is no filter of tasks; they have state, queue'],
-  ['workers', { kind: 'permission' }, 'kind is no filter of workers; they have state, presence, queue, agent'],
-  ['workers', { quene: 'build' }, 'quene is no filter of workers; they have state, presence, queue, agent'],
+  ['queues', { state: 'idle' }, 'state is not a filter of queues; use queue'],
+  ['tasks', { agent: 'claude' }, 'agent is not a filter of tasks; use state, queue'],
+  ['workers', { kind: 'permission' }, 'kind is not a filter of workers; use state, presence, queue, agent'],
+  ['workers', { quene: 'build' }, 'quene is not a filter of workers; use state, presence, queue, agent'],
 ])('%s refuses the filter %j, which it does not have', async (name, filter, message) => {
   await expect(list(asked, name, filter)).rejects.toThrow(message);
 });
 
-// Such a reply was an error for everyone who listed the tasks.
-test('actors with as much as the fold takes are cut, so that each page fits into a message', async () => {
+// Root cause: a reply that was too large was an error for everyone who listed the tasks.
+test('actors of the maximum size are shortened, so that each page fits into a message', async () => {
   const large = createFleet('main');
   const hook = { type: 'promise', metadata: { note: 'x'.repeat(60_000) } };
   for (let seq = 1; seq <= 60; seq += 1) {

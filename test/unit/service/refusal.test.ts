@@ -1,4 +1,4 @@
-/** What an operator may answer to what an agent asks, and what may be acknowledged. */
+/** Which answers and acknowledgements of an operator are accepted. */
 import { expect, test } from 'vitest';
 import type { QueueView, TaskView, WorkerView } from '../../../machines/index.ts';
 import { acknowledgementFault, createAnswer } from '../../../src/service/refusal.ts';
@@ -16,7 +16,7 @@ const answer = (asked: WorkerView['inputs'][number], message?: string) =>
   createAnswer({ worker: 'w1', inputs: [asked], lastAnswer: null }, { verdict: 'allow', message });
 const cut = input('question', '{"questions":[{"question":"Which … ?"');
 
-test('a question that was cut is not allowed without an answer', () => {
+test('a question whose text was cut cannot be allowed without an answer', () => {
   expect(() => answer(cut)).toThrow('worker w1 asks a question; give the answer as the message');
   expect(() => answer(cut, ' ')).toThrow('give the answer');
   expect(answer(cut, 'A')).toEqual({ request: 'r1', verdict: 'allow', message: 'A' });

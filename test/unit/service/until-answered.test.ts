@@ -38,7 +38,7 @@ function createScene(open: readonly string[], foldedTo: (seq: number) => Promise
   };
 }
 
-test('answers that are folded in one go reach their own callers', async () => {
+test('answers that are folded together reach their own callers', async () => {
   const scene = createScene(['q1', 'q2', 'q3']);
   const { signal } = new AbortController();
   const waiting = ['q1', 'q2', 'q3'].map((request) => untilAnswered(scene.host, 'w1', { request, seq: 1 }, signal));
@@ -54,7 +54,7 @@ test('answers that are folded in one go reach their own callers', async () => {
   expect(scene.listeners.size).toBe(0);
 });
 
-test('a question that is stored and not folded yet is not over', async () => {
+test('a question that is stored but not folded yet is not over', async () => {
   const scene = createScene([], async (seq) => {
     await new Promise(setImmediate);
     scene.ask(`q${seq}`);

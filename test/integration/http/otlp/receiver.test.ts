@@ -1,4 +1,4 @@
-/** The OTLP receiver, with what the agents really sent (recorded, without who, where and prompts). */
+/** The OTLP receiver, with recorded data of agents (without personal data and prompts). */
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const know = (...workers: string[]) => {
 const post = (path: string, body: Uint8Array | string, headers: Record<string, string>) =>
   fetch(`${http.server.url}${path}`, { method: 'POST', body, headers });
 const protobuf = { 'content-type': 'application/x-protobuf' };
-/** Without their source, which `sources` has. */
+/** The reports without their source; see `sources`. */
 const reports = () =>
   http.service.published.map(({ id, type, data }) => {
     const { source: _, ...rest } = data as { source?: string };
@@ -29,7 +29,7 @@ const reports = () =>
   });
 const sources = () => http.service.published.map(({ data }) => (data as { source?: string }).source);
 
-test('an event of Claude Code for each request to its model', async () => {
+test('Claude Code: one event per request to its model', async () => {
   know(session);
   const { status, json } = await ask(http.server.url, '/v1/logs', { body: claude.logs });
   expect([status, json]).toEqual([200, {}]);
@@ -40,7 +40,7 @@ test('an event of Claude Code for each request to its model', async () => {
   ]);
 });
 
-test('what is sent again has the same ids, and two events never have one', async () => {
+test('repeated data has the same ids, and two events never share one', async () => {
   know(session);
   await ask(http.server.url, '/v1/logs', { body: claude.logs });
   await ask(http.server.url, '/v1/logs', { body: claude.logs });
@@ -50,7 +50,7 @@ test('what is sent again has the same ids, and two events never have one', async
   expect(new Set(ids).size).toBe(2);
 });
 
-test('its metrics say the same, with another source, of which the fleet counts the first', async () => {
+test('its metrics report the same under another source; the fleet counts the first source only', async () => {
   know(session);
   await ask(http.server.url, '/v1/metrics', { body: claude.metrics });
   expect(reports()).toEqual([
@@ -64,7 +64,7 @@ test('its metrics say the same, with another source, of which the fleet counts t
   expect(sources()).toEqual(['metrics', 'logs', 'logs']);
 });
 
-test('a cumulative metric counts by how much it has grown', async () => {
+test('only the growth of a cumulative metric counts', async () => {
   know('s1');
   const send = (value: number, startMs = Date.now() + 60_000) => {
     const point = {
@@ -83,12 +83,12 @@ test('a cumulative metric counts by how much it has grown', async () => {
   const startMs = Date.now() + 60_000;
   for (const value of [10, 10, 25]) await send(value, startMs);
   expect(reports().map(({ data }) => data)).toEqual([{ output: 10 }, { output: 15 }]);
-  // It began before this service did: nobody knows how much of it was counted.
+  // It started before this service, so it is unknown how much of it was counted.
   await send(1_000, 1);
   expect(reports()).toHaveLength(2);
 });
 
-test('a growth that could not be stored counts with the next report, once', async () => {
+test('growth that could not be stored counts with the next report, once', async () => {
   know('s1');
   const startMs = Date.now() + 60_000;
   const send = async (value: number) => {
@@ -110,7 +110,7 @@ test('a growth that could not be stored counts with the next report, once', asyn
   expect(reports().map(({ data }) => data)).toEqual([{ output: 10 }, { output: 15 }, { output: 5 }]);
 });
 
-test('a field of another form loses only itself; numbers come in all forms of ProtoJSON', async () => {
+test('a field of another type is skipped alone; numbers may have all forms of ProtoJSON', async () => {
   know('s1');
   const value = (it: unknown) => ({ value: it });
   const record = (attributes: unknown) => ({
@@ -138,7 +138,7 @@ test('a field of another form loses only itself; numbers come in all forms of Pr
   expect(text).toMatch(/stopgate_unread_fields_total\{from="otlp",field="doubleValue"\} [1-9]/);
 });
 
-test('Codex: only the end of a response has counts', async () => {
+test('Codex: only the end of a response has token counts', async () => {
   know(conversation);
   expect((await ask(http.server.url, '/v1/logs', { body: codex.logs })).status).toBe(200);
   expect(reports()).toEqual([
@@ -179,8 +179,8 @@ test.each(['gemini_cli.api_response', 'qwen-code.api_response'])('%s', async (na
   ]);
 });
 
-// Each model said 100 of input, of which 60 from a cache, and 20 of thoughts: Gemini's beside 30 of output and 5 for tools,
-// the others within 50 of output.
+// Each model reported 100 of input, of which 60 from a cache, and 20 of thoughts: Gemini in addition to 30 of output and 5 for tools,
+// the others as a part of 50 of output.
 test.each([
   ['gemini', '/v1/logs', gemini.logs, 'fce05901-4ac8-403f-a584-c49e333657a3', { input: 45, output: 50, cacheRead: 60 }],
   ['qwen', '/v1/logs', qwen.logs, '4bd8e312-265f-462f-877a-ba16b7666585', { input: 40, output: 50, cacheRead: 60 }],
@@ -198,7 +198,7 @@ test.each([
   expect(reports()).toEqual([report, report]);
 });
 
-test('a span of Copilot, by the GenAI conventions; spans of others say what their events have said', async () => {
+test('Copilot: a span by the GenAI conventions; spans of other agents repeat their events', async () => {
   know('c1');
   const spanOf = (service: string, operation: string) => {
     const texts = { 'gen_ai.operation.name': operation, 'gen_ai.conversation.id': 'c1', 'gen_ai.request.model': 'm' };
@@ -216,7 +216,7 @@ test('a span of Copilot, by the GenAI conventions; spans of others say what thei
   expect(reports()).toEqual([{ id: 'c1', type: 'usage.reported', data: { input: 5, output: 6, model: 'm' } }]);
 });
 
-test('protobuf, gzipped as it came', async () => {
+test('accepts gzipped protobuf', async () => {
   know(inProtobuf);
   const headers = { ...protobuf, 'content-encoding': 'gzip' };
   const reply = await post('/v1/logs', gzipSync(logsInProtobuf), headers);
@@ -230,7 +230,7 @@ test('protobuf, gzipped as it came', async () => {
   expect(sources()).toEqual(['logs', 'metrics']);
 });
 
-test('a session that nobody knows is rejected, and told why, in the form of the request', async () => {
+test('an unknown session is rejected with the reason, in the format of the request', async () => {
   const { status, json } = await ask(http.server.url, '/v1/logs', { body: claude.logs });
   expect(status).toBe(200);
   expect(json).toEqual({
@@ -244,7 +244,7 @@ test('a session that nobody knows is rejected, and told why, in the form of the 
   expect(reports()).toEqual([]);
 });
 
-test('a token reports for its own workers alone', async () => {
+test('a token can only report for its own workers', async () => {
   know(session, 's1');
   const box = {
     ...({ name: 'box', role: 'agent', workers: ['s1'], fleets: null } as const),
@@ -257,7 +257,7 @@ test('a token reports for its own workers alone', async () => {
   expect(reports()).toEqual([]);
 });
 
-test('what is no OTLP is refused, and what is too large once it is unpacked', async () => {
+test('invalid OTLP is refused, and so is a body that is too large after unzipping', async () => {
   expect((await post('/v1/logs', 'no protobuf', protobuf)).status).toBe(400);
   expect((await ask(http.server.url, '/v1/logs', { body: [] })).status).toBe(400);
   expect((await ask(http.server.url, '/v1/logs', { body: { resourceLogs: 7 } })).json).toEqual({});
@@ -266,7 +266,7 @@ test('what is no OTLP is refused, and what is too large once it is unpacked', as
   expect((await post('/v1/logs', gzipSync(Buffer.alloc(5 * 1_048_576)), gzip)).status).toBe(413);
   expect((await post('/v1/logs', 'no gzip', gzip)).status).toBe(400);
   expect((await post('/v1/logs', 'x', { ...protobuf, 'content-encoding': 'br' })).status).toBe(400);
-  // A million empty lists in two megabytes.
+  // Two megabytes with a million empty lists.
   const many = Buffer.alloc(1_000_000, Buffer.from([0x0a, 0x00]));
   const reply = await post('/v1/logs', many, protobuf);
   expect([reply.status, errorOf({ json: await reply.json() }).message]).toEqual([

@@ -1,14 +1,14 @@
 /**
- * What the agents really sent over OTLP, as tables: each request to a model, and neighbours that are none. Of the attributes
- * only those that tell sessions, events, models and counts are kept; nothing of who, where and what was prompted.
+ * Recorded OTLP data of agents, as tables: each request to a model, and some neighbouring events. The attributes
+ * are reduced to those about sessions, events, models and counts, without personal data, paths and prompts.
  */
 
-/** A text, an integer as JSON has it, or any other value in the form of OTLP: agents write integers as texts, and empty ones. */
+/** A text, a JSON integer, or any other value in OTLP form: some agents write integers as texts, or empty texts. */
 type Value = string | number | Readonly<Record<string, unknown>>;
 type Attributes = Readonly<Record<string, Value>>;
 type Log = readonly [body: string | null, timeUnixNano: string, observedTimeUnixNano: string, attributes: Attributes];
 type Span = readonly [traceId: string, spanId: string, name: string, attributes: Attributes];
-/** Of a sum that says its growth since the last export. */
+/** The temporality of a sum that reports its growth since the last export. */
 type Point = readonly [metric: string, startTimeUnixNano: string, timeUnixNano: string, asDouble: number, Attributes];
 
 const attributesOf = (attributes: Attributes) =>

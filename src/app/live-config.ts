@@ -1,7 +1,4 @@
-/**
- * The part of stopgate.yaml for all fleets of a process: policies, escalation and commands, and the selection of
- * fleets.
- */
+/** Applies stopgate.yaml, and each change of it, to all fleets of the process: policies, escalation, commands, tokens, fleets. */
 import { type Config, deadNamesIn, selectFleets, tokensWithoutFleets } from '../config/config.ts';
 import type { ConfigFile, PolicyForm, RetentionRules } from '../config/file.ts';
 import { readFleetSelection } from '../config/fleet-selection.ts';
@@ -17,7 +14,7 @@ import type { Io } from '../terminal/process-io.ts';
 import type { AccessTokens } from './access.ts';
 import type { Fleets } from './fleets.ts';
 
-export type RulesOptions = {
+export type LiveConfigOptions = {
   readonly config: Config;
   readonly checks: ReloadingRunner;
   readonly access: AccessTokens;
@@ -26,7 +23,7 @@ export type RulesOptions = {
   readonly logger: Logger;
 };
 
-/** `policies` null: the log's stay as they are. The escalation is shared, so that its receiver is not hit by each fleet. */
+/** `policies` is null to leave the log's policies unchanged. All fleets share one escalation, so that its limits hold for all. */
 type Current = {
   readonly file: ConfigFile;
   readonly policies: PolicyForm | null;
@@ -35,27 +32,27 @@ type Current = {
   readonly retention: RetentionRules;
 };
 
-export type Rules = {
-  /** For a fleet that is opened now. */
+export type LiveConfig = {
+  /** Returns the configuration for a fleet that is being opened. */
   current(): Current;
-  /** From now on a changed file is passed on to the fleets. */
+  /** Starts to apply changes of the file to the fleets. */
   follow(fleets: Fleets): { close(): void };
 };
 
-export function createRules({ config, checks, access, metrics, env, logger }: RulesOptions): Rules {
+export function createLiveConfig({ config, checks, access, metrics, env, logger }: LiveConfigOptions): LiveConfig {
   const { http, publicUrl } = config;
   const isReachable = http !== null && !isPrivate({ host: http.host, publicUrl });
   const readNotices = (file: ConfigFile) => createNoticeRules(file.escalation, env, metrics, logger, isReachable);
   let file = config.file;
   let current: Current = { file, policies: file.policyForm, ...readNotices(file), retention: file.retention };
   const apply = (changed: ConfigFile, { replicas }: Fleets) => {
-    // A file that never had policies does not change them; one that drops its policies withdraws them.
+    // A file that never had policies leaves those of the log alone. Removing them from the file removes them there, too.
     const hadPolicies = file.policyForm !== null;
     const policies = changed.policyForm ?? (hadPolicies ? { policies: {} } : null);
-    // A delivery in progress is not restarted because of a change elsewhere.
+    // Changes elsewhere in the file do not restart a delivery in progress.
     const sameEscalation = JSON.stringify(file.escalation) === JSON.stringify(changed.escalation);
     const { escalation, answerLinks } = sameEscalation ? current : readNotices(changed);
-    // What may go wrong was made above, and is not in force until all of it is.
+    // Everything that can fail is done. From here on the new file takes effect as a whole.
     checks.configure(changed);
     access.configure(changed.tokens);
     if (policies !== null) for (const replica of replicas()) replica.setPolicies(policies);
@@ -75,19 +72,19 @@ export function createRules({ config, checks, access, metrics, env, logger }: Ru
           if (config.fleetsInFile) void fleets.select(selectFleets(config, selectionIn(file)));
         },
         (read) => {
-          const at = { ...read, path: config.filePath };
+          const changed = { ...read, path: config.filePath };
           const served = config.fleetsInFile ? selectFleets(config, selectionIn(read.file)) : config.fleets;
           return [
-            ...deadNamesIn(at, env),
+            ...deadNamesIn(changed, env),
             ...missingTokens(config, read.file),
-            ...tokensWithoutFleets(at, { fleets: served, shard: config.shard }),
+            ...tokensWithoutFleets(changed, { fleets: served, shard: config.shard }),
           ];
         },
       ),
   };
 }
 
-/** HTTP that others can reach must not become open while it runs. */
+/** Rejects a change that would leave HTTP without any token although others can reach it. */
 function missingTokens({ http, token, publicUrl }: Config, { tokens }: ConfigFile): string[] {
   if (http === null || token !== null || tokens.length > 0) return [];
   if (isPrivate({ host: http.host, publicUrl })) return [];
