@@ -16,13 +16,13 @@ export const pending: Guard = (scope) => {
 
 const persistenceOff = constantPass('pending', 'persistence is off');
 
-/** The first tasks by id and title; the fixed text of protocol.md §5. */
+/** Returns the fixed text of protocol.md §5. */
 function describePending({ queue, pendingTasks, nextTasks }: Facts): string {
   const count = pendingTasks === 1 ? '1 task waits' : `${pendingTasks} tasks wait`;
   return `${count} in queue ${queue}${nextTasks.length === 0 ? '' : `: ${nameTasks(nextTasks, pendingTasks)}`}`;
 }
 
-/** Names the first of so many tasks by id and title. */
+/** Names the first tasks by id and title, with `…` if `all` counts more. */
 export const nameTasks = (first: readonly NextTask[], all: number): string =>
   [...first.map(nameOf), ...(first.length < all ? ['…'] : [])].join(', ');
 
