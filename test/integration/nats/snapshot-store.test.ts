@@ -259,7 +259,7 @@ describe('a start passes over', () => {
   });
 });
 
-test('one of which a part is gone is damaged; one that cannot be read now may be later', async () => {
+test('a snapshot with missing chunks is damaged; one that cannot be read now may be read later', async () => {
   await write(fleetOf(2));
   const [info] = await store.list();
   const damaged: string[] = [];
@@ -275,7 +275,7 @@ test('one of which a part is gone is damaged; one that cannot be read now may be
   const manager = await jetstreamManager(nc);
   await manager.streams.purge('OBJ_STOPGATE-SNAPSHOTS_main', { filter: '$O.STOPGATE-SNAPSHOTS_main.C.*' });
   expect(await start({ onDamaged })).toBeNull();
-  expect(warnings).toMatchObject([{ seq: 2, why: 'a part of it is gone' }]);
+  expect(warnings).toMatchObject([{ seq: 2, why: 'some of its chunks are missing' }]);
   expect(damaged).toEqual([info?.name]);
   expect(await start(isCut)).toBeNull();
 });
