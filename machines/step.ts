@@ -1,6 +1,6 @@
 /**
- * Steps a machine whose snapshot is plain data. The result equals that of XState's `transition`, several times faster. A
- * fleet holds its actors as such snapshots, which take a quarter of a live actor's memory.
+ * Steps a machine whose snapshot is plain data. The result equals that of XState's `transition`, several times faster.
+ * A fleet holds its actors as such snapshots, which take a quarter of a live actor's memory.
  *
  * XState builds the chart and defines its meaning. `createStepper` derives tables from the chart: for each state, the
  * transitions of each event and of `always`, with their guards and assignments. It throws on a chart with any other

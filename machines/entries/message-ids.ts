@@ -19,7 +19,9 @@ export const unnamedAttemptMessageId = (worker: string, unique: string): string 
 /** Tells whether the id belongs to this worker. */
 export const isAttemptMessageIdOf = (worker: string, messageId: string): boolean => messageId.startsWith(`${worker}:`);
 
-/** The id of a claim made by the request `claim-next`. `tries` counts from 1; it grows when another worker was faster. */
+/**
+ * The id of a claim made by the request `claim-next`. `tries` counts from 1; it grows when another worker was faster.
+ */
 export const claimNextMessageId = (worker: string, request: string, tries: number): string =>
   `${worker}:claim:${request}:${tries}`;
 
@@ -82,7 +84,7 @@ export const rulesMessageId = (version: number): string => `rules:${version}`;
 export const notifiedMessageId = (delivery: string): string => `${delivery}/notified`;
 
 /**
- * Returns the id of the dead letter for the entry at `seq`. Agents may not publish to the stream of dead letters, so the
- * id cannot be taken by another message.
+ * Returns the id of the dead letter for the entry at `seq`. Agents may not publish to the stream of dead letters, so
+ * the id cannot be taken by another message.
  */
 export const deadLetterMessageId = (seq: number): string => `dead:${seq}`;

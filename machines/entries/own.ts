@@ -16,7 +16,9 @@ export const timerFired = z.object({ timer: name, attempt: idSchema.optional() }
 
 // `escalation.*`: how people respond to an escalated worker or task.
 
-/** The entry that caused the escalation in question. Without it, the response applies to whichever escalation is open. */
+/**
+ * The entry that caused the escalation in question. Without it, the response applies to whichever escalation is open.
+ */
 const escalationSeq = z.int().nonnegative().optional();
 
 export const escalationAcknowledged = z.object({ by: name, seq: escalationSeq });

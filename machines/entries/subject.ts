@@ -110,8 +110,8 @@ export function subjectTailsAbout(entity: 'worker' | 'task', id: string): string
 const addressesMax = 20_000;
 
 /**
- * Returns a caching `readSubject`. A log repeats the same subjects, and reading one takes as long as reading the rest of
- * its entry. Each reader of a log has its own cache.
+ * Returns a caching `readSubject`. A log repeats the same subjects, and reading one takes as long as reading the rest
+ * of its entry. Each reader of a log has its own cache.
  */
 export function createSubjectReader(): typeof readSubject {
   const addresses = new Map<string, Address>();

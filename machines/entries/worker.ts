@@ -147,8 +147,8 @@ export const budgetExhausted = z.object({ kind: z.string().optional() });
 const amount = z.number().nonnegative();
 
 /**
- * `usage.reported`: tokens and dollars used since the last report. `source` names the report if an agent has several, e.g.
- * `hook` or `metrics`.
+ * `usage.reported`: tokens and dollars used since the last report. `source` names the report if an agent has several,
+ * e.g. `hook` or `metrics`.
  */
 export const usageReported = z.object({
   input: amount.optional(),

@@ -1,7 +1,7 @@
 /**
- * Effects: work that the state requests from the replicas. They are derived from the state alone. An effect is requested
- * until an entry answers it. `key` is the message id of that entry, so it is stored once even if several replicas
- * perform the effect. To add a kind of effect, derive it here and perform it in the host.
+ * Effects: work that the state requests from the replicas. They are derived from the state alone. An effect is
+ * requested until an entry answers it. `key` is the message id of that entry, so it is stored once even if several
+ * replicas perform the effect. To add a kind of effect, derive it here and perform it in the host.
  */
 import { checkMessageId, hookMessageId, notifiedMessageId, timerMessageId } from '../entries/message-ids.ts';
 import type { PendingCheck } from '../guards/attempt.ts';
@@ -43,8 +43,8 @@ export type CheckEffect = EffectOf<
 /** An `iteration.validated` waits for this remote hook. */
 export type HookEffect = EffectOf<'hook', { readonly task: string; readonly evaluation: Evaluation }>;
 /**
- * People are to be notified of a matter that needs a person: that it began or, if `notified` is above 0, that it is still
- * open. `began`: the entry and time from which it concerns people.
+ * People are to be notified of a matter that needs a person: that it began or, if `notified` is above 0, that it is
+ * still open. `began`: the entry and time from which it concerns people.
  */
 export type NoticeEffect = EffectOf<
   'notice',

@@ -57,9 +57,9 @@ export type Fleet = {
   /** Tasks with an evaluation that waits for a remote hook. */
   readonly evaluating: Set<string>;
   /**
-   * Tasks completed by decisions whose `decision` entry is not in the log yet, by `attemptMessageId`. Many more attempts
-   * of the worker may be decided before that entry arrives. Bounded: each task appears at most once, and is removed when
-   * it is forgotten.
+   * Tasks completed by decisions whose `decision` entry is not in the log yet, by `attemptMessageId`. Many more
+   * attempts of the worker may be decided before that entry arrives. Bounded: each task appears at most once, and is
+   * removed when it is forgotten.
    */
   readonly unplacedDecisions: Map<string, readonly string[]>;
   /** The escalated workers and tasks, by `<entity>/<id>`. */

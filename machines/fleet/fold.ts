@@ -33,8 +33,8 @@ import { addUsage } from './usage.ts';
 import { absentWorkerOf, changeLimit, eventOf, refreshPresence, stepWithin, workerOf } from './workers.ts';
 
 /**
- * Applies a `decision` entry as the decision of its attempt. Changes nothing if the fold already made the same decision,
- * which it always does under the same rules.
+ * Applies a `decision` entry as the decision of its attempt. Changes nothing if the fold already made the same
+ * decision, which it always does under the same rules.
  */
 export function foldDecision(fleet: Fleet, decision: Decision): FoldStep {
   const first = fleet.deadlines.firstMark();

@@ -9,14 +9,16 @@
  *
  * NATS drops an entry that is published again under the same message id, so it never reaches the fold.
  *
- * For each attempt the list keeps two numbers: a hash of its id, and the sequence number of its decision. Keeping the ids
- * took up to 38 KB per worker. The hash has 53 bits: a new id collides with one of 256 others once in 3 x 10^13 attempts
- * of a worker. An agent that searches for a collision can only repeat one of its own attempts, which it could also do
- * with that attempt's id.
+ * For each attempt the list keeps two numbers: a hash of its id, and the sequence number of its decision. Keeping the
+ * ids took up to 38 KB per worker. The hash has 53 bits: a new id collides with one of 256 others once in 3 x 10^13
+ * attempts of a worker. An agent that searches for a collision can only repeat one of its own attempts, which it could
+ * also do with that attempt's id.
  */
 import { digestOf } from '../values/digest.ts';
 
-/** For each attempt, newest last: its hash, then the sequence number of its `decision` entry, or 0 before it is stored. */
+/**
+ * For each attempt, newest last: its hash, then the sequence number of its `decision` entry, or 0 before it is stored.
+ */
 export type KnownAttempts = number[];
 
 const attemptsMax = 256;

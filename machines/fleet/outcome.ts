@@ -1,6 +1,6 @@
 /**
- * Outcomes report what happened in a step of the fold, for logs, metrics and replies. Work to be done is not an outcome:
- * it is derived from the state (`effects.ts`).
+ * Outcomes report what happened in a step of the fold, for logs, metrics and replies. Work to be done is not an
+ * outcome: it is derived from the state (`effects.ts`).
  */
 import type { PendingCheck } from '../guards/attempt.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';

@@ -6,8 +6,8 @@ import { actorKey, type Fleet, type Neglected } from './fleet.ts';
 const none: ReadonlySet<string> = new Set();
 
 /**
- * Returns the replica that acts for `key`: the preferred replica if it is a member, otherwise the member whose hash with
- * the key is highest (rendezvous hashing). Null if there are no members.
+ * Returns the replica that acts for `key`: the preferred replica if it is a member, otherwise the member whose hash
+ * with the key is highest (rendezvous hashing). Null if there are no members.
  * @param preferred the replica that received the request
  * @param gone members known to be dead
  */

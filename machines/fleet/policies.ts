@@ -11,9 +11,9 @@ import type { Fleet } from './fleet.ts';
 const notesMax = 16;
 
 /**
- * Returns the first known policy among: the matching rows of `assign`, the policy of the task claimed last, the worker's,
- * and `default`. Unless a row of `assign` matched, the checks of the policies of all held tasks are combined (protocol.md
- * §5). Unknown names are skipped and noted.
+ * Returns the first known policy among: the matching rows of `assign`, the policy of the task claimed last, the
+ * worker's, and `default`. Unless a row of `assign` matched, the checks of the policies of all held tasks are combined
+ * (protocol.md §5). Unknown names are skipped and noted.
  */
 export function policyInForce(fleet: Fleet, worker: PolicySubject): PolicyInForce {
   if (isPlain(fleet, worker)) return withNotes(defaultOf(fleet), noNotes);

@@ -1,7 +1,7 @@
 /**
  * Refuses agents' entries that are not valid in the current state, or would exceed a limit (protocol.md §2, §3 and §7).
- * Two refusals are elsewhere: task machines refuse entries about hooks and iterations (`task/context.ts`), and steps that
- * would exceed the size of the state are refused where they are made (`state-size.ts`).
+ * Two refusals are elsewhere: task machines refuse entries about hooks and iterations (`task/context.ts`), and steps
+ * that would exceed the size of the state are refused where they are made (`state-size.ts`).
  */
 import type { Entry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import { entityOf } from '../entries/subject.ts';

@@ -1,11 +1,11 @@
 /**
- * Measures and limits the size of a fleet's workers and tasks (protocol.md §2). Without a limit, any publisher could fill
- * the memory of every replica, and restarting would not help.
+ * Measures and limits the size of a fleet's workers and tasks (protocol.md §2). Without a limit, any publisher could
+ * fill the memory of every replica, and restarting would not help.
  *
- * The size follows from the state alone: a fixed amount for each worker and task, one unit for each UTF-16 unit of their
- * texts, and a fixed amount for each item of a list or object. The tables of fields say which fields count. A string
- * takes one or two bytes per unit, so the size is the heap usage within a factor of two. After a step of a machine only
- * changed fields are measured, and most steps change none.
+ * The size follows from the state alone: a fixed amount for each worker and task, one unit for each UTF-16 unit of
+ * their texts, and a fixed amount for each item of a list or object. The tables of fields say which fields count. A
+ * string takes one or two bytes per unit, so the size is the heap usage within a factor of two. After a step of a
+ * machine only changed fields are measured, and most steps change none.
  */
 import { type TaskContext, taskFields } from '../task/context.ts';
 import { growthOf, sizesOf } from '../values/fields.ts';

@@ -44,8 +44,8 @@ export function addUsage(fleet: Fleet, record: WorkerRecord, entry: Reported): v
 }
 
 /**
- * Returns the task that the worker held at its last stop, if no new turn has begun since, or null. The usage of a turn is
- * often reported after the stop that ended it.
+ * Returns the task that the worker held at its last stop, if no new turn has begun since, or null. The usage of a turn
+ * is often reported after the stop that ended it.
  */
 function taskOfLastStop({ lastDecision, usage: { prompt } }: WorkerContext): string | null {
   // A prompt may have the same time as the stop before it, so comparing times is not enough.

@@ -117,5 +117,7 @@ export type JudgedWorker = Evidence & {
   readonly activeMs: number;
 };
 
-/** Consecutive blocks by checks or hooks with equal reasons. `reason` is masked if the policy says so, hashed if long. */
+/**
+ * Consecutive blocks by checks or hooks with equal reasons. `reason` is masked if the policy says so, hashed if long.
+ */
 export type FailureStreak = { readonly reason: string; readonly count: number };

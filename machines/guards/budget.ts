@@ -1,6 +1,6 @@
 /**
- * The budget rule: once the budget of the session, prompt, task or day is used up, stops are allowed without judging, or
- * a person is asked (policy `onBudget`). It is the first part of guard `bypass`.
+ * The budget rule: once the budget of the session, prompt, task or day is used up, stops are allowed without judging,
+ * or a person is asked (policy `onBudget`). It is the first part of guard `bypass`.
  */
 import { type BudgetLine, type BudgetPeriod, budgetLines, describeLine, usedUp } from '../policy/budget.ts';
 import type { TaskFacts } from './attempt.ts';

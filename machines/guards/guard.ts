@@ -1,6 +1,6 @@
 /**
- * A guard is a pure function of the worker and its open attempt. It passes, decides the stop, or leaves the attempt open
- * for an answer from outside. Each guard has its own file in this folder.
+ * A guard is a pure function of the worker and its open attempt. It passes, decides the stop, or leaves the attempt
+ * open for an answer from outside. Each guard has its own file in this folder.
  */
 import type { Findings } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';

@@ -10,7 +10,9 @@ import { allow, block, constantPass, type Guard, type GuardResult, type GuardSco
 import { evaluateHooks } from './task-hooks/evaluate.ts';
 import type { HookFacts, HookResults, HookRun, JudgedTask } from './task-hooks/hook.ts';
 
-/** The first task whose hooks do not complete decides. If a hook of any task could not be judged, a pass is an error. */
+/**
+ * The first task whose hooks do not complete decides. If a hook of any task could not be judged, a pass is an error.
+ */
 export const hooks: Guard = (scope) => {
   const { tasks } = scope.attempt.facts;
   const work = createWork();

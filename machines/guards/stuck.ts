@@ -1,6 +1,6 @@
 /**
- * Guard `stuck`: escalates an agent that is blocked for the same reason again and again (policy `stuckAfter`). Evaluated
- * only when `checks` or `hooks` is about to block; recorded only when it decides.
+ * Guard `stuck`: escalates an agent that is blocked for the same reason again and again (policy `stuckAfter`).
+ * Evaluated only when `checks` or `hooks` is about to block; recorded only when it decides.
  */
 import type { StuckAfter } from '../policy/policy.ts';
 import { digestOf } from '../values/digest.ts';

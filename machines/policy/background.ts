@@ -1,4 +1,6 @@
-/** Background work: how long a stop waits for it, and what a stop does meanwhile (protocol.md §8, policy `background`). */
+/**
+ * Background work: how long a stop waits for it, and what a stop does meanwhile (protocol.md §8, policy `background`).
+ */
 import { z } from 'zod';
 import { durationSchema, type ObjectMaker } from '../values/schemas.ts';
 import { formatIsoTime } from '../values/time.ts';

@@ -7,8 +7,8 @@ import { textMatcher, type Work } from './glob.ts';
 export type RanCommand = { readonly command: string; readonly seq: number; readonly ok: boolean };
 
 /**
- * The actions of a worker that `ran` checks read. Prompts, claims and new sessions do not clear it. Numbers are sequence
- * numbers of entries, and null if there was no such entry.
+ * The actions of a worker that `ran` checks read. Prompts, claims and new sessions do not clear it. Numbers are
+ * sequence numbers of entries, and null if there was no such entry.
  */
 export type Evidence = {
   /** The last commands, oldest first. */

@@ -1,8 +1,8 @@
 /**
  * Globs over file paths: `*` and `?` match within one folder, `**` across zero or more folders, everything else matches
  * literally. Patterns and paths are untrusted, so matching never backtracks: the positions that a path may have reached
- * in a glob are the bits of a few words (Baeza-Yates and Gonnet's Shift-And). Each character costs one step per word, and
- * steps are counted.
+ * in a glob are the bits of a few words (Baeza-Yates and Gonnet's Shift-And). Each character costs one step per word,
+ * and steps are counted.
  */
 import { globLengthMax } from '../values/limits.ts';
 import { textSchema } from '../values/schemas.ts';
@@ -224,9 +224,9 @@ function tokenizeText(glob: string): Token[] {
 const normalize = (path: string) => (path.startsWith('./') ? path.replace(/^(\.\/)+/, '') : path);
 
 /**
- * Limits the cost of an evaluation, because untrusted hooks and files decide how much there is to match. Work is counted
- * in steps, not timed, so that it ends at the same step on all replicas. `left`: the remaining steps. `matches`: whether
- * each glob matched any of the files.
+ * Limits the cost of an evaluation, because untrusted hooks and files decide how much there is to match. Work is
+ * counted in steps, not timed, so that it ends at the same step on all replicas. `left`: the remaining steps.
+ * `matches`: whether each glob matched any of the files.
  */
 export type Work = { left: number; readonly matches: Map<string, boolean> };
 

@@ -43,8 +43,8 @@ export function updateStep(
 }
 
 /**
- * Appends the steps of a claimed task. A step id that is already in the plan is prefixed with the task (protocol.md §3).
- * If that id is taken too, the step gets no id.
+ * Appends the steps of a claimed task. A step id that is already in the plan is prefixed with the task (protocol.md
+ * §3). If that id is taken too, the step gets no id.
  */
 export function addSteps(plan: Plan, task: string, steps: Plan): Plan {
   const taken = new Set(plan.map((step) => step.step));

@@ -1,7 +1,7 @@
 /**
  * Promises: an agent signals the end of its work with `<promise>COMPLETE</promise>` and the like in its output
- * (protocol.md §6; seed 001, CompletionPromise). Promises in code and quotations do not count, because loops that end at
- * a quoted promise are a well-known bug.
+ * (protocol.md §6; seed 001, CompletionPromise). Promises in code and quotations do not count, because loops that end
+ * at a quoted promise are a well-known bug.
  */
 import { z } from 'zod';
 import { detectedAtMax } from '../values/limits.ts';
@@ -11,8 +11,8 @@ export const promiseNames = ['COMPLETE', 'BLOCKED', 'ESCALATE'] as const;
 export type PromiseName = (typeof promiseNames)[number];
 
 /**
- * A promise reported by an adapter. `content` is the text that was found, or ''. `detectedAt` is the reporter's own time;
- * it is passed on to hooks and checks, but decides nothing.
+ * A promise reported by an adapter. `content` is the text that was found, or ''. `detectedAt` is the reporter's own
+ * time; it is passed on to hooks and checks, but decides nothing.
  */
 export const promiseSchema = z.object({
   type: z.enum(promiseNames),

@@ -1,6 +1,6 @@
 /**
- * Probe: what would be decided if this worker tried to stop now? Judges like a real attempt, but on a copy of the state:
- * nothing is folded or held, and an open attempt is not affected (protocol.md §5).
+ * Probe: what would be decided if this worker tried to stop now? Judges like a real attempt, but on a copy of the
+ * state: nothing is folded or held, and an open attempt is not affected (protocol.md §5).
  */
 import type { AttemptFields } from '../entries/worker.ts';
 import { planOfTask, surroundingsOf } from '../fleet/facts.ts';
@@ -27,8 +27,8 @@ export type Probe =
  * worker's state, counts, limits and queue:
  * - `work`: is the work complete, including the plan, the held tasks and the tasks that the worker lost unfinished?
  * - `{ task }`: is this held task complete?
- * - `step`: may a step be marked as done (policy `steps: gate`)? Evaluates the policy's checks without the hooks of tasks;
- *   `plan` checks pass.
+ * - `step`: may a step be marked as done (policy `steps: gate`)? Evaluates the policy's checks without the hooks of
+ *   tasks; `plan` checks pass.
  */
 export type ProbeScope = 'stop' | 'work' | 'step' | { readonly task: string };
 

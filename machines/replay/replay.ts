@@ -1,6 +1,6 @@
 /**
- * Replay: folds the lines of a file with the same machines as the service, and collects the decisions (protocol.md §10).
- * The lines provide the time and the answers of checks; nothing is run.
+ * Replay: folds the lines of a file with the same machines as the service, and collects the decisions (protocol.md
+ * §10). The lines provide the time and the answers of checks; nothing is run.
  */
 import { createLogLines, type FirstLine, type LogEntry, type StoredText } from '../entries/log-line.ts';
 import { createFleet, type Fleet } from '../fleet/fleet.ts';

@@ -1,6 +1,6 @@
 /**
- * The standing of a worker or task: who waits for whom, and what would let it proceed. Derived from the view in this file
- * only, for the page, the command line, MCP and notices. Leaves out matters that a person has settled.
+ * The standing of a worker or task: who waits for whom, and what would let it proceed. Derived from the view in this
+ * file only, for the page, the command line, MCP and notices. Leaves out matters that a person has settled.
  */
 import type { Decision } from '../guards/decision.ts';
 import { type Plan, remainingStepsMessage } from '../policy/plan.ts';
@@ -12,8 +12,8 @@ import type { Presence, State } from '../values/states.ts';
 import { cutMiddle } from '../values/text.ts';
 
 /**
- * Kinds of waits for a person: `escalation`; requests of agents, which are `permission`, `question` or else `input`; and
- * `unattended` queues.
+ * Kinds of waits for a person: `escalation`; requests of agents, which are `permission`, `question` or else `input`;
+ * and `unattended` queues.
  */
 export const personKinds = ['escalation', 'permission', 'question', 'input', 'unattended'] as const;
 export type PersonKind = (typeof personKinds)[number];

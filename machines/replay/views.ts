@@ -1,6 +1,6 @@
 /**
- * The views of actors that `get`, `list`, `replay --at` and the inspector show (protocol.md §10), for a time by the log's
- * clock.
+ * The views of actors that `get`, `list`, `replay --at` and the inspector show (protocol.md §10), for a time by the
+ * log's clock.
  */
 import type { RefusedEntry } from '../entries/refusal.ts';
 import { planOfTask } from '../fleet/facts.ts';

@@ -21,8 +21,8 @@ import { formatIsoTime } from '../values/time.ts';
 import type { Replay } from './replay.ts';
 
 /**
- * `at`: the time of the attempt. `after` is null if unknown: the log has no answer of `check`, or if that is null too, the
- * log ends during a hold.
+ * `at`: the time of the attempt. `after` is null if unknown: the log has no answer of `check`, or if that is null too,
+ * the log ends during a hold.
  */
 export type Difference = {
   readonly worker: string;
@@ -46,8 +46,8 @@ export type WhatIfOptions = {
   /** The policies of the second fold. */
   readonly policies: PolicySet;
   /**
-   * When they come into force. Default: with the first entry. Before that, the log is folded only once, or may be replaced
-   * by `startFrom`.
+   * When they come into force. Default: with the first entry. Before that, the log is folded only once, or may be
+   * replaced by `startFrom`.
    */
   readonly sinceMs?: number;
   /** Only attempts of this worker are compared. */

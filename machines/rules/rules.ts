@@ -1,8 +1,8 @@
 /**
  * The versions of the rules by which a log is folded (protocol.md §15). The log says from which entry on a version
  * applies; earlier entries are folded by their own version. So a released version never changes. A new version either
- * provides machines with other guards or actions (`workerMachine.provide`) here, or branches on `fleet.rules.version` in
- * the fold. The logs of each version in test/logs/ must always fold to the same states.
+ * provides machines with other guards or actions (`workerMachine.provide`) here, or branches on `fleet.rules.version`
+ * in the fold. The logs of each version in test/logs/ must always fold to the same states.
  */
 import { createStepper, type Stepper } from '../step.ts';
 import { taskMachine } from '../task/task.ts';

@@ -135,8 +135,8 @@ export const createTaskContext = ({ fleet, task, queue = null }: TaskInput): Tas
   queue,
 });
 
-// The events of a task's machine: entries about the task (protocol.md §3), entries of the worker that claims or releases
-// it, and events that the fold derives without an entry.
+// The events of a task's machine: entries about the task (protocol.md §3), entries of the worker that claims or
+// releases it, and events that the fold derives without an entry.
 
 /** Facts about the fleet that the entry does not contain. All are optional. */
 export type TaskSurroundings = {

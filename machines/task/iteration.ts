@@ -1,6 +1,7 @@
 /**
- * Iterations: the rounds of a loop that works on the task, as judged by the task's hooks (protocol.md §7). An evaluation
- * that needs the answer of a remote hook stays open until an entry brings the answer or its deadline passes.
+ * Iterations: the rounds of a loop that works on the task, as judged by the task's hooks (protocol.md §7). An
+ * evaluation that needs the answer of a remote hook stays open until an entry brings the answer or its deadline
+ * passes.
  */
 import type { HookResult } from '../guards/decision.ts';
 import {

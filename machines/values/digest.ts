@@ -1,8 +1,8 @@
 /** Digests and hashes. They must never change between releases, because states contain them. */
 
 /**
- * Digests texts to 53 bits, so that the result is an exact number: two FNV-like hashes with different factors, mixed into
- * each other. Not cryptographic: collisions are easy to construct.
+ * Digests texts to 53 bits, so that the result is an exact number: two FNV-like hashes with different factors, mixed
+ * into each other. Not cryptographic: collisions are easy to construct.
  */
 export function digestOf(parts: readonly string[]): number {
   let [low, high] = [0x811c9dc5, 0x9747b28c];

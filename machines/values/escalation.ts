@@ -11,7 +11,9 @@ export type Noticed = {
 };
 
 export type Escalation = Noticed & {
-  /** Sequence number of the entry that caused it: the attempt, `task.failed`, or the last before a worker became stale. */
+  /**
+   * Sequence number of the entry that caused it: the attempt, `task.failed`, or the last before a worker became stale.
+   */
   readonly seq: number;
   readonly since: string;
   readonly reason: string;
@@ -41,8 +43,8 @@ export type EscalatedEntity = 'worker' | 'task';
 export type Overdue = Noticed & { readonly since: string };
 
 /**
- * Set on a queue with ready tasks that no active worker could take for longer than `escalation.unattended`. `since`: when
- * that began. `at`: when people are first notified. `seq`: the last entry before `at`.
+ * Set on a queue with ready tasks that no active worker could take for longer than `escalation.unattended`. `since`:
+ * when that began. `at`: when people are first notified. `seq`: the last entry before `at`.
  */
 export type Unattended = Noticed & { readonly seq: number; readonly since: string; readonly at: string };
 

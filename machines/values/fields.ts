@@ -69,7 +69,8 @@ export function pick(record: object, names: readonly string[]): Record<string, u
 }
 
 /**
- * Checks and decodes the fields of a snapshot, in place. Removes unknown fields, which a later release may have written.
+ * Checks and decodes the fields of a snapshot, in place. Removes unknown fields, which a later release may have
+ * written.
  * @throws Error naming the field with an invalid value
  */
 export function checkFields(table: Fields, given: unknown): Record<string, unknown> {

@@ -1,4 +1,6 @@
-/** Ids of fleets, workers, tasks, queues, policies, checks, hooks, runners, attempts and steps (docs/protocol.md §1). */
+/**
+ * Ids of fleets, workers, tasks, queues, policies, checks, hooks, runners, attempts and steps (docs/protocol.md §1).
+ */
 
 export const idLengthMax = 128;
 

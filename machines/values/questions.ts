@@ -56,7 +56,9 @@ export function questionsIn(input: unknown): Question[] | null {
     : null;
 }
 
-/** Returns the message with the answers: the bare answer to a single question, otherwise an object keyed by question. */
+/**
+ * Returns the message with the answers: the bare answer to a single question, otherwise an object keyed by question.
+ */
 export function toMessage(questions: readonly Question[], answers: readonly (readonly string[])[]): string {
   const texts = answers.map((chosen) => chosen.join(', '));
   if (questions.length === 1) return texts[0] ?? '';

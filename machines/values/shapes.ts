@@ -1,4 +1,6 @@
-/** Schemas of values that workers and tasks keep, for the tables of their fields. Later releases may add unknown keys. */
+/**
+ * Schemas of values that workers and tasks keep, for the tables of their fields. Later releases may add unknown keys.
+ */
 import { z } from 'zod';
 
 export const text = z.string();

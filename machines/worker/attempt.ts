@@ -1,6 +1,6 @@
 /**
- * Opens, updates and ends a worker's attempt. Input from outside only changes the context here. The transitions of state
- * `validating` evaluate the guards, then decide or wait (protocol.md §4 and §5).
+ * Opens, updates and ends a worker's attempt. Input from outside only changes the context here. The transitions of
+ * state `validating` evaluate the guards, then decide or wait (protocol.md §4 and §5).
  */
 import type { Attempt, PendingCheck } from '../guards/attempt.ts';
 import { expiredResult, startPending } from '../guards/circumstances.ts';
@@ -77,7 +77,8 @@ const noteVerdict = (detail: string) => ({ guard: 'policy', verdict: 'error', de
 const noWait = Object.freeze({ checks: 0, hooks: 0 });
 
 /**
- * Tells whether a `check.started` or `check.finished` is about the pending check of the open attempt. Others are ignored.
+ * Tells whether a `check.started` or `check.finished` is about the pending check of the open attempt. Others are
+ * ignored.
  */
 export const isAboutPending = (
   { attempt }: WorkerContext,

@@ -44,8 +44,8 @@ function endCall(calls: readonly ToolCall[], { tool, call }: WorkerEventOf<'tool
 // A task that is claimed while an attempt is open is judged by that attempt too (protocol.md §5).
 
 /**
- * Adds the checks of the task to the attempt and continues its evaluation at `checks`. Keeps answers from outside and the
- * pending check. A held attempt does not change: its checks have passed, and it cannot complete a task.
+ * Adds the checks of the task to the attempt and continues its evaluation at `checks`. Keeps answers from outside and
+ * the pending check. A held attempt does not change: its checks have passed, and it cannot complete a task.
  */
 function joinTask(attempt: Attempt, facts: Surroundings | undefined): Attempt {
   if (attempt.isHeld) return attempt;
@@ -218,8 +218,8 @@ export function releaseTask(
 }
 
 /**
- * Adds tasks that the worker lost before they were done; `verify` includes them. A claim empties the list, so it is never
- * longer than the number of tasks that a worker may hold.
+ * Adds tasks that the worker lost before they were done; `verify` includes them. A claim empties the list, so it is
+ * never longer than the number of tasks that a worker may hold.
  */
 export const withHeldAtEnd = ({ heldAtEnd }: WorkerContext, tasks: readonly string[]): readonly string[] =>
   tasks.length === 0 ? heldAtEnd : [...heldAtEnd.filter((task) => !tasks.includes(task)), ...tasks];

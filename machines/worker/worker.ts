@@ -63,8 +63,8 @@ export type WorkerSnapshot = Stepped<typeof workerMachine>;
 const refusedMax = 20;
 
 /**
- * `evaluation`: the guards' results for the open attempt. Only set within a step, between `judge` and the next change of
- * the worker.
+ * `evaluation`: the guards' results for the open attempt. Only set within a step, between `judge` and the next change
+ * of the worker.
  */
 type Machine = { readonly worker: WorkerContext; readonly evaluation?: GuardEvaluation | undefined };
 

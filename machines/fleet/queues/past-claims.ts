@@ -1,6 +1,6 @@
 /**
- * Released claims of `claim-next` requests. A repeated request gets the same task as before, as long as the worker holds
- * it and for two minutes after (protocol.md §5): the first reply may have been lost.
+ * Released claims of `claim-next` requests. A repeated request gets the same task as before, as long as the worker
+ * holds it and for two minutes after (protocol.md §5): the first reply may have been lost.
  */
 import type { TaskContext } from '../../task/context.ts';
 import type { Fleet } from '../fleet.ts';

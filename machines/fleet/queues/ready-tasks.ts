@@ -70,7 +70,9 @@ function compare(a: ReadyTask, b: ReadyTask): number {
   return a.task < b.task ? -1 : a.task > b.task ? 1 : 0;
 }
 
-/** Binary search: returns the first index that satisfies `holds`, which must then hold for all later ones, or `count`. */
+/**
+ * Binary search: returns the first index that satisfies `holds`, which must then hold for all later ones, or `count`.
+ */
 function firstIndex(count: number, holds: (index: number) => boolean): number {
   let from = 0;
   let to = count;

@@ -16,7 +16,9 @@ export type DecisionWriter = {
   takeLines(): readonly (readonly Json[])[];
 };
 
-/** Reasons that contain a number all differ. Beyond this many, sharing costs more than it saves: 1 KB of memory each. */
+/**
+ * Reasons that contain a number all differ. Beyond this many, sharing costs more than it saves: 1 KB of memory each.
+ */
 const sharedMax = 10_000;
 const sharedNames = Object.keys(sharedDecisionFields) as (keyof Decision)[];
 const isEqual = (a: Decision, b: Decision, name: keyof Decision): boolean => isEqualJson(a[name], b[name]);

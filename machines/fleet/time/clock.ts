@@ -1,4 +1,6 @@
-/** The log's clock. Deadlines fire in order, each at its own time, before any later entry is folded (protocol.md §1). */
+/**
+ * The log's clock. Deadlines fire in order, each at its own time, before any later entry is folded (protocol.md §1).
+ */
 import { resumeAttempt, resumeHeldOn } from '../attempts.ts';
 import { type Fleet, pendingIn, positionOf } from '../fleet.ts';
 import { escalateStale, handBack } from '../hand-back.ts';

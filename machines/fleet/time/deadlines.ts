@@ -1,6 +1,6 @@
 /**
- * A binary heap of deadlines, earliest first. Deadlines with equal times are ordered by kind, then id, so that equal logs
- * are folded equally no matter when a deadline was set.
+ * A binary heap of deadlines, earliest first. Deadlines with equal times are ordered by kind, then id, so that equal
+ * logs are folded equally no matter when a deadline was set.
  */
 
 /**

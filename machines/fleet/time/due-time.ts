@@ -48,9 +48,10 @@ function dueMsOf(fleet: Fleet, deadline: Deadline): number | null {
 const sweptFrom = 4_096;
 
 /**
- * Drops obsolete deadlines. Call it at the end of a step. Obsolete deadlines stay in the heap until their time comes, and
- * an agent can set any number of distant ones. So they are swept when they may be half of all: the heap then has at most
- * twice the valid deadlines, at an amortized cost of one check each. When that happens follows from the log alone.
+ * Drops obsolete deadlines. Call it at the end of a step. Obsolete deadlines stay in the heap until their time comes,
+ * and an agent can set any number of distant ones. So they are swept when they may be half of all: the heap then has
+ * at most twice the valid deadlines, at an amortized cost of one check each. When that happens follows from the log
+ * alone.
  */
 export function sweepDeadlines(fleet: Fleet): void {
   const { deadlines } = fleet;
@@ -72,8 +73,8 @@ const keyOf = ({ kind, id, attempt }: Deadline): string =>
 
 /**
  * Sets the deadline at which a worker's staleness is checked, if it has none, or if it becomes stale sooner than before
- * because a tool has ended. A deadline that comes up too early moves to the new time. How far it has moved is not state:
- * a replica that runs timers moves it earlier than a plain fold.
+ * because a tool has ended. A deadline that comes up too early moves to the new time. How far it has moved is not
+ * state: a replica that runs timers moves it earlier than a plain fold.
  * @param beforeMs when the worker would have become stale before the entry
  */
 export function armStaleness(fleet: Fleet, record: WorkerRecord, beforeMs: number): void {
@@ -116,7 +117,9 @@ function escalationDueMs(fleet: Fleet, record: WorkerRecord): number | null {
   return Math.max(since.staleMs, since.answeredMs + staleAfterMs);
 }
 
-/** Returns when the stale worker's tasks return to their queues, or null. Starts after a usage limit (protocol.md §8). */
+/**
+ * Returns when the stale worker's tasks return to their queues, or null. Starts after a usage limit (protocol.md §8).
+ */
 function handBackDueMs({ policies: { releaseAfterMs } }: Fleet, record: WorkerRecord): number | null {
   const since = releaseAfterMs === null ? null : stalenessOf(record);
   if (releaseAfterMs === null || since === null) return null;

@@ -2,8 +2,8 @@
  * Forgets stopped workers and tasks that no entry has named for long enough (protocol.md §15). Their last entries stay
  * in the log.
  *
- * These deadlines have a separate heap. They need not be prompt, so they never cause a timer entry: they are handled when
- * the log's clock next advances.
+ * These deadlines have a separate heap. They need not be prompt, so they never cause a timer entry: they are handled
+ * when the log's clock next advances.
  */
 import { attemptMessageId } from '../../entries/message-ids.ts';
 import { actorKey, type Fleet, type Forgettable, type TaskRecord, type WorkerRecord } from '../fleet.ts';
@@ -58,7 +58,9 @@ const isNeeded = ({ dependents, evaluating }: Fleet, task: string): boolean =>
 
 const holdsTask = ({ snapshot }: WorkerRecord): boolean => snapshot.context.worker.tasks.length > 0;
 
-/** Returns the next actor to forget, or null. Actors named meanwhile get more time; needed ones wait for `armForget`. */
+/**
+ * Returns the next actor to forget, or null. Actors named meanwhile get more time; needed ones wait for `armForget`.
+ */
 export function nextToForget(fleet: Fleet): Deadline | null {
   for (;;) {
     const next = fleet.forgetting.peek();

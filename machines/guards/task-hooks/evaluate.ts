@@ -1,4 +1,6 @@
-/** Evaluates the hooks of a task. Remote hooks are pending until an entry answers them; all others are answered here. */
+/**
+ * Evaluates the hooks of a task. Remote hooks are pending until an entry answers them; all others are answered here.
+ */
 import type { HookForm } from '../../entries/task.ts';
 import type { CheckResult } from '../../policy/checks/check-result.ts';
 import { holds } from '../../policy/condition.ts';
@@ -24,8 +26,8 @@ import { presets, type ReportedResults, readResults } from './presets.ts';
 // Hooks of type `all` and `any`.
 
 /**
- * Ignores members that skip; without others the group skips. If any member escalates, so does the group. An `all` with a
- * member that was skipped because of an error never completes, since that member was not judged (protocol.md §7).
+ * Ignores members that skip; without others the group skips. If any member escalates, so does the group. An `all` with
+ * a member that was skipped because of an error never completes, since that member was not judged (protocol.md §7).
  */
 function evaluateGroup(
   { of: members = [] }: HookForm,

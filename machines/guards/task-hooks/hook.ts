@@ -15,8 +15,8 @@ export type Hook = {
 };
 
 /**
- * `failed`: the last validation of this iteration had a failed rule. `failures`: the number of iterations in a row, right
- * before this one, that failed.
+ * `failed`: the last validation of this iteration had a failed rule. `failures`: the number of iterations in a row,
+ * right before this one, that failed.
  */
 export type Iteration = {
   readonly iteration: number;

@@ -10,8 +10,8 @@ import { cutMiddle, isLonger } from '../../values/text.ts';
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Identify the request that an entry answers. `seq`: the entry of the attempt or iteration. `number`: the 1-based number
- * of the request within it. Both are optional: without them, it is the open request with this attempt and name.
+ * Identify the request that an entry answers. `seq`: the entry of the attempt or iteration. `number`: the 1-based
+ * number of the request within it. Both are optional: without them, it is the open request with this attempt and name.
  */
 export const checkRequestFields = {
   attempt: idSchema,

@@ -1,5 +1,6 @@
 /**
- * Types of checks: the form in a policy, the normal form, and the findings of an evaluation. The kinds are in `kinds.ts`.
+ * Types of checks: the form in a policy, the normal form, and the findings of an evaluation. The kinds are in
+ * `kinds.ts`.
  */
 import type { z } from 'zod';
 import type { ObjectMaker } from '../../values/schemas.ts';
@@ -40,8 +41,8 @@ export type CheckForm = {
 };
 
 /**
- * `base`: the name without the number that makes it unique. `timeoutMs`: time limit for the answer; null is 120 s. Members
- * inherit `onError` and `timeoutMs` from their group.
+ * `base`: the name without the number that makes it unique. `timeoutMs`: time limit for the answer; null is 120 s.
+ * Members inherit `onError` and `timeoutMs` from their group.
  */
 export type CheckSettings = {
   readonly name: string;
@@ -82,8 +83,8 @@ export type EffectfulCheck = CheckOf<'files' | 'git' | 'command' | 'remote'>;
 export type CheckFacts = Circumstances & Evidence & { readonly plan: Plan; readonly validation: Validation };
 
 /**
- * The result of a check so far. `error`: it could not be judged, and its `onError` allows that. `warn`: it did not pass,
- * but does not block. `entered`: a group whose `when` held; its members are evaluated each time.
+ * The result of a check so far. `error`: it could not be judged, and its `onError` allows that. `warn`: it did not
+ * pass, but does not block. `entered`: a group whose `when` held; its members are evaluated each time.
  */
 export type Finding =
   | { readonly kind: 'pass' }

@@ -1,7 +1,7 @@
 /**
  * Evaluates the checks of a policy (protocol.md §5 and §8; seed 000, Composite Validator; seed 002,
- * CompositeChecker). Effectful checks are pending, one after the other, until an entry answers them. Answered checks are
- * kept in `findings` and not evaluated again.
+ * CompositeChecker). Effectful checks are pending, one after the other, until an entry answers them. Answered checks
+ * are kept in `findings` and not evaluated again.
  */
 import { formatDuration } from '../../values/time.ts';
 import { holds } from '../condition.ts';

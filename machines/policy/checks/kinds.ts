@@ -43,7 +43,9 @@ const anyCheck: CheckKind<'any'> = {
   evaluate: (check, scope) => evaluateAny(check.of, scope),
 };
 
-/** Ignores skipped members, and members whose error is allowed. Without others the group passes, or reports the error. */
+/**
+ * Ignores skipped members, and members whose error is allowed. Without others the group passes, or reports the error.
+ */
 function evaluateAny(checks: readonly Check[], scope: CheckScope): GroupOutcome {
   const failures: string[] = [];
   // Only used if the whole group does not pass.
@@ -93,8 +95,8 @@ export const missingFilesMessage = (files: readonly string[]): string => `Missin
 const unchangedMax = 64;
 
 /**
- * `git: { clean, pushed, unchanged, since }`: the worker's repository must have nothing uncommitted, nothing unpushed, or
- * no changes to some files. A runner checks this.
+ * `git: { clean, pushed, unchanged, since }`: the worker's repository must have nothing uncommitted, nothing unpushed,
+ * or no changes to some files. A runner checks this.
  */
 const gitCheck: CheckKind<'git'> = {
   form: (object) =>

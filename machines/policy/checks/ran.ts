@@ -1,6 +1,6 @@
 /**
- * `ran: glob`: a matching command must have run, and not failed, since the last change, prompt or claim. Evaluated in the
- * fold, from the commands that the agent's tools report.
+ * `ran: glob`: a matching command must have run, and not failed, since the last change, prompt or claim. Evaluated in
+ * the fold, from the commands that the agent's tools report.
  */
 import { z } from 'zod';
 import { type Evidence, unmatchedGlobs } from '../commands.ts';

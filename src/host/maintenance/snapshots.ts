@@ -45,10 +45,10 @@ export type Snapshots = {
 };
 
 /**
- * After a kill, a start folds the entries since the last snapshot with code that V8 has not compiled yet: 10,000 entries
- * take about 0.4 s, and a start should add at most 1.5 s. So a snapshot is due after 10,000 entries or 16 MiB of them. But
- * a snapshot of 100,000 workers takes seconds of CPU. So the next one also waits for 20 times the time that the last one
- * took, which limits snapshots to a twentieth of the time, though for no more than 50,000 entries.
+ * After a kill, a start folds the entries since the last snapshot with code that V8 has not compiled yet: 10,000
+ * entries take about 0.4 s, and a start should add at most 1.5 s. So a snapshot is due after 10,000 entries or 16 MiB
+ * of them. But a snapshot of 100,000 workers takes seconds of CPU. So the next one also waits for 20 times the time
+ * that the last one took, which limits snapshots to a twentieth of the time, though for no more than 50,000 entries.
  */
 const usualSchedule: SnapshotSchedule = {
   everyEntries: 50_000,
@@ -113,8 +113,8 @@ export function restoreHostState(
 type SnapshotPosition = Pick<LogPosition, 'seq' | 'atMs'>;
 
 /**
- * A snapshot is due after `everyEntries`; or after `cheapEntries` or `cheapBytes`, once `pauseFactor` times the duration
- * of the last one has passed; or after `quietMs` if there are `quietEntries` new ones.
+ * A snapshot is due after `everyEntries`; or after `cheapEntries` or `cheapBytes`, once `pauseFactor` times the
+ * duration of the last one has passed; or after `quietMs` if there are `quietEntries` new ones.
  */
 export type SnapshotSchedule = {
   readonly everyEntries: number;

@@ -54,7 +54,9 @@ export type BucketOptions = {
   readonly description: string;
   /** Chunks without an object are removed after this time. Default: a minute. */
   readonly silentMs?: number | undefined;
-  /** Larger snapshots are not read; applies to the compressed and the uncompressed size. Default: `snapshotBytesMax`. */
+  /**
+   * Larger snapshots are not read; applies to the compressed and the uncompressed size. Default: `snapshotBytesMax`.
+   */
   readonly bytesMax?: number | undefined;
 };
 
@@ -180,8 +182,8 @@ async function listIn(opened: Opened, fleet: string, onBad: OnBad = () => {}): P
 }
 
 /**
- * Sorts by the order of storing, because a new log counts from 1 again and writers' clocks differ. Asks the leader of the
- * stream: the library's list may come from a lagging node.
+ * Sorts by the order of storing, because a new log counts from 1 again and writers' clocks differ. Asks the leader of
+ * the stream: the library's list may come from a lagging node.
  */
 async function newestFirst(opened: Opened, onBad: OnBad = () => {}): Promise<readonly StoredInfo[]> {
   const { bucket, manager } = opened;

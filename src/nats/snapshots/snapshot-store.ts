@@ -1,6 +1,6 @@
 /**
- * The snapshots that a start continues from, in the object store `STOPGATE-SNAPSHOTS_<fleet>` (protocol.md §15). Keeps the
- * newest three of the current log, and the newest three of others.
+ * The snapshots that a start continues from, in the object store `STOPGATE-SNAPSHOTS_<fleet>` (protocol.md §15). Keeps
+ * the newest three of the current log, and the newest three of others.
  */
 import type { NatsConnection } from '@nats-io/nats-core';
 import { type BucketOptions, createSnapshotBucket, type SnapshotInfo } from './snapshot-bucket.ts';
@@ -27,9 +27,9 @@ type StoreOptions = Pick<BucketOptions, 'silentMs' | 'bytesMax'> & {
   /** Called and awaited before a snapshot is dropped. Must not reject. */
   readonly onDrop?: (old: OldSnapshot) => Promise<void>;
   /**
-   * Tells whether a snapshot belongs to the current log. After a rollback of the log, snapshots of lost entries are newer
-   * than the valid ones and must not push these out. They are not dropped at once either, since the lost entries may come
-   * back. Default: all belong to it.
+   * Tells whether a snapshot belongs to the current log. After a rollback of the log, snapshots of lost entries are
+   * newer than the valid ones and must not push these out. They are not dropped at once either, since the lost entries
+   * may come back. Default: all belong to it.
    */
   readonly isOfLog?: (info: SnapshotInfo) => Promise<boolean>;
 };

@@ -33,8 +33,8 @@ export type Snapshots = {
     write(folded: Fleet, message: LogMessage): Promise<void>;
   };
   /**
-   * Resolves to the sequence number that the newest snapshot covers, or 0. A result that covers `wanted` is cached for a
-   * second.
+   * Resolves to the sequence number that the newest snapshot covers, or 0. A result that covers `wanted` is cached for
+   * a second.
    * @throws AppError log.unavailable; errors of NATS
    */
   coveredTo(wanted: number): Promise<number>;
@@ -168,15 +168,18 @@ export function createLogTrimmer(nc: NatsConnection, fleet: string): LogTrimmer 
   };
 }
 
-// Older snapshots for time travel, in the object store `STOPGATE-PAST_<fleet>`: a few, spread roughly evenly over the log.
-// They come from snapshots that drop out of the newest three, and from folds of the past. Starts do not use them, so
-// losing them only costs time.
+// Older snapshots for time travel, in the object store `STOPGATE-PAST_<fleet>`: a few, spread roughly evenly over the
+// log. They come from snapshots that drop out of the newest three, and from folds of the past. Starts do not use them,
+// so losing them only costs time.
 
 export type PastSnapshots = {
   /** Lists the snapshots in this release's format. @throws errors of NATS */
   list(): Promise<readonly SnapshotInfo[]>;
   readonly read: SnapshotBucket['read'];
-  /** Keeps a dropped snapshot if it is useful. Drops others to make room, and those of lost entries. @throws errors of NATS */
+  /**
+   * Keeps a dropped snapshot if it is useful. Drops others to make room, and those of lost entries.
+   * @throws errors of NATS
+   */
   keep(old: OldSnapshot): Promise<void>;
   /** Stores a snapshot made by a fold of the past. Drops others to make room. @throws errors of NATS */
   write(head: SnapshotHead, lines: Iterable<string>): Promise<void>;
@@ -249,8 +252,8 @@ export function createPastSnapshots(nc: NatsConnection, options: PastOptions): P
 }
 
 /**
- * Finds the snapshot whose removal leaves the smallest gap. Never the last, and not the first if there are others: if the
- * beginning of the log was cut, only the first snapshot covers the entries after it.
+ * Finds the snapshot whose removal leaves the smallest gap. Never the last, and not the first if there are others: if
+ * the beginning of the log was cut, only the first snapshot covers the entries after it.
  * @param kept in the order of the log, not empty
  * @returns its index
  */
@@ -264,8 +267,8 @@ function leastUseful(kept: readonly SnapshotInfo[]): number {
   return least;
 }
 
-// Loads the start of a fold for readers of the log, such as commands. Not part of the log's client, because that is also
-// in the clients' package, which must not include the machines.
+// Loads the start of a fold for readers of the log, such as commands. Not part of the log's client, because that is
+// also in the clients' package, which must not include the machines.
 
 /**
  * Loads a snapshot of the current log, for a fold of the entries that retention has left: the newest from before
