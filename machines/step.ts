@@ -1,14 +1,14 @@
 /**
- * Takes one step of a machine on a snapshot that is plain data, exactly as XState's own `transition` does, and several
- * times faster. A fleet holds its actors as such snapshots, which take a quarter of a live actor's memory.
+ * Steps a machine whose snapshot is plain data. The result equals that of XState's `transition`, several times faster.
+ * A fleet holds its actors as such snapshots, which take a quarter of a live actor's memory.
  *
- * XState makes the chart and defines its meaning. The step uses tables that are derived from the chart when the stepper
- * is made: where an event or an `always` may lead in each state, by which guards and with which assignments.
- * `createStepper` throws on a chart that has anything else, so a step can never differ.
+ * XState builds the chart and defines its meaning. `createStepper` derives tables from the chart: for each state, the
+ * transitions of each event and of `always`, with their guards and assignments. It throws on a chart with any other
+ * feature, so a step can never differ from XState's.
  *
- * A chart may have plain states, at the root or in parallel regions; transitions by exact event type and `always`, with
- * guards by name and `assign` actions by name, to a state of the same region; an event or `always` in one region only.
- * See docs/decisions/ for the reasons, and test/unit/machines/step-property.test.ts for the proof.
+ * A chart may use: plain states at the root or in parallel regions; transitions by exact event type and `always`, to a
+ * state of the same region; guards and `assign` actions by name. An event or `always` may be used in one region only.
+ * See docs/decisions/ for the reasons. test/unit/machines/step-property.test.ts compares the results with XState's.
  */
 import {
   type AnyActorScope,
@@ -22,52 +22,50 @@ import {
   type SnapshotFrom,
 } from 'xstate';
 
-/** The parts that differ between the snapshots of a machine; the rest of XState's would be 100 bytes for each actor. */
+/** The parts of a snapshot that vary. The constant parts of XState's snapshots would cost 100 bytes for each actor. */
 export type Stepped<M extends AnyStateMachine> = Pick<SnapshotFrom<M>, 'value' | 'context'>;
 
 export type Stepper<M extends AnyStateMachine> = {
   readonly start: (input: InputFrom<M>) => Stepped<M>;
   readonly next: (snapshot: Stepped<M>, event: EventFrom<M>) => Stepped<M>;
-  /** The snapshot that had this value and context. */
+  /** Rebuilds a snapshot from its value and context. */
   readonly resume: (value: Value, context: object) => Stepped<M>;
 };
 
 type Snapshot = Pick<AnyMachineSnapshot, 'value' | 'context' | '_nodes'>;
 type Value = AnyMachineSnapshot['value'];
 type Event = { readonly type: string };
-type Assigner = (at: At) => object;
+type Assigner = (args: StepArgs) => object;
 type Move = {
-  readonly passes: ((at: At) => boolean) | null;
+  readonly passes: ((args: StepArgs) => boolean) | null;
   readonly changes: readonly Assigner[];
-  /** The region (null: the root) and the state it leads to; null: no state changes. */
+  /** The target region (null is the root) and state; null if the state does not change. */
   readonly to: { readonly region: string | null; readonly state: string } | null;
 };
-/** Candidates in order: the first whose guard passes is taken. */
+/** In order: the first whose guard passes is taken. */
 type Moves = readonly Move[];
-/** The transitions of one state value, and a snapshot that has it. */
+/** The transitions of one state value, with a sample snapshot in it. */
 type Table = {
   readonly on: ReadonlyMap<string, Moves>;
   readonly always: Moves;
   readonly sample: Snapshot;
-  /** The tables that moves lead to, filled as they are taken. */
+  /** The table that each move leads to, filled when the move is first taken. */
   readonly after: Map<Move, Table>;
 };
 
-/** A chain of `always` that is longer has no end: XState would go on for ever. */
+/** A longer chain of `always` transitions is endless: XState would loop forever. */
 const chainMax = 1_000;
 const none: Moves = Object.freeze([]);
 
-/**
- * The argument of guards and assignments. There is one for each step, and its context advances with each assignment.
- */
-class At {
+/** The argument of guards and assignments: one per step. Each assignment updates its context. */
+class StepArgs {
   context: object;
   readonly event: Event;
   constructor(context: object, event: Event) {
     this.context = context;
     this.event = event;
   }
-  /** @throws Error always: an actor that a step starts would be no data */
+  /** @throws Error always: a spawned actor would not be plain data */
   get spawn(): never {
     throw new Error('this machine is stepped as data: an assignment cannot spawn');
   }
@@ -75,15 +73,15 @@ class At {
   get self(): never {
     throw new Error('this machine is stepped as data: there is no self');
   }
-  /** @throws Error always, as for `self` */
+  /** @throws Error always: there is no live actor */
   get system(): never {
     throw new Error('this machine is stepped as data: there is no system');
   }
 }
 
 /**
- * `input` makes the one actor that XState needs to resolve snapshots; it is never started.
- * @throws Error naming the state and what it has that a step could not take as XState does
+ * @param input for the one actor that XState needs to resolve snapshots; it is never started
+ * @throws Error naming the state and its unsupported feature
  */
 export function createStepper<M extends AnyStateMachine>(machine: M, input: InputFrom<M>): Stepper<M> {
   const chart = readChart(machine);
@@ -101,7 +99,7 @@ export function createStepper<M extends AnyStateMachine>(machine: M, input: Inpu
     actionExecutor: nothing,
   };
   const tables = new Map<string, Table>();
-  // A snapshot that a step made has the very value of its table's sample.
+  // Snapshots made by a step share the value object of their table's sample.
   const tablesByValue = new Map<Value, Table>();
   const tableOf = (value: Value, context: object): Table => {
     const made = tablesByValue.get(value);
@@ -125,28 +123,28 @@ export function createStepper<M extends AnyStateMachine>(machine: M, input: Inpu
   const next = (snapshot: Stepped<M>, event: EventFrom<M>): Stepped<M> => {
     const from = snapshot as Snapshot;
     const before = tableOf(from.value, from.context);
-    const at = new At(from.context, event as Event);
+    const args = new StepArgs(from.context, event as Event);
     let table = before;
-    let move = firstOf(eventMoves(table, (event as Event).type), at);
+    let move = firstOf(eventMoves(table, (event as Event).type), args);
     let isEventless = false;
-    // `always` is looked at after every event, whether it was handled or not; one that changes nothing ends the chain.
+    // `always` is evaluated after every event, handled or not, until a transition changes nothing.
     for (let turn = 0; move !== null || !isEventless; turn += 1) {
       if (turn > chainMax)
-        throw new Error(`machine '${machine.id}' takes 'always' for ever after '${(event as Event).type}'`);
-      const [was, held] = [table, at.context];
+        throw new Error(`machine '${machine.id}' takes 'always' forever after '${(event as Event).type}'`);
+      const [tableBefore, contextBefore] = [table, args.context];
       if (move !== null) {
-        for (const change of move.changes) at.context = merged(at.context, change(at));
-        table = tableAfter(table, move, at.context);
+        for (const change of move.changes) args.context = merged(args.context, change(args));
+        table = tableAfter(table, move, args.context);
       }
-      if (isEventless && table === was && at.context === held) break;
+      if (isEventless && table === tableBefore && args.context === contextBefore) break;
       isEventless = true;
-      move = firstOf(table.always, at);
+      move = firstOf(table.always, args);
     }
-    if (table === before && at.context === from.context) return snapshot;
-    return snapshotOf(table, at.context);
+    if (table === before && args.context === from.context) return snapshot;
+    return snapshotOf(table, args.context);
   };
   const newContext = machine.config.context as unknown;
-  // Where a machine always begins in the same state, only the context is new; XState works out all of it each time.
+  // A plain machine always starts in the same state, so only the context is new. XState would compute everything again.
   let first: Table | null = null;
   const start = (given: InputFrom<M>): Stepped<M> => {
     if (first !== null) return snapshotOf(first, (newContext as NewContext)({ input: given }));
@@ -167,22 +165,22 @@ export function createStepper<M extends AnyStateMachine>(machine: M, input: Inpu
 const snapshotOf = <M extends AnyStateMachine>({ sample: { value } }: Table, context: object): Stepped<M> =>
   ({ value, context }) as Stepped<M>;
 
-/** @throws Error for events that XState keeps for itself */
+/** @throws Error for events that XState reserves */
 function eventMoves(table: Table, type: string): Moves {
   const moves = table.on.get(type);
   if (moves === undefined && (type === '*' || type.startsWith('xstate.')))
-    throw new Error(`'${type}' is an event of XState's own`);
+    throw new Error(`event '${type}' is reserved by XState`);
   return moves ?? none;
 }
 
-/** As XState merges them. What gives every key is the new context itself: a copy would cost more than the change. */
+/** Merges like XState. A change that has all keys becomes the new context, which saves a copy. */
 function merged(context: object, change: object): object {
   for (const key in context) if (!(key in change)) return { ...context, ...change };
   return change;
 }
 
-function firstOf(moves: Moves, at: At): Move | null {
-  for (const move of moves) if (move.passes === null || move.passes(at)) return move;
+function firstOf(moves: Moves, args: StepArgs): Move | null {
+  for (const move of moves) if (move.passes === null || move.passes(args)) return move;
   return null;
 }
 
@@ -192,8 +190,8 @@ function makeTable(machine: AnyStateMachine, chart: Chart, value: Value, context
   const sample = machine.resolveState({ value, context } as never) as Snapshot;
   const on = new Map<string, Moves>();
   let always = none;
-  // States come before the root; of several regions only one has an event or `always` (see `readChart`).
-  for (const node of [...sample._nodes.filter((it) => it !== machine.root), machine.root]) {
+  // States take precedence over the root. Only one region handles an event or `always` (see `readChart`).
+  for (const node of [...sample._nodes.filter((active) => active !== machine.root), machine.root]) {
     const moves = chart.get(node);
     for (const [type, more] of moves?.on ?? []) on.set(type, [...(on.get(type) ?? none), ...more]);
     always = [...always, ...(moves?.always ?? none)];
@@ -201,7 +199,7 @@ function makeTable(machine: AnyStateMachine, chart: Chart, value: Value, context
   return { on, always, sample, after: new Map() };
 }
 
-/** @throws Error for what is not listed at the top of this file */
+/** @throws Error for features that are not listed at the top of this file */
 function readChart(machine: AnyStateMachine): Chart {
   const { root } = machine;
   if (Number.isFinite(machine.options?.maxIterations)) throw refusal(root, "the option 'maxIterations'");
@@ -221,8 +219,13 @@ function readChart(machine: AnyStateMachine): Chart {
     nodes.map((node) => [
       node,
       {
-        on: new Map([...node.transitions].map(([type, given]) => [type, given.map((it) => readMove(machine, it))])),
-        always: (node.always ?? []).map((it) => readMove(machine, it)),
+        on: new Map(
+          [...node.transitions].map(([type, given]) => [
+            type,
+            given.map((transition) => readMove(machine, transition)),
+          ]),
+        ),
+        always: (node.always ?? []).map((transition) => readMove(machine, transition)),
       },
     ]),
   );
@@ -237,7 +240,7 @@ function refuseEffects(node: AnyStateNode): void {
   if (node.after.length > 0) throw refusal(node, 'a delayed transition');
 }
 
-/** XState would let every region take an event of its own; here one does, so no order between them is needed. */
+/** In XState every region may handle the same event. Allowing only one makes the order between regions irrelevant. */
 function refuseSharing(root: AnyStateNode, regions: readonly AnyStateNode[]): void {
   const owners = new Map<string, AnyStateNode>();
   for (const region of regions) {
@@ -264,36 +267,38 @@ function readMove(machine: AnyStateMachine, transition: AnyTransitionDefinition)
   };
 }
 
-function readGuard(machine: AnyStateMachine, source: AnyStateNode, guard: unknown): (at: At) => boolean {
+function readGuard(machine: AnyStateMachine, source: AnyStateNode, guard: unknown): (args: StepArgs) => boolean {
   const { type: name, params } = named(guard);
   const test = name === null ? undefined : (machine.implementations.guards[name] as unknown);
-  // `and`, `not`, `stateIn` and the like carry a `check` and are no plain functions of context and event.
+  // `and`, `not`, `stateIn` and the like have a `check`: they are not plain functions of context and event.
   if (typeof test !== 'function' || 'check' in test) throw refusal(source, `the guard '${name ?? 'inline'}'`);
-  if (params === undefined) return (at) => Boolean(test(at, undefined));
-  return typeof params === 'function' ? (at) => Boolean(test(at, params(at))) : (at) => Boolean(test(at, params));
+  if (params === undefined) return (args) => Boolean(test(args, undefined));
+  return typeof params === 'function'
+    ? (args) => Boolean(test(args, params(args)))
+    : (args) => Boolean(test(args, params));
 }
 
 function readAssignment(machine: AnyStateMachine, source: AnyStateNode, action: unknown): Assigner {
   const { type: name, params } = named(action);
   const implementation = name === null ? undefined : (machine.implementations.actions[name] as unknown);
   const assignment = (implementation as { readonly assignment?: unknown } | undefined)?.assignment;
-  if (assignment === undefined) throw refusal(source, `the action '${name ?? 'inline'}', which is no named assign`);
+  if (assignment === undefined) throw refusal(source, `the action '${name ?? 'inline'}', which is not a named assign`);
   const assign = typeof assignment === 'function' ? (assignment as Assign) : byKeys(assignment as object);
-  return typeof params === 'function' ? (at) => assign(at, params(at)) : (at) => assign(at, params);
+  return typeof params === 'function' ? (args) => assign(args, params(args)) : (args) => assign(args, params);
 }
 
-type Assign = (at: At, params: unknown) => object;
+type Assign = (args: StepArgs, params: unknown) => object;
 type NewContext = (given: { readonly input: unknown }) => object;
 
-/** `assign({ key: value or function })`. */
+/** Implements `assign({ key: value or function })`. */
 const byKeys =
   (given: object): Assign =>
-  (at, params) =>
+  (args, params) =>
     Object.fromEntries(
-      Object.entries(given).map(([key, value]) => [key, typeof value === 'function' ? value(at, params) : value]),
+      Object.entries(given).map(([key, value]) => [key, typeof value === 'function' ? value(args, params) : value]),
     );
 
-/** Gives a null type for a function, and for an object without a name. */
+/** The type is null for inline functions and objects without a name. */
 function named(given: unknown): { readonly type: string | null; readonly params?: unknown } {
   if (typeof given === 'string') return { type: given };
   const { type, params } = given as { readonly type?: unknown; readonly params?: unknown };
@@ -304,7 +309,7 @@ function readTarget(machine: AnyStateMachine, source: AnyStateNode, target: read
   const [node, ...more] = target;
   if (node === undefined || more.length > 0) throw refusal(source, 'several targets');
   if (node.type !== 'atomic' || node.parent === undefined) throw refusal(source, `the target '${node.key}'`);
-  // From outside its region XState would enter the other regions again.
+  // A transition from outside the region would make XState re-enter the other regions.
   const { parent } = node;
   if (parent !== machine.root && parent !== source.parent)
     throw refusal(source, `the target '${node.key}' of another region`);

@@ -1,7 +1,6 @@
 /**
- * Entries: everything that may stand in a fleet's log (protocol.md §3), a row each. The schemas are the single source
- * of the types, of validation at every edge and of the exported JSON Schema. Unknown fields are ignored here and kept
- * in the log.
+ * The entries of a fleet's log (protocol.md §3), one row each. Types, validation at every edge and the exported JSON
+ * Schema all derive from these schemas. Unknown fields are ignored here but kept in the log.
  */
 import type { z } from 'zod';
 import {
@@ -61,8 +60,8 @@ import {
   workerUnpaused,
 } from './worker.ts';
 /**
- * The schemas by area, which is the part of a subject that decides who may publish it; `own…`: replicas and operators
- * only.
+ * The schemas by area. The area is the part of a subject that decides who may publish it: only replicas and operators
+ * may publish to `own…` areas.
  */
 export const entrySchemas = {
   worker: {
@@ -166,12 +165,12 @@ export type Entry =
   | OwnQueueEntry
   | OwnFleetEntry;
 
-/** An entry as an event of a machine, with its place in the log. */
-export type EventOf<Entry, Place> = Entry extends { type: infer T; data: infer D }
-  ? { readonly type: T; readonly data: D } & Place
+/** An entry as an event of a machine. `Extra` adds its position in the log and the facts that the fold supplies. */
+export type EventOf<Entry, Extra> = Entry extends { type: infer T; data: infer D }
+  ? { readonly type: T; readonly data: D } & Extra
   : never;
 
-/** An entry as the log holds it. `owner`: the replica that took the request for it, if one did. */
+/** A validated entry with its position. `owner`: the replica that received the request for it, if any. */
 export type StoredEntry = {
   readonly seq: number;
   readonly atMs: number;

@@ -1,17 +1,17 @@
-/** Payloads as JSON. */
+/** Reads payloads as JSON, and inspects JSON text without parsing it. */
 import { jsonDepthMax } from '../values/limits.ts';
 
 type JsonRead =
   | { readonly ok: true; readonly value: object }
   | { readonly ok: false; readonly code: 'NOT_JSON' | 'BAD_SHAPE'; readonly message: string };
 
-/** A decision has a check's findings in it, so it nests deeper than the entry they came with. */
+/** A decision embeds the findings of its checks, so it nests deeper than the entries that reported them. */
 const readDepthMax = 2 * jsonDepthMax;
 
 /**
- * An object in JSON, '' standing for `{}`. It never nests deeper than `depthMax`: whatever is read may be walked, or
- * made JSON again, without overflowing the stack.
- * @param what what the text is, for the message
+ * Parses a JSON object; '' means `{}`. Rejects values nested deeper than `depthMax`, so the result can be walked or
+ * stringified without overflowing the stack.
+ * @param what names the text in the error message
  */
 export function readJson(text: string, what = 'the payload', depthMax = readDepthMax): JsonRead {
   if (text === '' || text === '{}') return { ok: true, value: {} };
@@ -34,9 +34,9 @@ export function isTooDeep(value: unknown, depth = 0): boolean {
   return false;
 }
 
-/** Answers the same question for a JSON text: scanning the text is faster than walking the parsed value. */
+/** Like `isTooDeep`, for JSON text. Scanning the text is faster than walking the parsed value. */
 export function isTextTooDeep(text: string, depthMax = jsonDepthMax): boolean {
-  // A level takes two characters at least.
+  // Each level takes at least two characters.
   if (text.length <= 2 * depthMax) return false;
   let depth = 0;
   for (let index = 0; index < text.length; index += 1) {
@@ -52,8 +52,8 @@ export function isTextTooDeep(text: string, depthMax = jsonDepthMax): boolean {
 }
 
 /**
- * Tells whether JSON of this text may have more values than that: the shortest one takes two bytes, and a hundred in
- * memory.
+ * Tells whether this JSON text may hold more than `valuesMax` values. The shortest value takes two bytes as text but
+ * about a hundred in memory.
  */
 export function hasMoreValues(text: string, valuesMax: number): boolean {
   if (text.length <= valuesMax) return false;
@@ -70,8 +70,8 @@ export function hasMoreValues(text: string, valuesMax: number): boolean {
 }
 
 /**
- * The text of a member of an object, as it stands in `json`, which is valid; null: there is none of that name. The last
- * of several counts, as for `JSON.parse`.
+ * Returns the source text of the member `name` of a valid JSON object, or null if there is none. With duplicate names
+ * the last one wins, as in `JSON.parse`.
  */
 export function memberText(json: string, name: string): string | null {
   let found: string | null = null;
@@ -104,7 +104,7 @@ const backslash = 0x5c;
 const colon = 0x3a;
 const comma = 0x2c;
 
-/** Index of the quote that ends the string. */
+/** Returns the index of the closing quote of the string that opens at `start`. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let slashes = 0;

@@ -1,6 +1,6 @@
 /**
- * Reads a log, as lines of a file or messages of a stream, into entries that can be folded. Each fleet in it has its
- * own count and its own clock, which never goes back.
+ * Reads a log, from the lines of a file or the messages of a stream, into entries that can be folded. Each fleet in it
+ * has its own sequence numbers and its own clock, which never moves backwards.
  */
 import { isDone } from '../policy/plan.ts';
 import { decodeUtf8, fromBase64 } from '../values/digest.ts';
@@ -12,9 +12,9 @@ import type { Entry, StoredEntry } from './index.ts';
 import { isTextTooDeep, memberText } from './json.ts';
 import { readEntry, readFields } from './read-entry.ts';
 import type { Refusal } from './refusal.ts';
-import { readSubject } from './subject.ts';
+import { createSubjectReader, type readSubject } from './subject.ts';
 
-/** One message of a live log. `bytes`: the size of `text` as it was stored. */
+/** One message of a live log. `bytes`: the stored size of `text`. */
 export type StoredText = {
   readonly seq: number;
   readonly atMs: number;
@@ -26,21 +26,22 @@ export type StoredText = {
 export type LogEntry = { readonly fleet: string; readonly stored: StoredEntry };
 
 type LogLines = {
-  /** A string: why the line is bad. Null: it is no entry, but nothing is wrong with it. */
+  /** Returns a string if the line is invalid (the reason), null if it is valid but not an entry. */
   readonly readLine: (line: string) => LogEntry | string | null;
   readonly readMessage: (message: StoredText) => LogEntry | string | null;
-  /** The first line that was read, by fleet. */
+  /** The first line read, by fleet. */
   readonly firstLines: ReadonlyMap<string, FirstLine>;
 };
 
-/** `seq`: the entry's number; 1 if the line has none. */
+/** `seq`: the entry's sequence number, or 1 if the line has none. */
 export type FirstLine = { readonly seq: number; readonly subject: string };
 
 export function createLogLines(): LogLines {
+  const readAddress = createSubjectReader();
   const seqs = new Map<string, number>();
   const firstLines = new Map<string, FirstLine>();
   const lastMs = new Map<string, number>();
-  const place = (subject: string, seq: number, atMs: number, entry: Entry | Refusal): LogEntry | string => {
+  const toLogEntry = (subject: string, seq: number, atMs: number, entry: Entry | Refusal): LogEntry | string => {
     if (!('data' in entry)) return `${subject}: ${entry.message}`;
     const { fleet } = entry;
     const countsAsMs = Math.max(atMs, lastMs.get(fleet) ?? atMs);
@@ -60,28 +61,28 @@ export function createLogLines(): LogLines {
       const seq = Math.max(given ?? 0, (seqs.get(name) ?? 0) + 1);
       if (!seqs.has(name)) firstLines.set(name, { seq, subject });
       seqs.set(name, seq);
-      const entry = readLineEntry(line, subject, text);
-      return entry === null ? null : place(subject, seq, atMs, entry);
+      const entry = readLineEntry(line, subject, text, readAddress);
+      return entry === null ? null : toLogEntry(subject, seq, atMs, entry);
     },
     readMessage({ seq, atMs, subject, text, bytes }) {
-      const entry = readEntry(subject, text, bytes);
-      return entry === null ? null : place(subject, seq, atMs, entry);
+      const entry = readEntry(subject, text, bytes, readAddress);
+      return entry === null ? null : toLogEntry(subject, seq, atMs, entry);
     },
     firstLines,
   };
 }
 
-/** A line that was parsed. `subject` and `seq` null: it has none. */
+/** A parsed line. `subject` and `seq` are null if the line has none. */
 export type LogLine = {
   readonly at: unknown;
   readonly subject: string | null;
   readonly data: unknown;
   readonly seq: number | null;
-  /** The bytes of the payload, where `data` written as JSON would be others. Null: they would not. */
+  /** The payload's bytes if they differ from `data` written as JSON; otherwise null. */
   readonly bytes: Uint8Array | null;
 };
 
-/** A string: why the line is bad. */
+/** Returns a string (the reason) if the line is invalid. */
 export function parseLogLine(text: string): LogLine | string {
   let line: unknown;
   try {
@@ -93,30 +94,35 @@ export function parseLogLine(text: string): LogLine | string {
   const { at, subject, data = {}, seq, base64 } = line as Record<string, unknown>;
   const bytes = typeof base64 === 'string' ? fromBase64(base64) : null;
   if (base64 !== undefined && bytes === null) return '"base64" is not base64';
-  const isPlace = typeof seq === 'number' && Number.isSafeInteger(seq) && seq > 0;
-  return { at, subject: typeof subject === 'string' ? subject : null, data, seq: isPlace ? seq : null, bytes };
+  const isSeq = typeof seq === 'number' && Number.isSafeInteger(seq) && seq > 0;
+  return { at, subject: typeof subject === 'string' ? subject : null, data, seq: isSeq ? seq : null, bytes };
 }
 
-/** The payload that the line stands for, as it was or will be stored. @param text the line */
+/** Returns the payload of a line as it was or will be stored. @param text the line */
 export function payloadOf({ bytes, data }: LogLine, text: string): string | Uint8Array {
   if (bytes !== null) return bytes;
-  // What is no JSON object is exported as text.
+  // Exports write a payload that is not a JSON object as a string.
   return typeof data === 'string' ? data : (memberText(text, 'data') ?? '');
 }
 
-/** Reads the payload as a replica reads it from the log, and refuses what a replica refuses. */
-function readLineEntry(line: LogLine, subject: string, text: string): Entry | Refusal | null {
-  const address = readSubject(subject);
+/** Reads the payload exactly as a replica reads it from the log, with the same refusals. */
+function readLineEntry(
+  line: LogLine,
+  subject: string,
+  text: string,
+  readAddress: typeof readSubject,
+): Entry | Refusal | null {
+  const address = readAddress(subject);
   if (address === null || 'code' in address) return address;
   const { data, bytes } = line;
   const isObject = typeof data === 'object' && data !== null && !Array.isArray(data);
-  // A character is at most three bytes: nearly every line needs no counting, and is parsed once.
+  // A UTF-16 unit takes at most three bytes, so nearly every line is small enough without counting, and is parsed once.
   const isSmall = text.length * 3 <= payloadBytesMax && !isTextTooDeep(text, jsonDepthMax);
   if (bytes === null && isObject && isSmall) return readFields(address, data);
   const payload = payloadOf(line, text);
   return typeof payload === 'string'
-    ? readEntry(subject, payload, utf8Length(payload))
-    : readEntry(subject, decodeUtf8(payload), payload.length);
+    ? readEntry(subject, payload, utf8Length(payload), readAddress)
+    : readEntry(subject, decodeUtf8(payload), payload.length, readAddress);
 }
 
 function describeBadTime(at: unknown): string {
@@ -124,15 +130,15 @@ function describeBadTime(at: unknown): string {
   return `"at" is not a time in ISO 8601 (UTC): ${given}`;
 }
 
-// Entries as short texts, for the command line and the inspector.
+// Short descriptions of entries, for the command line and the inspector.
 
-/** The service's own frequent entries, which say nothing about a worker or a task. */
+/** Frequent entries of the service that say nothing about a worker or task. */
 export const isHousekeeping = (type: string): boolean => type === 'replica.joined' || type === 'timer.fired';
 
 type Fields = Readonly<Record<string, unknown>>;
 export const isFields = (data: unknown): data is Fields => typeof data === 'object' && data !== null;
 
-/** The fields that tell most about an entry of a type, in the order in which they are shown. Without a row: all. */
+/** The fields to show for each type, in order. Types without a row show all their fields. */
 const shownFields: Readonly<Partial<Record<Entry['type'], readonly string[]>>> = {
   'worker.registered': ['agent', 'profile', 'policy', 'queue'],
   'heartbeat.sent': [],
@@ -173,15 +179,15 @@ const shownFields: Readonly<Partial<Record<Entry['type'], readonly string[]>>> =
   'replica.left': ['replica'],
   'rules.set': ['version'],
 };
-// A Map, since the type is the sender's: `constructor` is no row.
+// A Map, because the sender chooses the type: looking up `constructor` must find nothing.
 const fieldsByType: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(shownFields));
 
 /**
- * The fields of an entry as text; '' if its type says all. May contain control characters.
- * @param separator between fields; a terminal shows two spaces as a gap, a page as one space
+ * Describes the fields of an entry; '' if the type alone says it all. The text may contain control characters.
+ * @param separator goes between fields; a terminal shows two spaces as a gap, a web page as one space
  */
 export function describeEntry(type: string, data: unknown, separator = '  '): string {
-  if (!isFields(data)) return `no JSON object: ${String(data)}`;
+  if (!isFields(data)) return `not a JSON object: ${String(data)}`;
   if (type === 'tool.used') return describeTool(data);
   if (type === 'worker.moved') return `to ${toText(data.cwd)}`;
   if (type === 'worker.paused') return `by ${toText(data.by)}, ${describeLength(data.forMs)}`;
@@ -200,7 +206,7 @@ export function describeEntry(type: string, data: unknown, separator = '  '): st
     .join(separator);
 }
 
-/** A tool's input, without the signs of JSON. */
+/** Shows a tool's input without the JSON punctuation. */
 function describeInput(detail: unknown): string {
   const fields = typeof detail === 'string' ? readToolInput(detail) : null;
   if (fields === null) return toText(detail);
@@ -215,13 +221,13 @@ function describeTool({ tool, ok, files }: Fields): string {
   return `${toText(tool)}${outcome}${changed}`;
 }
 
-/** How long a pause holds. A refused entry may have anything in place of the number. */
+/** Describes how long a pause holds. The entry may have been refused, so `forMs` can be anything. */
 const describeLength = (forMs: unknown): string =>
   forMs === undefined
     ? 'until the session ends'
     : `for ${typeof forMs === 'number' && forMs >= 0 ? formatDuration(forMs) : toText(forMs)}`;
 
-/** Named, since they are numbers: `m-1  input 400  usd 0.5`. */
+/** Names each amount: `m-1  input 400  usd 0.5`. */
 function describeUsage({ model, ...amounts }: Fields, separator: string): string {
   const named = ['input', 'output', 'cacheRead', 'cacheWrite', 'usd']
     .filter((name) => typeof amounts[name] === 'number' && amounts[name] !== 0)

@@ -1,41 +1,43 @@
 /**
- * The message ids (`Nats-Msg-Id`) of the entries that clients and replicas store. Each id is derived from what its
- * entry is about, so that a repeat is the same entry. If an id must be read again, the function beside the one that
- * made it parses it.
+ * The message ids (`Nats-Msg-Id`) of the entries that clients and replicas store. Each id is derived from the subject
+ * matter of its entry, so that NATS drops a repeat. Where an id must be parsed, the parser is next to the function that
+ * builds it.
  *
- * Names that an agent chooses never contain a colon or `~` (`idPattern`), so ids of different kinds differ.
+ * Names chosen by agents never contain a colon or `~` (`idPattern`), so ids of different kinds never collide.
  *
- * Nothing here is a secret: agents can choose any message id for their entries, and an agent that uses one of these
- * first keeps the replica's entry out of the log. So what a replica stores is either proven by the fold or stored again
- * under a `retriedMessageId`, whose `unique` part is unpredictable.
+ * The ids are not secret: agents can choose any message id, and an agent that uses one of these first keeps the
+ * replica's entry out of the log. So a replica either confirms its entry through the fold, or stores it again under a
+ * `retriedMessageId`, whose `unique` part cannot be guessed.
  */
 
-/** The attempt of that name. Also the key under which a replica waits for its decision. */
+/** The id of a named attempt. Also the key under which a replica waits for its decision. */
 export const attemptMessageId = (worker: string, attempt: string): string => `${worker}:${attempt}`;
 
-/** An attempt that its caller did not name: `unique` makes it differ from all others. */
+/** The id of an attempt without a name. */
 export const unnamedAttemptMessageId = (worker: string, unique: string): string => `${worker}:~${unique}`;
 
-/** Tells whether the id is one of this worker's attempts, and not another's. */
+/** Tells whether the id belongs to this worker. */
 export const isAttemptMessageIdOf = (worker: string, messageId: string): boolean => messageId.startsWith(`${worker}:`);
 
-/** A claim by the request `claim-next`. `tries`: after others were first, 1-based. */
+/**
+ * The id of a claim made by the request `claim-next`. `tries` counts from 1; it grows when another worker was faster.
+ */
 export const claimNextMessageId = (worker: string, request: string, tries: number): string =>
   `${worker}:claim:${request}:${tries}`;
 
-/** An `iteration.validated` that a caller waits for: the next one is judged again. */
+/** The id of an `iteration.validated` whose caller waits for the result. Unique, since each one is evaluated. */
 export const evaluationMessageId = (task: string, unique: string): string => `${task}:~${unique}`;
 
 export const isEvaluationMessageIdOf = (task: string, messageId: string): boolean => messageId.startsWith(`${task}:~`);
 
-/** Another entry has the id: the same once more. `unique`: cannot be guessed. */
+/** The id for storing an entry again when another entry has taken its id. `unique` must be unpredictable. */
 export const retriedMessageId = (messageId: string, unique: string): string => `${messageId}:${unique}`;
 
 export const decisionMessageId = (worker: string, attempt: string | null): string => `${worker}:${attempt}:decision`;
 
 /**
- * Parses the message id of a decision, also of a retried one. @returns the attempt; null: the id is none of a decision
- * of this worker
+ * Parses the message id of a decision, retried or not.
+ * @returns the attempt, or null if the id does not belong to a decision of this worker
  */
 export function parseDecisionMessageId(worker: string, messageId: string): string | null {
   if (!messageId.startsWith(`${worker}:`)) return null;
@@ -47,15 +49,15 @@ export function parseDecisionMessageId(worker: string, messageId: string): strin
   return kind === 'decision' ? messageId.slice(start, end) : null;
 }
 
-/** `number`: which question of the attempt it answers, 1-based. */
+/** `number`: the 1-based number of the check within the attempt. */
 export const checkMessageId = (worker: string, attempt: string, number: number, check: string): string =>
   `${worker}:${attempt}:check:${number}:${check}`;
 
-/** The check has its place; see `checkMessageId`. */
+/** The id of `check.started`; see `checkMessageId`. */
 export const checkStartedMessageId = (worker: string, attempt: string, number: number, check: string): string =>
   `${checkMessageId(worker, attempt, number, check)}:started`;
 
-/** The answer of a remote hook to an `iteration.validated`; `seq`: that entry's place in the log. */
+/** The id of a remote hook's answer to an `iteration.validated`. `seq`: the sequence number of that entry. */
 export const hookMessageId = (task: string, seq: number, number: number, hook: string): string =>
   `${task}:${seq}:hook:${number}:${hook}`;
 
@@ -65,24 +67,24 @@ export const hookMessageId = (task: string, seq: number, number: number, hook: s
 export const acceptedMessageId = (worker: string, attempt: string, from: string | null): string =>
   `${worker}:${attempt}:accepted:${from ?? ''}`;
 
-/** The fields by which one deadline differs from all others. */
+/** The fields that identify a deadline. */
 type DeadlineIds = { readonly id: string; readonly kind: string; readonly attempt: string; readonly atMs: number };
 
-/** A timer of that deadline. Each try has an id of its own: `retriedMessageId` with its number, 1-based. */
+/** The id of the timer of a deadline. Retries use `retriedMessageId` with the 1-based number of the try. */
 export const timerMessageId = ({ id, kind, attempt, atMs }: DeadlineIds): string => `${id}:${kind}:${attempt}:${atMs}`;
 
-/** `joinedMs`: when it joined, so that each membership ends once, whoever says so. */
+/** `joinedMs`: when the replica joined. Each membership then ends once, whichever replica reports it. */
 export const leftMessageId = (replica: string, joinedMs: number): string => `left:${replica}:${joinedMs}`;
 
 export const policyMessageId = (replica: string, unique: string): string => `policy:${replica}:${unique}`;
 
 export const rulesMessageId = (version: number): string => `rules:${version}`;
 
-/** `delivery`: the notice's own name. */
+/** `delivery`: the name of the notice (`nextDelivery`). */
 export const notifiedMessageId = (delivery: string): string => `${delivery}/notified`;
 
 /**
- * Returns the id of the dead letter of the entry at `seq`. Its stream takes nothing but dead letters, which agents may
- * not publish.
+ * Returns the id of the dead letter for the entry at `seq`. Agents may not publish to the stream of dead letters, so
+ * the id cannot be taken by another message.
  */
 export const deadLetterMessageId = (seq: number): string => `dead:${seq}`;

@@ -1,4 +1,4 @@
-/** Reads entries from messages. A message that is not an entry is refused, with a code and a reason. */
+/** Reads entries from messages. A message that is not a valid entry is refused with a code and a reason. */
 import type { z } from 'zod';
 import { planStepsMax } from '../policy/plan.ts';
 import { policySizeFault } from '../policy/policy-set.ts';
@@ -21,17 +21,17 @@ import { describeIssues, type Issue, type Refusal, toIssues } from './refusal.ts
 import { type Address, entityOf, readSubject } from './subject.ts';
 import { attemptFields } from './worker.ts';
 
-// Reads plain entries of the most frequent types without their schema. The schema would accept whatever is read here,
-// with the same fields. Everything else is left to the schema, which says what is wrong with it
-// (test/unit/machines/entries/quick-read.test.ts compares them).
+// Fast path: reads plain entries of the most frequent types without their schema. It accepts only input that the schema
+// would accept with the same result, and leaves the rest, including all error messages, to the schema
+// (test/unit/machines/entries/quick-read.test.ts compares the two).
 
-/** Fields as JSON has them, so none is there and undefined. */
-type Given = Readonly<Record<string, unknown>>;
+/** Unvalidated fields from JSON, so no field is present with the value undefined. */
+type RawFields = Readonly<Record<string, unknown>>;
 
-/** @returns the data of a worker's entry; null: its schema must validate it */
+/** @returns the data of a worker's entry, or null if its schema must validate it */
 export function quickRead(type: string, fields: unknown): object | null {
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return null;
-  const given = fields as Given;
+  const given = fields as RawFields;
   switch (type) {
     case 'heartbeat.sent':
       return given.mode === undefined ? noData : null;
@@ -50,26 +50,26 @@ export function quickRead(type: string, fields: unknown): object | null {
 
 const noData = Object.freeze({});
 
-function readTool({ tool, ok, files, call, changes, command }: Given): object | null {
+function readTool({ tool, ok, files, call, changes, command }: RawFields): object | null {
   if (typeof tool !== 'string' || tool === '' || !isText(call) || !isText(changes) || !isText(command)) return null;
   if (ok !== undefined && typeof ok !== 'boolean') return null;
   if (files !== undefined && filesFault(files) !== null) return null;
   return withoutUndefined({ tool, ok, files, call, changes, command });
 }
 
-function readStart({ tool, call }: Given): object | null {
+function readStart({ tool, call }: RawFields): object | null {
   if (typeof tool !== 'string' || tool === '' || isLonger(tool, nameLengthMax)) return null;
   if (!isText(call) || (call !== undefined && isLonger(call, nameLengthMax))) return null;
   return withoutUndefined({ tool, call });
 }
 
-function readStep({ step, title, status }: Given): object | null {
+function readStep({ step, title, status }: RawFields): object | null {
   if (typeof step !== 'string' || !isStepId(step) || !isText(title) || !isText(status)) return null;
   if (title !== undefined && isLonger(title, titleLengthMax)) return null;
   return withoutUndefined({ step, title, status });
 }
 
-function readAttempt(given: Given): object | null {
+function readAttempt(given: RawFields): object | null {
   const data: Record<string, unknown> = {};
   for (const name in attemptFields) {
     const value = given[name];
@@ -83,17 +83,17 @@ function readAttempt(given: Given): object | null {
 
 const isText = (value: unknown): value is string | undefined => value === undefined || typeof value === 'string';
 
-/** Copies the fields that are given; they stay in the schema's order. */
-function withoutUndefined(fields: Given): object {
+/** Copies the defined fields, in the order of the schema. */
+function withoutUndefined(fields: RawFields): object {
   const data: Record<string, unknown> = {};
   for (const key in fields) if (fields[key] !== undefined) data[key] = fields[key];
   return data;
 }
 
-// Entries that are too large are refused before their shape is checked: the schema would read all of them first, and
-// list each of a thousand faults.
+// Oversized entries are refused before their schema runs. The schema would read them completely and could list a
+// thousand issues.
 
-/** Lists and maps may have this many members, by the name of their field. */
+/** The maximum size of lists and maps, by field name. */
 const lengthsMax = Object.entries({
   after: afterMax,
   completionPromises: 16,
@@ -105,7 +105,7 @@ const lengthsMax = Object.entries({
   validation: rulesMax,
 });
 
-/** Returns null if nothing is too large. */
+/** Returns the first oversized field, or null. */
 function sizeFault(
   type: string,
   schema: z.ZodType,
@@ -123,7 +123,7 @@ function sizeFault(
   return { path: 'of', message: `has more than ${hookMembersMax} members` };
 }
 
-/** Members of a hook at every depth. It has not been validated yet. */
+/** Counts the members of a not yet validated hook at every depth. */
 function membersOf(fields: object): number {
   const { of } = fields as { of?: unknown };
   if (!Array.isArray(of)) return 0;
@@ -133,9 +133,9 @@ function membersOf(fields: object): number {
 }
 
 /**
- * Reads one entry. `text` is the payload as it came ('' means `{}`), `bytes` its size on the wire.
- * A subject of the log that carries no entry (`decision`, `dead`) gives null.
- * @param readAddress of a caller that reads many entries: `createSubjectReader()`
+ * Reads one entry. `text` is the payload ('' means `{}`), `bytes` its size on the wire.
+ * @param readAddress callers that read many entries pass a `createSubjectReader()`
+ * @returns null for a `decision` or `dead` subject, which carries no entry
  */
 export function readEntry(
   subject: string,
@@ -151,7 +151,7 @@ export function readEntry(
   return readShape(address, parsed.value);
 }
 
-/** Does the same with fields that are parsed already. */
+/** Like `readEntry`, for fields that are already parsed. */
 export function readFields(address: Address, fields: unknown): Entry | Refusal {
   if (isTooDeep(fields)) return refuse(address, 'BAD_SHAPE', tooDeepMessage);
   return readShape(address, fields);

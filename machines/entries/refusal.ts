@@ -1,25 +1,25 @@
-/** Says why a message is not an entry, or is not valid in the current state. */
+/** Refusals: why a message is not an entry, or why an entry is not valid in the current state. */
 import type { z } from 'zod';
 import { describeIssue } from '../values/describe-issue.ts';
 
-/** The codes stand in the order in which an entry is validated. */
+/** In the order in which an entry is validated. */
 export const refusalCodes = ['TOO_LARGE', 'BAD_ID', 'UNKNOWN_TYPE', 'NOT_JSON', 'BAD_SHAPE'] as const;
 
 /**
- * A refusal says why a payload is no entry. It is the body of a dead letter without its place in the log (protocol.md
- * §9).
+ * Why a payload is not a valid entry. Becomes the body of a dead letter, together with the position in the log
+ * (protocol.md §9).
  */
 export type Refusal = {
   readonly code: (typeof refusalCodes)[number];
   readonly message: string;
   readonly issues: readonly Issue[];
-  /** The dead letter is published under this entity and id, `_` for what is missing or no id. */
+  /** The dead letter is published under this entity and id; `_` replaces a missing or invalid one. */
   readonly entity: string;
   readonly id: string;
 };
 export type Issue = { readonly path: string; readonly message: string };
 
-/** A well-formed entry that made no sense when it was folded: kept with its worker or task. `seq`: where it stands. */
+/** A well-formed entry that was not valid in the state it was folded into. Kept with its worker or task. */
 export type RefusedEntry = {
   readonly at: string;
   readonly seq: number;
@@ -29,7 +29,7 @@ export type RefusedEntry = {
 
 const issuesMax = 20;
 
-/** @param value what was parsed */
+/** @param value the value that zod parsed */
 export function toIssues(error: z.ZodError, value: unknown): Issue[] {
   return error.issues
     .slice(0, issuesMax)

@@ -1,4 +1,7 @@
-/** Subjects of entries: `stopgate.<fleet>.<entity>.<id>.<noun>.<verb>`, with `own.` before the entity for own entries. */
+/**
+ * Subjects of entries: `stopgate.<fleet>.<entity>.<id>.<noun>.<verb>`, with `own.` before the entity for entries that
+ * only replicas and operators may publish.
+ */
 import { isId } from '../values/id.ts';
 import { type Area, entrySchemas } from './index.ts';
 import type { Refusal } from './refusal.ts';
@@ -24,7 +27,7 @@ export function subjectOf(address: Address): string {
   return `stopgate.${fleet}.${isOwn(area) ? 'own.' : ''}${entityOf(address)}.${id}.${type}`;
 }
 
-// Maps, since the token is the sender's: `constructor` is no area.
+// Maps, because the sender chooses the token: looking up `constructor` must find nothing.
 const areas = areasByEntity((area) => !isOwn(area));
 const ownAreas = areasByEntity(isOwn);
 
@@ -36,16 +39,16 @@ function areasByEntity(includes: (area: Area) => boolean): ReadonlyMap<string, A
 /** The tokens that follow the fleet in the subjects of its log, for entries and decisions. */
 export const logHeads = [...areas.keys(), 'own', 'decision'];
 
-/** Tells whether the log of a fleet stores what is published there. Others are requests, which somebody may answer. */
+/** Tells whether the log of the fleet stores this subject. Other subjects are requests. */
 export function isLogSubject(subject: string, fleet: string): boolean {
   const [root, of, head = '', ...tail] = subject.split('.');
   const isComplete = tail.length > 0 && tail.every((token) => token !== '' && !/\s/.test(token));
   return root === 'stopgate' && of === fleet && logHeads.includes(head) && isComplete;
 }
 
-/** Returns null for a subject of the service's own output (`decision`, `dead`), which is no entry. */
+/** Returns null for the service's own output (`decision`, `dead`), which is not an entry. */
 export function readSubject(subject: string): Address | Refusal | null {
-  // Read for every entry: by index, for a destructured rest takes three times as long.
+  // Runs for every entry. Destructuring with a rest element takes three times as long as indexing.
   const tokens = subject.split('.');
   const [root, fleet = '', head = ''] = tokens;
   if (head === 'decision' || head === 'dead') return null;
@@ -80,14 +83,14 @@ export function readSubject(subject: string): Address | Refusal | null {
 }
 
 /**
- * Copies an id. In V8 a slice keeps the whole subject in memory, and an id is held for as long as its actor; a parsed
- * string is a copy.
+ * Copies an id. In V8 a slice keeps the whole subject in memory, and the id lives as long as its actor. Parsing makes a
+ * real copy.
  */
 const withoutSubject = (id: string): string => JSON.parse(`"${id}"`) as string;
 
 /**
- * Returns what a subject of the log is about, valid or not: `worker`, `w1`, `tool.used`. A decision is about its
- * worker. Agents may publish `worker.w1.decision`, which is none: its type is `decision.`.
+ * Splits a subject of the log, valid or not, e.g. into `worker`, `w1`, `tool.used`. A decision belongs to its worker.
+ * `worker.w1.decision`, which agents may publish, is not a decision: its type is `decision.`.
  */
 export function topicOf(subject: string): { readonly entity: string; readonly id: string; readonly type: string } {
   const [, , ...tail] = subject.split('.');
@@ -97,18 +100,18 @@ export function topicOf(subject: string): { readonly entity: string; readonly id
     : { entity, id, type: `${noun}.${verb.join('.')}` };
 }
 
-/** The subjects about a worker or a task, with wildcards, each without `stopgate.<fleet>.`. */
+/** Returns the wildcard subjects of one worker or task, without the prefix `stopgate.<fleet>.`. */
 export function subjectTailsAbout(entity: 'worker' | 'task', id: string): string[] {
   const both = [`${entity}.${id}.>`, `own.${entity}.${id}.>`];
   return entity === 'worker' ? [...both, `decision.${id}`] : both;
 }
 
-/** Far more than a fleet's workers use at a time. When it is full, it begins again. */
+/** Far more subjects than a fleet uses at a time. A full cache is emptied. */
 const addressesMax = 20_000;
 
 /**
- * Reads subjects and remembers them: a log has the same ones again and again, and reading one takes as long as the rest
- * of its entry. Each reader of a log has its own.
+ * Returns a caching `readSubject`. A log repeats the same subjects, and reading one takes as long as reading the rest
+ * of its entry. Each reader of a log has its own cache.
  */
 export function createSubjectReader(): typeof readSubject {
   const addresses = new Map<string, Address>();

@@ -1,4 +1,4 @@
-/** Entries about a task (protocol.md §3), a schema each, with its hooks, iterations and checkpoints; and `depth.reported` of a queue. */
+/** Schemas of entries about tasks, their hooks, iterations and checkpoints, and about queues (protocol.md §3). */
 import { z } from 'zod';
 import { rulesSchema } from '../policy/checks/check-result.ts';
 import { nestingDepth, nestingMax } from '../policy/checks/form.ts';
@@ -8,7 +8,8 @@ import { afterMax } from '../values/limits.ts';
 import { idSchema, metadata, noFields, title } from '../values/schemas.ts';
 import { attemptSchema, stepsSchema } from './worker.ts';
 
-/** `task.*`: about the task itself, or from the worker that claims it or lets go of it. */
+// `task.*`: published about the task itself, or by the worker that claims or gives up the task.
+
 export const taskCreated = z.object({
   title: title.optional(),
   queue: idSchema.optional(),
@@ -24,7 +25,7 @@ export const taskCompleted = z.object({ task: idSchema, result: z.unknown().opti
 export const taskFailed = z.object({ task: idSchema, reason: title.optional() });
 export const taskReleased = z.object({ task: idSchema });
 
-/** `hook.*`: conditions that are registered on a task at run time (protocol.md §7). */
+/** The types of `hook.registered`: conditions registered on a task at run time (protocol.md §7). */
 export const hookTypes = [
   'default',
   'validation',
@@ -46,7 +47,7 @@ export type HookForm = {
   metadata?: Record<string, unknown> | undefined;
 };
 
-/** All hooks within a hook, at every depth. */
+/** Counts the hooks within a hook at every depth. */
 export const membersWithin = (hook: Pick<HookForm, 'of'>): number =>
   (hook.of ?? []).reduce((sum, member) => sum + 1 + membersWithin(member), 0);
 
@@ -69,7 +70,7 @@ function checkForm(hook: HookForm, context: z.RefinementCtx): void {
       ? `type "${hook.type}" needs "of"`
       : hook.type === 'remote' && hook.name === undefined
         ? 'type "remote" needs "name"'
-        : nestingDepth(hook, (it) => it.of) > nestingMax
+        : nestingDepth(hook, (nested) => nested.of) > nestingMax
           ? `hooks may nest ${nestingMax} deep`
           : null;
   if (fault !== null) context.addIssue({ code: 'custom', message: fault });
@@ -83,7 +84,8 @@ export const hookDisabled = z.object({ hook: idSchema });
 export const hookUnregistered = z.object({ hook: idSchema });
 export const hooksCleared = noFields;
 
-/** `iteration.*`: the turns of a loop that works on a task (protocol.md §7). */
+// `iteration.*`: the rounds of a loop that works on a task (protocol.md §7).
+
 const iteration = z.int().positive();
 
 export const iterationStarted = z.object({
@@ -97,7 +99,7 @@ export const iterationValidated = attemptSchema.extend({ iteration });
 export const iterationAdvanced = noFields;
 export const iterationCompleted = z.object({ iteration, promise: z.enum(promiseNames) });
 
-/** `checkpoint.saved`: a point at which work on a task can be resumed. */
+/** `checkpoint.saved`: a point from which work on a task can be resumed. */
 export const checkpointSaved = z.object({
   checkpoint: idSchema,
   phase: z.string().optional(),
@@ -105,5 +107,5 @@ export const checkpointSaved = z.object({
   context: z.unknown().optional(),
 });
 
-/** `depth.reported`: unclaimed tasks of a queue that lives elsewhere. */
+/** `depth.reported`: the number of unclaimed tasks in an external queue. */
 export const depthReported = z.object({ pending: z.int().nonnegative() });

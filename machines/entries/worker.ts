@@ -1,4 +1,4 @@
-/** Entries about a worker (protocol.md §3), a schema each: what its agent reports, and its attempts to stop. */
+/** Schemas of entries about workers (protocol.md §3): reports of agents, and attempts to stop. */
 import { z } from 'zod';
 import { validationSchema } from '../policy/checks/check-result.ts';
 import { planStepsMax } from '../policy/plan.ts';
@@ -25,17 +25,16 @@ import {
 } from '../values/schemas.ts';
 import { durationMsMax } from '../values/time.ts';
 
-/**
- * `worker.registered`: what an agent reports of itself; `worker.moved`: it works in another folder; `worker.retired`: an
- * operator takes it out of service; `worker.paused`: a person lets it stop unjudged.
- */
+// `worker.registered`: an agent describes itself. `worker.moved`: it works in another folder. `worker.retired`: an
+// operator takes it out of service. `worker.paused`: a person lets it stop without being judged.
+
 const labels = z
   .record(z.string(), z.string())
-  .refine((it) => Object.keys(it).length <= labelsMax, `has more than ${labelsMax} labels`);
+  .refine((record) => Object.keys(record).length <= labelsMax, `has more than ${labelsMax} labels`);
 
 const folder = textSchema(cwdLengthMax).min(1);
 
-/** `interactive: false`: no person is at the session, which ends with its turn. */
+/** `interactive: false`: nobody attends the session, and it ends with its turn. */
 export const workerRegistered = z.object({
   agent: name.optional(),
   profile: name.optional(),
@@ -51,30 +50,30 @@ export const workerRetired = z.object({ by: name });
 
 const operator = textSchema(operatorNameLengthMax).min(1);
 
-/** Without `forMs` the pause holds until the session ends. */
+/** Without `forMs` the pause lasts until the session ends. */
 export const workerPaused = z.object({ by: operator, forMs: z.int().positive().max(pauseMsMax).optional() });
 export const workerUnpaused = z.object({ by: operator });
 
-/** `heartbeat.sent`: shows only that the worker is alive. `mode`: the mode in which it works now, which is its label `mode`. */
+/** `heartbeat.sent`: the worker is alive. `mode`: its current mode of work, stored as its label `mode`. */
 export const heartbeatSent = z.object({ mode: name.optional() });
 
-/** `prompt.submitted`: a turn begins. `by`: who prompted; a person unless it says otherwise. */
+/** `prompt.submitted`: a turn begins. `by` defaults to a person. */
 export const promptSubmitted = z.object({
   text: z.string().optional(),
   by: z.enum(['person', 'agent', 'system']).optional(),
 });
 
-// `tool.started`, `tool.used`: the agent runs a tool; it has run, maybe on files. `call`: the agent's id of the call.
+// `tool.started` and `tool.used`: a tool begins and ends. `call`: the agent's id for the call.
 
-/** Both are kept while the call is open. */
+/** Both fields are kept while the call is open, so their length is limited. */
 export const toolStarted = z.object({
   tool: textSchema(nameLengthMax).min(1),
   call: textSchema(nameLengthMax).optional(),
 });
 
 /**
- * `changes`: `none`, `files` (those that `files` names) or `unknown` (it may have changed any file). Any other word counts
- * as `unknown`. `command`: what a shell ran; the fold keeps its beginning.
+ * `changes`: `none`, `files` (the tool changed those in `files`) or `unknown` (it may have changed any file). Any other
+ * word counts as `unknown`. `command`: the shell command; the fold keeps only its beginning.
  */
 export const toolUsed = z.object({
   tool: name,
@@ -85,7 +84,8 @@ export const toolUsed = z.object({
   command: z.string().optional(),
 });
 
-/** `plan.updated` replaces a worker's plan; `step.updated` adds, changes or removes one step. */
+// `plan.updated` replaces a worker's plan; `step.updated` adds, changes or removes one step.
+
 const step = z.object({ title, status: z.string(), step: stepIdSchema.optional() });
 export const stepsSchema = z.array(step).max(planStepsMax);
 
@@ -96,12 +96,12 @@ export const stepUpdated = z.object({
   status: z.string().optional(),
 });
 
-// `background.*`: work that continues without the agent; while any is outstanding, stops wait for it.
+// `background.*`: work that continues without the agent. Stops wait while any is outstanding.
 
-/** The name that the program which runs the work gives it; it is not an id of ours. */
+/** Chosen by the program that runs the work, so it need not be an id. */
 const workName = textSchema(nameLengthMax).min(1);
 
-/** `command`: what runs. The fold keeps the beginning of `kind` and `command`. */
+/** The fold keeps only the beginning of `kind` and `command`. */
 export const backgroundStarted = z.object({
   id: workName,
   kind: z.string().optional(),
@@ -109,14 +109,14 @@ export const backgroundStarted = z.object({
 });
 export const backgroundFinished = z.object({ id: workName, kind: z.string().optional() });
 
-// `input.*`: the agent starts or stops waiting for a person.
+// `input.*`: the agent begins or ends waiting for a person.
 
-/** The agent's own id for its request, by which an operator answers it. */
+/** The agent's id for its request. Operators answer by it. */
 const request = textSchema(requestLengthMax).min(1);
 
 /**
- * `detail`: what `tool` is to do, as text or as the tool's own input. Without `request` no operator can answer, and
- * `input.received` ends whatever was waited for.
+ * `detail`: what `tool` would do, as text or as the tool's input. Without `request`, no operator can answer, and
+ * `input.received` closes all open requests.
  */
 const input = z.object({
   kind: z.string().optional(),
@@ -135,17 +135,21 @@ export const inputAnswered = z.object({
   message: z.string().optional(),
 });
 
-/** `limit.*`: a usage limit; one with a scope holds for all workers that report the same scope. */
+// `limit.*`: a usage limit. With a scope, it applies to all workers that have reported the scope.
+
 export const limitReached = z.object({ scope: name.optional(), until: isoTimeSchema.optional() });
 export const limitCleared = z.object({ scope: name.optional(), until: isoTimeSchema.optional() });
 
-/** `budget.exhausted`: tokens, cost, turns or time are used up; `usage.reported`: what an agent has used since its last report. */
+/** `budget.exhausted`: the agent has run out of tokens, money, turns or time. */
 export const budgetExhausted = z.object({ kind: z.string().optional() });
 
-/** An increment: JSON has no number that is not finite, but `1e999` is read as one. */
+/** An increment. JSON cannot express infinity, but `1e999` parses as it; `z.number()` rejects that. */
 const amount = z.number().nonnegative();
 
-/** Tokens, and dollars. `source`: which of the agent's reports it is, e.g. `hook` or `metrics`. */
+/**
+ * `usage.reported`: tokens and dollars used since the last report. `source` names the report if an agent has several,
+ * e.g. `hook` or `metrics`.
+ */
 export const usageReported = z.object({
   input: amount.optional(),
   output: amount.optional(),
@@ -156,12 +160,12 @@ export const usageReported = z.object({
   source: textSchema(sourceLengthMax).min(1).optional(),
 });
 
-/** `session.ended`: the agent's session is over, whatever was open. */
+/** `session.ended`: the agent's session is over. */
 export const sessionEnded = z.object({ reason: title.optional() });
 
-// `stop.attempted` opens an attempt; `attempt.accepted`: a replica takes it over.
+// `stop.attempted` opens an attempt. `attempt.accepted`: a replica takes it over.
 
-/** `isPlain`: whether the schema would take a value as it is; null: only the schema can say. */
+/** `isPlain` tells whether the schema would accept a value unchanged; null if only the schema can tell. */
 type AttemptField<Schema extends z.ZodType> = {
   readonly schema: Schema;
   readonly isPlain: ((value: unknown) => boolean) | null;
@@ -175,7 +179,7 @@ const isText = (value: unknown) => typeof value === 'string';
 const isCount = (value: unknown, max = Number.MAX_SAFE_INTEGER) =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max;
 
-/** A row for each field of `stop.attempted`, and so of the body of `decide`, `probe` and `verify`. */
+/** The fields of `stop.attempted`, which are also the body of `decide`, `probe` and `verify`. */
 export const attemptFields = {
   attempt: attemptField(idSchema, (value) => isText(value) && isId(value as string)),
   stopReason: attemptField(z.string(), isText),
@@ -195,5 +199,5 @@ export const attemptSchema = z.object(
 );
 export type AttemptFields = z.infer<typeof attemptSchema>;
 
-/** `from` is the silent owner. If two replicas take over from it, only the first entry counts. */
+/** `from` is the unresponsive owner. If two replicas take over from it, only the first entry counts. */
 export const attemptAccepted = z.object({ attempt: idSchema, replica: idSchema, from: idSchema.optional() });

@@ -1,10 +1,10 @@
-/** Attempts: opened, superseded, resumed, and closed with their session (protocol.md §4). */
+/** Opens, supersedes, resumes and closes attempts (protocol.md §4). */
 import type { WorkerEntry } from '../entries/index.ts';
 import { attemptMessageId } from '../entries/message-ids.ts';
 import type { AttemptFields } from '../entries/worker.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { surroundingsOf } from './facts.ts';
-import { actorKey, type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
+import { actorKey, type Fleet, positionOf, type WorkerRecord } from './fleet.ts';
 import { addAttempt, isKnownAttempt } from './known-attempts.ts';
 import { ownerFor } from './owner.ts';
 import { policyInForce, queueOfWorker } from './policies.ts';
@@ -34,7 +34,7 @@ export function openAttempt(
   }
   if (superseded !== before) {
     moveWorker(fleet, record, superseded, 'attempt.superseded');
-    // The end of that attempt may have saved a checkpoint, which this one sees.
+    // Ending the superseded attempt may have saved a checkpoint, which the new attempt sees.
     next = openedSnapshot(fleet, superseded, fields, seq);
     growth = growthOfStep(fleet, superseded, next);
   }
@@ -45,7 +45,7 @@ export function openAttempt(
   record.owner = ownerFor(fleet, attemptMessageId(worker, id), owner);
   record.accepted = false;
   const task = context.tasks.at(-1);
-  if (task !== undefined) stepTask(fleet, task, { type: 'stop.attempted', data: fields, ...placeOf(fleet) });
+  if (task !== undefined) stepTask(fleet, task, { type: 'stop.attempted', data: fields, ...positionOf(fleet) });
   moveWorker(fleet, record, next, 'stop.attempted', growth.worker);
 }
 
@@ -63,7 +63,7 @@ function openedSnapshot(fleet: Fleet, from: WorkerSnapshot, fields: AttemptField
   });
 }
 
-/** Returns by how much the worker and its tasks keep more after a step of its machine. */
+/** Returns how much a step of a worker's machine adds to the size of the worker and of its tasks. */
 function growthOfStep(fleet: Fleet, from: WorkerSnapshot, to: WorkerSnapshot) {
   const [before, after] = [from.context.worker, to.context.worker];
   return { worker: growthOfWorker(before, after), tasks: growthOfHeldTasks(fleet, before, after) };
@@ -75,7 +75,7 @@ function growthOfSuperseding(fleet: Fleet, before: WorkerSnapshot, superseded: W
   return worker + tasks;
 }
 
-/** A replica has left: each of its open attempts goes to one of the remaining members. */
+/** Gives each open attempt of a replica that left to one of the remaining members. */
 export function handOverAttempts(fleet: Fleet, left: string): void {
   for (const worker of fleet.open) {
     const record = fleet.workers.get(worker);
@@ -92,20 +92,20 @@ export function supersedeAttempt(fleet: Fleet, record: WorkerRecord): void {
   moveWorker(fleet, record, supersededSnapshot(fleet, record), 'attempt.superseded');
 }
 
-/** Returns the worker after another attempt, or a prompt, has taken the place of the open one; as it is if none is open. */
+/** Returns the worker after a new attempt or prompt superseded the open attempt; unchanged if none is open. */
 function supersededSnapshot(fleet: Fleet, { snapshot }: WorkerRecord): WorkerSnapshot {
   const { worker: context } = snapshot.context;
   if (context.attempt === null) return snapshot;
   const facts = surroundingsOf(fleet, context, context.attempt.inForce);
-  return fleet.workerStepper.next(snapshot, { type: 'attempt.superseded', ...placeOf(fleet), facts });
+  return fleet.workerStepper.next(snapshot, { type: 'attempt.superseded', ...positionOf(fleet), facts });
 }
 
-/** A deadline of the open attempt is due, or a task has arrived for it. */
+/** Continues the open attempt when its deadline is due, or when a task has arrived. */
 export function resumeAttempt(fleet: Fleet, record: WorkerRecord): void {
   const { worker: context } = record.snapshot.context;
   if (context.attempt === null) return;
   const facts = surroundingsOf(fleet, context, context.attempt.inForce);
-  stepWorker(fleet, record, { type: 'timer.fired', data: { timer: 'attempt' }, ...placeOf(fleet), facts });
+  stepWorker(fleet, record, { type: 'timer.fired', data: { timer: 'attempt' }, ...positionOf(fleet), facts });
 }
 
 export function resumeHeldOn(fleet: Fleet, queue: string): void {
@@ -123,6 +123,7 @@ export function closeSession(fleet: Fleet, record: WorkerRecord, { type, data }:
   const { worker: context } = record.snapshot.context;
   const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
   const facts = surroundingsOf(fleet, context, inForce);
-  stepWorker(fleet, record, { type, data, ...placeOf(fleet), facts } as WorkerEvent);
-  for (const task of context.tasks) stepTask(fleet, task, { type: 'task.released', data: { task }, ...placeOf(fleet) });
+  stepWorker(fleet, record, { type, data, ...positionOf(fleet), facts } as WorkerEvent);
+  for (const task of context.tasks)
+    stepTask(fleet, task, { type: 'task.released', data: { task }, ...positionOf(fleet) });
 }

@@ -1,7 +1,7 @@
 /**
- * Effects: what the state asks of the replicas, read from the state alone. An effect is asked for until an entry answers
- * it, and `key` is the message id of that entry, so that it is stored once, whoever performs it. A new kind of effect is
- * a function here that reads it from a worker, a task, a queue or the fleet, and a performer in the host.
+ * Effects: work that the state requests from the replicas. They are derived from the state alone. An effect is
+ * requested until an entry answers it. `key` is the message id of that entry, so it is stored once even if several
+ * replicas perform the effect. To add a kind of effect, derive it here and perform it in the host.
  */
 import { checkMessageId, hookMessageId, notifiedMessageId, timerMessageId } from '../entries/message-ids.ts';
 import type { PendingCheck } from '../guards/attempt.ts';
@@ -23,28 +23,28 @@ import type { Deadline } from './time/deadlines.ts';
 import { nextDeadline } from './time/due-time.ts';
 
 type EffectOf<Kind extends string, Data> = {
-  /** The message id of the entry that answers it; of a timer, without the count of the tries. */
+  /** The message id of the answering entry. For timers, without the number of the try. */
   readonly key: string;
   readonly kind: Kind;
-  /** The key of the worker or task that asks for it, or `fleetKey`. */
+  /** The key of the worker, task or queue that requests it (`actorKey`), or `fleetKey`. */
   readonly actor: string;
-  /** The replica whose turn it is; null: there is no member, so each may act. */
+  /** The replica that performs it; null if the fleet has no members, and then any replica may. */
   readonly owner: string | null;
-  /** From when on a replica may perform it, in the log's time; 0: at once. */
+  /** The earliest time to perform it, by the log's clock; 0 is immediately. */
   readonly dueMs: number;
   readonly data: Data;
 };
 
-/** A check, or a remote hook of a held task, that an open attempt waits for. */
+/** An open attempt waits for this check, or for a remote hook of a held task. */
 export type CheckEffect = EffectOf<
   'check',
   { readonly worker: WorkerContext; readonly attempt: string; readonly check: PendingCheck }
 >;
-/** A remote hook that an `iteration.validated` waits for. */
+/** An `iteration.validated` waits for this remote hook. */
 export type HookEffect = EffectOf<'hook', { readonly task: string; readonly evaluation: Evaluation }>;
 /**
- * People are to be notified of something that needs one: that it began, or, where `notified` is above 0, that it still
- * stands. `began`: from which entry and time on it is new to people.
+ * People are to be notified of a matter that needs a person: that it began or, if `notified` is above 0, that it is
+ * still open. `began`: the entry and time from which it concerns people.
  */
 export type NoticeEffect = EffectOf<
   'notice',
@@ -55,17 +55,17 @@ export type NoticeEffect = EffectOf<
     readonly began: { readonly seq: number; readonly since: string };
   } & NoticeSubject
 >;
-/** A request that is overdue, an escalation, or a queue that nobody attends. */
+/** An escalation, an overdue request, or an unattended queue. */
 export type NoticeSubject =
   | { readonly kind: 'escalation'; readonly entity: 'worker' | 'task'; readonly escalation: Escalation }
   | { readonly kind: 'waiting'; readonly entity: 'worker'; readonly request: InputRequest }
   | { readonly kind: 'unattended'; readonly entity: 'queue'; readonly unattended: Unattended };
-/** The first deadline of all: if no other entry moves the log's clock to it, a replica appends `timer.fired`. */
+/** The earliest deadline. If no other entry moves the log's clock there, a replica appends `timer.fired`. */
 export type TimerEffect = EffectOf<'timer', Deadline>;
 
 export type Effect = CheckEffect | HookEffect | NoticeEffect | TimerEffect;
 
-/** The effects that these actors ask for now. `actors`: keys of workers and tasks (`actorKey`), and `fleetKey`. */
+/** Returns the effects that these actors request now. `actors`: keys made by `actorKey`, and `fleetKey`. */
 export function effectsOf(fleet: Fleet, actors: Iterable<string>): Effect[] {
   const effects: Effect[] = [];
   for (const actor of actors) {
@@ -77,11 +77,11 @@ export function effectsOf(fleet: Fleet, actors: Iterable<string>): Effect[] {
   return effects;
 }
 
-/** Tells whether the effect is still asked for: no entry has answered it, and nothing else has ended it. */
+/** Tells whether the effect is still requested: no entry has answered it or made it obsolete. */
 export const isAskedFor = (fleet: Fleet, { actor, key }: Pick<Effect, 'actor' | 'key'>): boolean =>
-  effectsOf(fleet, [actor]).some((it) => it.key === key);
+  effectsOf(fleet, [actor]).some((effect) => effect.key === key);
 
-/** The key of every actor that may ask for something, and `fleetKey`. */
+/** Yields the key of every actor that may request an effect, and `fleetKey`. */
 export function* actorsWithEffects(fleet: Fleet): Generator<string> {
   for (const worker of fleet.open) yield actorKey('worker', worker);
   for (const task of fleet.evaluating) yield actorKey('task', task);
@@ -94,7 +94,7 @@ export function* actorsWithEffects(fleet: Fleet): Generator<string> {
 
 function addWorkerEffects(effects: Effect[], fleet: Fleet, actor: string, id: string): void {
   const isEscalated = fleet.escalated.has(actor);
-  // Most that were touched are answered by now, and need not be unpacked for that.
+  // Most touched workers request nothing by now. Checking the indexes first avoids decoding them.
   const isNeglected = fleet.neglected.has(actor);
   if (!isEscalated && !isNeglected && !fleet.open.has(id)) return;
   const record = fleet.workers.get(id);
@@ -111,7 +111,7 @@ function addTaskEffects(effects: Effect[], fleet: Fleet, actor: string, id: stri
   if (record === undefined) return;
   effects.push(...hooksOf(actor, record));
   const { escalation } = record.snapshot.context;
-  // The notice of its worker serves both.
+  // If the worker was escalated with the task, its notice covers both.
   if (isEscalated && escalation?.withWorker !== true) effects.push(...noticeOf(fleet, actor, escalation));
 }
 
@@ -139,7 +139,7 @@ function noticeOf(fleet: Fleet, actor: string, escalation: Escalation | TaskEsca
   return notice(fleet, actor, id, delivery, escalation, escalation, { kind: 'escalation', entity, escalation });
 }
 
-/** Lists the notices of a worker's requests. A stopped worker waits for nobody. */
+/** Lists the notices of a worker's overdue requests. Requests of a stopped worker need no answer. */
 function noticesOfRequests(fleet: Fleet, actor: string, { snapshot }: WorkerRecord): NoticeEffect[] {
   const { worker, inputs } = snapshot.context.worker;
   if (fleet.policies.waitingMs === null || snapshot.value.state === 'stopped') return [];
@@ -161,7 +161,7 @@ function noticeOfQueue(fleet: Fleet, actor: string, id: string): NoticeEffect[] 
   return notice(fleet, actor, id, delivery, unattended, began, subject);
 }
 
-/** None, if somebody has acknowledged it. */
+/** Returns the notice, unless somebody has acknowledged the matter. */
 function notice(
   fleet: Fleet,
   actor: string,
@@ -203,7 +203,7 @@ function timerOf(fleet: Fleet): TimerEffect[] {
   return [{ key, kind: 'timer', actor: fleetKey, owner, dueMs: dueMsOfTimer(deadline), data: deadline }];
 }
 
-/** Deadlines that only change what is shown, or whom people are notified of, share one entry a second. */
+/** Deadlines that only affect views and notices are rounded up to a second, so that they share an entry. */
 const coarseMs = 1_000;
 
 const coarse: ReadonlySet<Deadline['kind']> = new Set(['stale', 'limit', 'waiting', 'unattended']);

@@ -1,4 +1,4 @@
-/** Collects what a worker's machine learns about the fleet around it: policy, usage limits, queue, task. */
+/** Collects the facts about the fleet that a worker's machine needs: policy, usage limits, queue, tasks. */
 import type { PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import { noPlan, type Plan, stepsOf } from '../policy/plan.ts';
 import { phaseOf } from '../task/records.ts';
@@ -38,7 +38,7 @@ function taskFacts(fleet: Fleet, task: string): TaskFacts {
   return { task, hooks, iteration, phase: phaseOf(context), usage };
 }
 
-/** The steps of a task: while it is held, as its worker has them; otherwise as they are kept with it. */
+/** Returns the steps of a task. While it is held they are in its worker's plan, otherwise in the task. */
 export function planOfTask(fleet: Fleet, task: string): Plan {
   const context = fleet.tasks.get(task)?.snapshot.context;
   const holder = context?.worker == null ? undefined : fleet.workers.read(context.worker)?.snapshot.context.worker;

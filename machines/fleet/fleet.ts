@@ -1,4 +1,4 @@
-/** Fleet: what has been folded of one log. `fold.ts` changes it, with the files beside it, and nothing else does. */
+/** The folded state of one log. Only `fold.ts` and the other files of this folder change it. */
 import { noPolicies, type PolicySet } from '../policy/policy-set.ts';
 import { type Rules, releasedRules } from '../rules/rules.ts';
 import type { Stepper } from '../step.ts';
@@ -16,92 +16,92 @@ import { createDeadlines, type Deadlines } from './time/deadlines.ts';
 
 export type { Forgettable, StateMove, TaskRecord, WorkerRecord } from './records.ts';
 
-/** `owner`: the replica that notifies people of it, as long as it lives. */
+/** `owner`: the replica that notifies people, as long as it is a member. */
 export type Escalated = { readonly entity: EscalatedEntity; readonly id: string; readonly owner: string | null };
 
-/** A worker with requests that wait for too long, or a queue that nobody attends. `owner`: as of an escalation. */
+/** A worker with overdue requests, or an unattended queue. `owner`: the replica that notifies people. */
 export type Neglected = { readonly entity: 'worker' | 'queue'; readonly id: string; readonly owner: string | null };
 
 export type QueueRecord = {
   readonly ready: ReadyTasks;
-  /** The number of known tasks that name it, in whatever state. */
+  /** The number of known tasks in this queue, in any state. */
   tasks: number;
   reported: number;
-  /** From when on its ready tasks wait and nobody alive could take them; null: none waits, or somebody could. */
+  /** Since when ready tasks wait while no active worker could take them; null if none wait, or a worker could. */
   aloneMs: number | null;
-  /** Set once that has lasted for longer than it may without anybody being notified. */
+  /** Set once that has lasted so long that people are notified. */
   unattended: Unattended | null;
 };
 
 export type Fleet = {
   readonly name: string;
-  /** The log's time, and the last entry that was folded. */
+  /** The log's time, and the sequence number of the last folded entry. */
   nowMs: number;
   seq: number;
   readonly workers: SnapshotMap<WorkerRecord>;
   readonly tasks: SnapshotMap<TaskRecord>;
   readonly queues: SnapshotMap<QueueRecord>;
-  /** The number of workers that are alive and could take tasks of a queue; a queue without any has no entry. */
+  /** The number of active workers that could take tasks of each queue. No entry means none. */
   readonly attendants: Map<string, number>;
-  /** Claims by a request that were let go of, by worker and request, the newest last. */
+  /** Released claims of `claim-next` requests, by worker and request, newest last. */
   readonly pastClaims: Map<string, PastClaim>;
-  /** Queues with a reported depth, the one that was reported last at the end. */
+  /** Queues with a reported depth, the most recently reported last. */
   readonly reports: Set<string>;
-  /** Tasks that are not stopped and come after a task. */
+  /** For each task, the unstopped tasks that name it in `after`. */
   readonly dependents: SnapshotMap<Set<string>>;
   /** Queues in which a task may have become ready in the current step. */
   readonly arrivals: Set<string>;
-  /** Workers with an open attempt, and those whose attempt is held. */
+  /** Workers with an open attempt, and workers whose open attempt is held. */
   readonly open: Set<string>;
   readonly held: Set<string>;
-  /** Tasks with an iteration that waits for a remote hook. */
+  /** Tasks with an evaluation that waits for a remote hook. */
   readonly evaluating: Set<string>;
   /**
-   * The tasks that a decision completed whose entry is not in the log yet, by `attemptMessageId`. A worker may have
-   * decided many other attempts by the time that the entry comes. Each task is in it once at most, and leaves it when it
-   * is forgotten.
+   * Tasks completed by decisions whose `decision` entry is not in the log yet, by `attemptMessageId`. Many more
+   * attempts of the worker may be decided before that entry arrives. Bounded: each task appears at most once, and is
+   * removed when it is forgotten.
    */
   readonly unplacedDecisions: Map<string, readonly string[]>;
   /** The escalated workers and tasks, by `<entity>/<id>`. */
   readonly escalated: Map<string, Escalated>;
-  /** The workers and queues of which people are to be told though nothing is escalated, by `<entity>/<id>`. */
+  /** The workers and queues that need a person though nothing is escalated, by `<entity>/<id>`. */
   readonly neglected: Map<string, Neglected>;
   readonly scopes: SnapshotMap<{ limit: { readonly untilMs: number | null } | null; readonly workers: Set<string> }>;
   readonly replicas: Map<string, number>;
-  /** The last version of the rules that each member knows, if it announced one. */
+  /** The newest rules version that each member knows, if it announced one. */
   readonly rulesOfReplicas: Map<string, number>;
   readonly deadlines: Deadlines;
-  /** The number of them that were left when those that no longer mean anything were last removed. */
+  /** The number of deadlines that were left after the last sweep (`sweepDeadlines`). */
   deadlinesKept: number;
-  /** When what is stopped is dropped. */
+  /** When stopped workers and tasks are forgotten. */
   readonly forgetting: Deadlines;
-  /** The size of all workers and tasks that are kept, and the most that it may be (`state-size.ts`). */
+  /** The total size of all workers and tasks, and its limit (`state-size.ts`). */
   stateSize: number;
   readonly stateSizeMax: number;
-  /** The usage of the last day, in UTC, on which anything was used. */
+  /** The usage of the last UTC day on which any was reported. */
   day: Period;
   policies: PolicySet;
   policySeq: number;
-  /** The policies were given from outside: `policy.set` entries are ignored. */
+  /** True if the policies were given by the caller; then `policy.set` entries are ignored. */
   readonly policyPinned: boolean;
-  /** Outcomes of the current step. `fold.ts` returns them, so it is empty between two steps. */
+  /** Outcomes of the current step. `fold.ts` returns them, so the list is empty between steps. */
   outcomes: Outcome[];
-  /** Whose effects may have changed in the current step, by `actorKey`; empty between two steps, as `outcomes`. */
+  /** Actors whose effects may have changed in the current step, by `actorKey`. Empty between steps, like `outcomes`. */
   touched: Set<string>;
-  /** Every verdict of a decision shows the input of its guard, not only that of the guard that decided. */
+  /** If set, every verdict of a decision shows the input of its guard, not only that of the deciding guard. */
   showsInputs: boolean;
-  /** It is null if nobody watches this fleet. */
+  /** Null if nobody watches this fleet. */
   watcher: FleetWatcher | null;
   /** The rules in force. */
   rules: Rules;
-  /** The version that an entry has put in force and this release does not know: from there on nothing is folded. */
+  /** Set when an entry put a version in force that this release does not know. Nothing is folded after that entry. */
   unknownRules: number | null;
   readonly rulesKnown: readonly Rules[];
   workerStepper: Stepper<typeof workerMachine>;
   taskStepper: Stepper<typeof taskMachine>;
 };
 
-/** Called at each step of a machine, to show the fleet live. */
+/** Called at each step of a machine, for live views. */
 export type FleetWatcher = {
   worker(worker: string, from: State, to: State, event: string): void;
   task(task: string, from: State, to: State, event: string): void;
@@ -110,22 +110,22 @@ export type FleetWatcher = {
 
 export type FleetOptions = {
   readonly policies?: PolicySet;
-  /** Default: those of this release. */
+  /** Default: all rules of this release. */
   readonly rules?: readonly Rules[] | undefined;
   /** Default: false. */
   readonly showsInputs?: boolean | undefined;
-  /** Default: the protocol's, which all replicas share. */
+  /** Default: the protocol's limit, which all replicas must share. */
   readonly stateSizeMax?: number | undefined;
 };
 
-/** The key of a worker, task or queue, as in `Fleet.escalated`. */
+/** Returns the key of a worker, task or queue: `<entity>/<id>`. */
 export const actorKey = (entity: EscalatedEntity | 'queue', id: string): string => `${entity}/${id}`;
 /** The key of the fleet itself, whose effect is the next timer. */
 export const fleetKey = 'fleet';
 
-/** Puts a version in force. One that this release does not know ends the fold. */
+/** Puts a version in force. A version that this release does not know ends the fold. */
 export function setRules(fleet: Fleet, version: number): void {
-  const rules = fleet.rulesKnown.find((it) => it.version === version);
+  const rules = fleet.rulesKnown.find((rules) => rules.version === version);
   if (rules === undefined) fleet.unknownRules = version;
   else Object.assign(fleet, { rules, unknownRules: null }, rules.steppers);
 }
@@ -140,11 +140,14 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
     policySeq: 0,
     stateSize: 0,
     stateSizeMax: options.stateSizeMax ?? stateSizeMax,
-    workers: new SnapshotMap<WorkerRecord>((it) => ({ ...it, known: it.known === null ? null : [...it.known] })),
-    tasks: new SnapshotMap<TaskRecord>((it) => ({ ...it })),
-    queues: new SnapshotMap((it) => ({ ...it, ready: new ReadyTasks(it.ready) })),
-    dependents: new SnapshotMap<Set<string>>((it) => new Set(it)),
-    scopes: new SnapshotMap((it) => ({ ...it, workers: new Set(it.workers) })),
+    workers: new SnapshotMap<WorkerRecord>((record) => ({
+      ...record,
+      known: record.known === null ? null : [...record.known],
+    })),
+    tasks: new SnapshotMap<TaskRecord>((record) => ({ ...record })),
+    queues: new SnapshotMap((queue) => ({ ...queue, ready: new ReadyTasks(queue.ready) })),
+    dependents: new SnapshotMap<Set<string>>((tasks) => new Set(tasks)),
+    scopes: new SnapshotMap((scope) => ({ ...scope, workers: new Set(scope.workers) })),
     reports: new Set(),
     arrivals: new Set(),
     open: new Set(),
@@ -169,13 +172,13 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
     watcher: null,
     rules,
     rulesKnown,
-    // A log that names no version is of the first.
+    // A log that names no version follows the first one.
     unknownRules: rules.version === 1 ? null : 1,
     ...rules.steppers,
   };
 }
 
-/** A fleet that is independent from here. Snapshots are shared, since they are never changed. */
+/** Returns an independent copy. Snapshots of actors are shared, because they are immutable. */
 export function copyFleet(fleet: Fleet): Fleet {
   return {
     ...fleet,
@@ -204,8 +207,8 @@ export function copyFleet(fleet: Fleet): Fleet {
   };
 }
 
-/** Place and time of an event that the fold makes from an entry, or when its clock moves. */
-export const placeOf = ({ seq, nowMs }: Fleet) => ({ seq, atMs: nowMs });
+/** The position and time of events that the fold derives from the current entry or deadline. */
+export const positionOf = ({ seq, nowMs }: Fleet) => ({ seq, atMs: nowMs });
 
 export const moveOf = ({ nowMs: atMs }: Fleet, from: State, to: State, event: string): StateMove => ({
   from,
@@ -222,7 +225,7 @@ export function queueOf(fleet: Fleet, name: string) {
   return queue;
 }
 
-/** Unclaimed tasks that are ready, and those that were reported from elsewhere. */
+/** Counts the ready unclaimed tasks of a queue plus its reported depth. */
 export function pendingIn(fleet: Fleet, name: string): number {
   const queue = fleet.queues.read(name);
   return queue === undefined ? 0 : queue.ready.size + queue.reported;

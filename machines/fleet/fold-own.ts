@@ -1,6 +1,6 @@
 /**
- * Folds own entries: answers of checks and hooks, takeovers, what operators decide, and the fleet's replicas, rules and
- * policies (protocol.md §3).
+ * Folds the entries of replicas and operators: answers of checks and hooks, takeovers, operators' actions, and the
+ * fleet's replicas, rules and policies (protocol.md §3).
  */
 import type { OwnFleetEntry, OwnQueueEntry, OwnTaskEntry, OwnWorkerEntry } from '../entries/index.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -10,7 +10,7 @@ import { formatIsoTime } from '../values/time.ts';
 import { refuseAnswer } from '../worker/changes.ts';
 import { closeSession, handOverAttempts } from './attempts.ts';
 import { surroundingsOf } from './facts.ts';
-import { actorKey, type Fleet, placeOf, setRules, type WorkerRecord } from './fleet.ts';
+import { actorKey, type Fleet, positionOf, setRules, type WorkerRecord } from './fleet.ts';
 import { policyInForce } from './policies.ts';
 import { staleFromMs } from './presence.ts';
 import { armUnattended, setUnattended, trackAllAttendance } from './queues/queues.ts';
@@ -21,7 +21,7 @@ import { rearmForgetting } from './time/forgetting.ts';
 import { grantBudget, grantDay } from './usage.ts';
 import { absentWorkerOf, eventOf, refreshPresence, stepWorker } from './workers.ts';
 
-/** Folds an own entry about a worker: the answer of a check, a takeover, or what an operator decided. */
+/** Folds an own entry about a worker: the answer of a check, a takeover, or an operator's action. */
 export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
   const known = fleet.workers.get(entry.id);
   if (known !== undefined && entry.type !== 'timer.fired') known.namedMs = fleet.nowMs;
@@ -43,7 +43,7 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       const record = absentWorkerOf(fleet, entry.id);
       const beforeMs = staleFromMs(record);
       closeSession(fleet, record, entry);
-      // No tool of its own keeps it from being stale any more.
+      // Its running tools were ended, so they no longer keep it from being stale.
       refreshPresence(fleet, record);
       armStaleness(fleet, record, beforeMs);
       return;
@@ -71,7 +71,7 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       const looksAtRequests =
         entry.type === 'escalation.acknowledged' && fleet.neglected.has(actorKey('worker', entry.id));
       if (looksAtRequests)
-        stepWorker(fleet, record, { type: 'input.acknowledged', data: entry.data, ...placeOf(fleet) });
+        stepWorker(fleet, record, { type: 'input.acknowledged', data: entry.data, ...positionOf(fleet) });
       if (record.snapshot.value.state !== 'escalated' && looksAtRequests) return;
       if (record.snapshot.value.state !== 'escalated') refuse(fleet, entry, `worker ${entry.id} is not escalated`);
       else {
@@ -90,25 +90,26 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
   }
 }
 
-/** Policies from outside may ask other checks than the log's own, so the log's numbers mean nothing to them. */
-const withoutNumber = <It extends Extract<OwnWorkerEntry, { type: 'check.started' | 'check.finished' }>>(
-  entry: It,
-): It => ({
+/** Under pinned policies other checks may be pending than when the entry was written, so numbers would not match. */
+const withoutNumber = <CheckEntry extends Extract<OwnWorkerEntry, { type: 'check.started' | 'check.finished' }>>(
+  entry: CheckEntry,
+): CheckEntry => ({
   ...entry,
   data: { ...entry.data, number: undefined },
 });
 
-/** Says why an operator's entry is refused that is about something that is over, or null. */
+/** Returns the reason for refusing an operator's entry about a matter that is over, or null. */
 function otherFault(
   actor: string,
   open: readonly ({ readonly seq: number } | null)[],
   seq: number | undefined,
 ): string | null {
-  const isOpen = seq === undefined || open.every((it) => it === null) || open.some((it) => it?.seq === seq);
-  return isOpen ? null : `${actor} needs a person for something else by now than that of entry ${seq}; look again`;
+  const isOpen =
+    seq === undefined || open.every((matter) => matter === null) || open.some((matter) => matter?.seq === seq);
+  return isOpen ? null : `${actor} no longer needs a person for entry ${seq}, but for something else; look again`;
 }
 
-/** People were told of its escalation or of an overdue request. One that comes late is about what is over. */
+/** People were notified of the worker's escalation or of an overdue request. Late entries match neither. */
 function noteNoticeOfWorker(
   fleet: Fleet,
   record: WorkerRecord,
@@ -123,7 +124,7 @@ function noteNoticeOfWorker(
       overdue !== undefined && delivery === nextWaitingDelivery(fleet.name, entry.id, { ...overdue, seq, since }),
   );
   if (request !== undefined)
-    stepWorker(fleet, record, { type: 'input.noticed', data: { request: request.seq }, ...placeOf(fleet) });
+    stepWorker(fleet, record, { type: 'input.noticed', data: { request: request.seq }, ...positionOf(fleet) });
 }
 
 /** The first answer counts; later ones are refused. */
@@ -133,35 +134,35 @@ function answer(fleet: Fleet, record: WorkerRecord, entry: Extract<OwnWorkerEntr
   else stepWorker(fleet, record, eventOf(fleet, entry));
 }
 
-/** The first replica that accepts an attempt of a silent owner gets it. */
+/** The first replica that accepts the attempt of an unresponsive owner gets it. */
 function accept(
   fleet: Fleet,
   record: WorkerRecord,
   { id: worker, data }: Extract<OwnWorkerEntry, { type: 'attempt.accepted' }>,
 ): void {
   if (record.snapshot.context.worker.attempt?.attempt !== data.attempt) return;
-  const stands = data.from === undefined ? record.accepted : record.accepted && record.owner !== data.from;
-  if (stands) return;
+  const isTaken = data.from === undefined ? record.accepted : record.accepted && record.owner !== data.from;
+  if (isTaken) return;
   record.owner = data.replica;
   record.accepted = true;
   fleet.touched.add(actorKey('worker', worker));
 }
 
-/** Folds an own entry about a task: the answer of a remote hook, or what an operator decided. */
+/** Folds an own entry about a task: the answer of a remote hook, or an operator's action. */
 export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
   const { id, type, data } = entry;
   const record = fleet.tasks.get(id);
   // `timer.fired` only moves the clock.
   if (record === undefined || type === 'timer.fired') return;
   record.namedMs = fleet.nowMs;
-  const event = { type, data, ...placeOf(fleet) } as TaskEvent;
+  const event = { type, data, ...positionOf(fleet) } as TaskEvent;
   const { value, context } = record.snapshot;
   switch (type) {
     case 'check.finished':
       stepTask(fleet, id, { ...event, facts: taskSurroundings(fleet, id) } as TaskEvent);
       return;
     case 'escalation.notified': {
-      // A late entry is about an escalation that is over.
+      // A late entry belongs to an escalation that is over.
       const { escalation } = context;
       if (escalation !== null && data.delivery === nextDelivery(fleet.name, 'task', id, escalation))
         stepTask(fleet, id, event);
@@ -180,7 +181,7 @@ export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
   }
 }
 
-/** Folds an own entry about a queue: people were told that nobody attends it, or somebody has acknowledged that. */
+/** Folds an own entry about an unattended queue: people were notified, or somebody acknowledged it. */
 export function foldOwnQueue(fleet: Fleet, entry: OwnQueueEntry): void {
   const { id, type } = entry;
   const unattended = fleet.queues.read(id)?.unattended ?? null;
@@ -203,7 +204,7 @@ export function foldOwnQueue(fleet: Fleet, entry: OwnQueueEntry): void {
   }
 }
 
-/** Folds an own entry about the fleet: a replica came or left, or its rules or policies were set. */
+/** Folds an own entry about the fleet: a replica joined or left, or its rules or policies were set. */
 export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): void {
   switch (entry.type) {
     case 'replica.joined':
@@ -226,19 +227,22 @@ export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): v
   }
 }
 
-/** Goes over all actors only if one of their deadlines may have changed. */
+/** Visits all actors only if one of their deadlines may have changed. */
 function setPolicies(fleet: Fleet, policies: PolicySet, seq: number): void {
   const before = fleet.policies;
   fleet.policies = policies;
   fleet.policySeq = seq;
   trackAllAttendance(fleet, before);
-  if (policies.releaseAfterMs !== null || [...policies.policies.values()].some((it) => it.onStale === 'escalate'))
+  if (
+    policies.releaseAfterMs !== null ||
+    [...policies.policies.values()].some((policy) => policy.onStale === 'escalate')
+  )
     for (const worker of fleet.workers.keys()) armStaleDeadlines(fleet, worker);
   if (policies.forgetMs !== before.forgetMs) rearmForgetting(fleet);
   if (policies.waitingMs !== before.waitingMs)
     for (const [, { snapshot }] of fleet.workers) armWaiting(fleet, null, snapshot.context.worker);
   if (policies.unattendedMs !== before.unattendedMs)
     for (const queue of fleet.queues.keys()) armUnattended(fleet, queue);
-  // Where people are no longer to be told, nobody is.
+  // The new policies may have turned notices off.
   for (const actor of fleet.neglected.keys()) fleet.touched.add(actor);
 }

@@ -1,13 +1,13 @@
 /**
- * The fold: entries in the log's order, with the log's time, make states and decisions; nothing else does. Equal logs
- * give equal fleets, on every replica, in a replay and in a browser.
+ * The fold turns entries, in the order and time of the log, into states and decisions. Equal logs give equal fleets, on
+ * every replica, in a replay and in a browser.
  */
 import type { StoredEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { Decision } from '../guards/decision.ts';
 import type { TaskEvent, TaskSurroundings } from '../task/context.ts';
 import { isByPerson } from '../worker/changes.ts';
 import { closeSession, openAttempt, supersedeAttempt } from './attempts.ts';
-import { type Fleet, fleetKey, placeOf, type TaskRecord, type WorkerRecord } from './fleet.ts';
+import { type Fleet, fleetKey, positionOf, type TaskRecord, type WorkerRecord } from './fleet.ts';
 import { foldOwnFleet, foldOwnQueue, foldOwnTask, foldOwnWorker } from './fold-own.ts';
 import type { FoldStep } from './outcome.ts';
 import { ownerFor } from './owner.ts';
@@ -17,9 +17,9 @@ import {
   claimTask,
   clearFilesOf,
   growthOfPlan,
-  letGoOfTask,
   loseTask,
   planTask,
+  releaseTask,
   resumeTasks,
 } from './queues/claims.ts';
 import { reportDepth, trackAttendance } from './queues/queues.ts';
@@ -33,8 +33,8 @@ import { addUsage } from './usage.ts';
 import { absentWorkerOf, changeLimit, eventOf, refreshPresence, stepWithin, workerOf } from './workers.ts';
 
 /**
- * Takes a `decision` entry as the decision of its attempt. It changes nothing where the fold has made that one, which is
- * so wherever it was made by the same rules.
+ * Applies a `decision` entry as the decision of its attempt. Changes nothing if the fold already made the same
+ * decision, which it always does under the same rules.
  */
 export function foldDecision(fleet: Fleet, decision: Decision): FoldStep {
   const first = fleet.deadlines.firstMark();
@@ -46,8 +46,8 @@ export function foldDecision(fleet: Fleet, decision: Decision): FoldStep {
 const nothing: FoldStep = Object.freeze({ outcomes: Object.freeze([]), touched: new Set<string>() });
 
 /**
- * Folds one entry by the rules that are in force there: first what is due up to its time, then the entry itself. A time before the last counts as that one.
- * Behind a version of the rules that is not known here (`fleet.unknownRules`) nothing changes any more.
+ * Fires all deadlines due by the entry's timestamp, then applies the entry. Timestamps never move the clock backwards.
+ * Does nothing once an unknown version of the rules is in force (`fleet.unknownRules`).
  */
 export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: StoredEntry): FoldStep {
   if (fleet.unknownRules !== null) return nothing;
@@ -81,9 +81,7 @@ export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: StoredEntry
   return endStep(fleet, first);
 }
 
-/**
- * Handles every deadline up to `toMs`, each with itself as now, and moves the clock there.
- */
+/** Fires every deadline up to `toMs`, each at its own time, then moves the clock to `toMs`. */
 export function advanceClock(fleet: Fleet, toMs: number): FoldStep {
   if (fleet.unknownRules !== null) return nothing;
   const first = fleet.deadlines.firstMark();
@@ -92,8 +90,8 @@ export function advanceClock(fleet: Fleet, toMs: number): FoldStep {
 }
 
 /**
- * Ends a step: takes what it leaves for its caller. Most entries only change the state: for them nothing is allocated.
- * @param first what the first deadline was before the step (`firstMark`): while that stays, so does the next timer
+ * Ends a step and returns its results. Allocates nothing for the many entries without any.
+ * @param first `firstMark` before the step: as long as it is equal, the next timer is the same
  */
 function endStep(fleet: Fleet, first: number): FoldStep {
   sweepDeadlines(fleet);
@@ -105,8 +103,8 @@ function endStep(fleet: Fleet, first: number): FoldStep {
   return { outcomes, touched };
 }
 
-// Folds entries about workers: entries that are not valid in the current state are refused, all others go to the
-// worker's machine (protocol.md §3 and §4).
+// Entries about workers: entries that are not valid in the current state are refused, all others go to the worker's
+// machine (protocol.md §3 and §4).
 
 function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner: string | null): void {
   if (!fleet.workers.has(entry.id) && isStateFull(fleet)) {
@@ -128,7 +126,7 @@ function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner: string
   apply(fleet, record, entry, seq, owner);
   armStaleness(fleet, record, beforeMs);
   if (record.snapshot.value.presence !== 'active') refreshPresence(fleet, record);
-  // An entry that was refused has changed nothing but that the worker was heard of.
+  // A refused entry only updates `lastSeenMs`, but that may make the worker active.
   if (record.attends === null) trackAttendance(fleet, record);
 }
 
@@ -153,7 +151,7 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
     case 'task.completed':
     case 'task.failed':
     case 'task.released':
-      letGoOfTask(fleet, record, entry);
+      releaseTask(fleet, record, entry);
       return;
     case 'session.ended':
       closeSession(fleet, record, entry);
@@ -176,12 +174,12 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
 
 const workTypes: ReadonlySet<string> = new Set(['prompt.submitted', 'tool.used', 'plan.updated', 'step.updated']);
 
-// Folds entries about tasks: entries that are not valid in the current state are refused (protocol.md §3, §4 and §7).
+// Entries about tasks: entries that are not valid in the current state are refused (protocol.md §3, §4 and §7).
 
 function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): void {
   const { id, type } = entry;
   const facts = factsOf(fleet, entry, owner);
-  const event = { type, data: entry.data, ...placeOf(fleet), facts } as TaskEvent;
+  const event = { type, data: entry.data, ...positionOf(fleet), facts } as TaskEvent;
   const known = fleet.tasks.get(id);
   if (known !== undefined) known.namedMs = fleet.nowMs;
   const refusal =
@@ -192,15 +190,16 @@ function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): void {
     refuse(fleet, entry, refusal);
     return;
   }
-  // Only `task.created` gives it a queue.
+  // Only `task.created` assigns a queue.
   if (known === undefined) createTask(fleet, id, null);
   const record = fleet.tasks.get(id) as TaskRecord;
   const { worker } = record.snapshot.context;
-  const beside = worker === null || type !== 'task.created' ? 0 : growthOfPlan(fleet, worker, id, entry.data.plan);
-  if (!stepTaskWithin(fleet, id, record, event, beside) || worker === null) return;
+  const workerGrowth =
+    worker === null || type !== 'task.created' ? 0 : growthOfPlan(fleet, worker, id, entry.data.plan);
+  if (!stepTaskWithin(fleet, id, record, event, workerGrowth) || worker === null) return;
   if (type === 'task.created') {
     if (entry.data.plan !== undefined) planTask(fleet, worker, id, entry.data.plan);
-    // Its policy may have changed, and with that its worker's queue.
+    // The task's policy may have changed, and with it the queue of its worker.
     const holder = fleet.workers.get(worker);
     if (holder !== undefined) trackAttendance(fleet, holder);
     armStaleDeadlines(fleet, worker);
@@ -209,7 +208,7 @@ function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): void {
   if (type === 'iteration.started' || type === 'iteration.advanced') clearFilesOf(fleet, worker);
 }
 
-/** Returns the facts about a task. Only hooks read the worker that holds it. */
+/** Returns the facts for an entry about a task; undefined if no hook will read them. */
 function factsOf(fleet: Fleet, { id, type, data }: TaskEntry, owner: string | null): TaskSurroundings | undefined {
   if (type !== 'iteration.validated') return fleet.evaluating.has(id) ? taskSurroundings(fleet, id) : undefined;
   const key = `${id}:${data.attempt ?? `seq-${fleet.seq}`}`;

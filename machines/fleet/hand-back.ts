@@ -1,16 +1,15 @@
-/** What happens to the tasks of a stale worker: they go back to their queues, or a person is asked (protocol.md §8). */
+/** Handles the tasks of a stale worker: they return to their queues, or a person is asked (protocol.md §8). */
 import { escalate } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/time.ts';
-import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
+import { type Fleet, positionOf, type WorkerRecord } from './fleet.ts';
 import { stepTask } from './tasks.ts';
 import { stepWorker } from './workers.ts';
 
-/** The reason names this many of its tasks. */
+/** The reason names at most this many tasks. */
 const shownMax = 3;
 
 /**
- * Escalates a worker that becomes stale while it holds a task, if its policy asks for it (`onStale: escalate`,
- * protocol.md §8).
+ * Escalates a worker that became stale while holding tasks. Called if its policy has `onStale: escalate`.
  */
 export function escalateStale(fleet: Fleet, record: WorkerRecord): void {
   const { worker, tasks } = record.snapshot.context.worker;
@@ -22,20 +21,20 @@ export function escalateStale(fleet: Fleet, record: WorkerRecord): void {
     stepTask(fleet, task, {
       type: 'stale.escalated',
       escalation: { ...escalation, withWorker: true },
-      ...placeOf(fleet),
+      ...positionOf(fleet),
     });
-  stepWorker(fleet, record, { type: 'stale.escalated', escalation, ...placeOf(fleet) });
+  stepWorker(fleet, record, { type: 'stale.escalated', escalation, ...positionOf(fleet) });
 }
 
 /**
- * Returns the tasks of a worker that stays stale to their queues, if the configuration asks for it (`releaseAfter`;
- * seed 004, Rate Limit Considerations: a new worker can be launched to replace it).
+ * Returns the tasks of a worker that stayed stale to their queues. Called if the configuration has `releaseAfter` (seed
+ * 004, Rate Limit Considerations: a new worker can be launched to replace it).
  */
 export function handBack(fleet: Fleet, record: WorkerRecord): void {
   const { worker, tasks } = record.snapshot.context.worker;
   for (const task of tasks) {
-    stepTask(fleet, task, { type: 'task.released', data: { task }, ...placeOf(fleet) });
-    stepWorker(fleet, record, { type: 'task.lost', data: { task, isOpen: true }, ...placeOf(fleet) });
+    stepTask(fleet, task, { type: 'task.released', data: { task }, ...positionOf(fleet) });
+    stepWorker(fleet, record, { type: 'task.lost', data: { task, isOpen: true }, ...positionOf(fleet) });
     fleet.outcomes.push({ kind: 'handedBack', task, worker });
   }
 }

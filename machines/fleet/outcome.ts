@@ -1,6 +1,6 @@
 /**
- * Outcomes tell what happened in a step of the fold and is no state: what the state asks for is read from it
- * (`effects.ts`).
+ * Outcomes report what happened in a step of the fold, for logs, metrics and replies. Work to be done is not an
+ * outcome: it is derived from the state (`effects.ts`).
  */
 import type { PendingCheck } from '../guards/attempt.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
@@ -9,19 +9,19 @@ import type { EscalatedEntity } from '../values/escalation.ts';
 import type { UsageReport } from '../values/usage.ts';
 
 export type Outcome =
-  /** `openedMs`: when its attempt began, in the log's time. */
+  /** `openedMs`: when the attempt began, by the log's clock. */
   | { readonly kind: 'decided'; readonly decision: Decision; readonly openedMs: number }
-  /** A check was asked for, also where it is over by the end of the step. */
+  /** A check was requested, even if the wait ended within the same step. */
   | { readonly kind: 'checkPending'; readonly worker: string; readonly attempt: string; readonly check: PendingCheck }
   | { readonly kind: 'repeated'; readonly worker: string; readonly attempt: string }
-  /** `attempt` is the entry's own, or `seq-<seq>`. */
+  /** `attempt` is the id in the entry, or `seq-<seq>`. */
   | { readonly kind: 'validated'; readonly task: string; readonly attempt: string; readonly result: HookResult }
   | { readonly kind: 'hooksEvaluated'; readonly task: string; readonly runs: readonly HookRun[] }
-  /** The task went back to its queue, since its worker has been stale for too long. */
+  /** The task returned to its queue because its worker was stale for too long. */
   | { readonly kind: 'handedBack'; readonly task: string; readonly worker: string }
-  /** An escalation began, of a worker or task that was not escalated. */
+  /** A worker or task that was not escalated is now. */
   | { readonly kind: 'escalated'; readonly entity: EscalatedEntity; readonly id: string }
-  /** An agent has reported what it used since its last report. */
+  /** An agent reported its usage since the last report. */
   | { readonly kind: 'used'; readonly worker: string; readonly task: string | null; readonly report: UsageReport }
   | {
       readonly kind: 'refused';
@@ -35,6 +35,6 @@ export type Outcome =
 export type FoldStep = {
   /** Everything that happened, in order. */
   readonly outcomes: readonly Outcome[];
-  /** The workers, tasks and queues whose effects or requests to people may have changed, and the fleet (`actorKey`, `fleetKey`). */
+  /** Keys (`actorKey`, `fleetKey`) of actors whose effects, or matters for people, may have changed. */
   readonly touched: ReadonlySet<string>;
 };

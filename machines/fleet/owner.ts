@@ -1,4 +1,4 @@
-/** Which replica acts: it follows from the log, so that all replicas name the same one (protocol.md §9). */
+/** Decides which replica acts. It follows from the log alone, so all replicas agree (protocol.md §9). */
 import { hashOf } from '../values/digest.ts';
 import type { EscalatedEntity } from '../values/escalation.ts';
 import { actorKey, type Fleet, type Neglected } from './fleet.ts';
@@ -6,10 +6,10 @@ import { actorKey, type Fleet, type Neglected } from './fleet.ts';
 const none: ReadonlySet<string> = new Set();
 
 /**
- * Returns the replica that acts for `key`: the preferred replica, if it is a member, else the member whose hash with
- * the key is highest (rendezvous hashing), so that all replicas name the same one. Null: there is no member.
- * @param preferred the replica that took the request
- * @param gone members that are known to be dead
+ * Returns the replica that acts for `key`: the preferred replica if it is a member, otherwise the member whose hash
+ * with the key is highest (rendezvous hashing). Null if there are no members.
+ * @param preferred the replica that received the request
+ * @param gone members known to be dead
  */
 export function ownerFor(fleet: Fleet, key: string, preferred: string | null, gone = none): string | null {
   if (preferred !== null && !gone.has(preferred) && fleet.replicas.has(preferred)) return preferred;
@@ -23,16 +23,16 @@ export function ownerFor(fleet: Fleet, key: string, preferred: string | null, go
   return owner;
 }
 
-/** The replicas that have joined and not left, sorted by name. */
+/** Lists the replicas that have joined and not left, sorted by name. */
 const membersOf = (fleet: Fleet): string[] => [...fleet.replicas.keys()].sort();
 
-/** The newest version of the rules that every member knows; those that name none know the first alone. */
+/** Returns the newest rules version that every member knows. Members that announced none know only the first. */
 export function rulesOfMembers(fleet: Fleet): number {
   const known = membersOf(fleet).map((name) => fleet.rulesOfReplicas.get(name) ?? 1);
   return known.length === 0 ? fleet.rules.version : Math.min(...known);
 }
 
-/** Keeps the index of what is neglected; to be called at each change. */
+/** Updates the index of neglected workers and queues. Call it at each change. */
 export function trackNeglect(fleet: Fleet, entity: Neglected['entity'], id: string, isNeglected: boolean): void {
   const key = actorKey(entity, id);
   if (!isNeglected) fleet.neglected.delete(key);
@@ -40,7 +40,7 @@ export function trackNeglect(fleet: Fleet, entity: Neglected['entity'], id: stri
 }
 
 /**
- * Keeps the index of who is escalated; to be called at each change.
+ * Updates the index of escalated workers and tasks. Call it at each change.
  * @param preferred the replica that acts for its attempt
  */
 export function trackEscalation(

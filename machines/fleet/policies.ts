@@ -1,4 +1,4 @@
-/** Which policy applies to a worker, and therefore which queue (protocol.md §5 and §8). */
+/** Decides which policy applies to a worker, and so which queue (protocol.md §5 and §8). */
 import type { PolicyInForce } from '../guards/attempt.ts';
 import { joinChecks } from '../policy/checks/form.ts';
 import { isProfile } from '../policy/persistence.ts';
@@ -7,13 +7,13 @@ import type { Assignment } from '../policy/policy-set.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Fleet } from './fleet.ts';
 
-/** A decision shows this many unknown names; a policy set may assign any number of them. */
+/** A decision shows at most this many notes, because a policy set may assign any number of unknown names. */
 const notesMax = 16;
 
 /**
- * The first policy that the set has: of the rows of `assign` that fit, of the held task (the one claimed last), of the
- * worker, `default`. Unless a row binds them all, the checks are those of the policies of all held tasks (protocol.md
- * §5). A name that the set does not have is passed over, and noted.
+ * Returns the first known policy among: the matching rows of `assign`, the policy of the task claimed last, the
+ * worker's, and `default`. Unless a row of `assign` matched, the checks of the policies of all held tasks are combined
+ * (protocol.md §5). Unknown names are skipped and noted.
  */
 export function policyInForce(fleet: Fleet, worker: PolicySubject): PolicyInForce {
   if (isPlain(fleet, worker)) return withNotes(defaultOf(fleet), noNotes);
@@ -25,31 +25,30 @@ export function policyInForce(fleet: Fleet, worker: PolicySubject): PolicyInForc
   const own = ownNames(worker);
   const ofTasks = worker.tasks.map((task) => firstOf(fleet, [...taskNames(fleet, task), ...own], notes));
   const last = ofTasks.at(-1) ?? firstOf(fleet, own, notes) ?? defaultOf(fleet);
-  const others = new Set(ofTasks.map((it) => (it ?? defaultOf(fleet)).policy));
+  const others = new Set(ofTasks.map((found) => (found ?? defaultOf(fleet)).policy));
   if (others.size < 2) return withNotes(last, notes);
-  const checks = joinChecks([...others].map((it) => it.checks));
+  const checks = joinChecks([...others].map((policy) => policy.checks));
   return withNotes({ ...last, policy: { ...last.policy, checks } }, notes);
 }
 
-/** Nothing but `default` is to be looked for, which is so for nearly all workers. */
+/** Tells whether only `default` can apply, as for nearly all workers. */
 const isPlain = ({ policies }: Fleet, { policy, profile, tasks }: PolicySubject): boolean =>
   policy === null && profile === null && tasks.length === 0 && policies.assign.length === 0;
 
 const noNotes: readonly never[] = Object.freeze([]);
 
 /**
- * The fields that decide which policy a worker gets. For a worker that has yet to register, they are those of its
- * registration.
+ * The fields that decide which policy a worker gets. For an unregistered worker they come from its registration.
  */
 export type PolicySubject = Pick<WorkerContext, 'worker' | 'agent' | 'labels' | 'policy' | 'profile' | 'tasks'>;
 
 type Named = Omit<PolicyInForce, 'notes'>;
 const withNotes = ({ name, seq, policy }: Named, notes: readonly string[]) => ({ name, seq, policy, notes });
 
-/** A policy's name, and whose it is. */
+/** A policy's name and where it comes from, e.g. `of task T-1`. */
 type Name = { readonly name: string; readonly of: string };
 
-/** The first that the set has, or null. */
+/** Returns the first known policy, or null. */
 function firstOf(fleet: Fleet, names: readonly Name[], notes: string[]): Named | null {
   for (const { name, of } of names) {
     const found = policyNamed(fleet, name);
@@ -87,6 +86,6 @@ function policyNamed(fleet: Fleet, name: string): Named | null {
   return name === 'default' ? { name, seq: 0, policy: builtInPolicy } : null;
 }
 
-/** The worker's own queue, else the policy's, else `main`. */
+/** Returns the worker's own queue, or the policy's, or `main`. */
 export const queueOfWorker = (worker: WorkerContext, { policy }: Pick<PolicyInForce, 'policy'>): string =>
   worker.queue ?? policy.persistence?.queue ?? 'main';

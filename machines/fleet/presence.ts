@@ -3,13 +3,13 @@ import type { Presence } from '../values/states.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 
-/** A worker is stale this long after its last entry. */
+/** A worker stays active this long after its last entry. */
 const activeForMs = 120_000;
 
-/** Active within two minutes, stale from the first millisecond after (seed 004, Rate Limit Considerations). */
+/** A worker is stale from the first millisecond after two minutes (seed 004, Rate Limit Considerations). */
 export const staleAfterMs = activeForMs + 1;
 
-/** Over at exactly `until`. A scope's limit holds for every worker that ever reported that scope. */
+/** A limit ends at exactly `until`. The limit of a scope applies to every worker that ever reported the scope. */
 export function isLimited(fleet: Fleet, worker: WorkerContext, nowMs: number): boolean {
   const holds = (limit: { readonly untilMs: number | null } | null | undefined) =>
     limit !== null && limit !== undefined && (limit.untilMs === null || nowMs < limit.untilMs);
@@ -17,8 +17,7 @@ export function isLimited(fleet: Fleet, worker: WorkerContext, nowMs: number): b
 }
 
 /**
- * Returns the time from which the worker is stale, unless it reports something before. A tool that runs keeps it
- * active.
+ * Returns the time from which the worker is stale unless it reports something before. A running tool keeps it active.
  */
 export function staleFromMs({ snapshot, lastSeenMs }: WorkerRecord): number {
   let fromMs = lastSeenMs + staleAfterMs;

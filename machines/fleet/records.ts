@@ -1,4 +1,4 @@
-/** Defines what a fleet stores about each worker and task in addition to the state of its machine. */
+/** The data that a fleet stores about each worker and task besides the snapshot of its machine. */
 import { z } from 'zod';
 import type { TaskSnapshot } from '../task/task.ts';
 import { field, startOf } from '../values/fields.ts';
@@ -14,45 +14,45 @@ const stateMove = lazy(() =>
   object({ from: z.enum(workerStates), to: z.enum(workerStates), event: text, atMs: time }).nullable(),
 );
 
-/** When what is stopped may be dropped: see `forgetting.ts`. */
+/** Fields that decide when a stopped actor is forgotten (`forgetting.ts`). */
 const forgettableFields = {
-  /** Time of the last entry that names it; `timer.fired` does not count. */
+  /** Time of the last entry that names it, except `timer.fired`. */
   namedMs: field<number>(0, time),
-  /** The time at which it stopped; null: it has not. */
+  /** When it stopped; null if it has not. */
   stoppedMs: field<number | null>(null, timeOrNull),
   isForgetArmed: field<boolean>(false, flag),
 };
 
-/** A row for each field: how it begins, and what a snapshot may hold of it. */
+/** For each field: initial value and schema in snapshots. */
 export const workerRecordFields = {
   /** Time of the last entry that the worker itself published. */
   lastSeenMs: field<number>(0, time),
-  /** Tells whether a deadline is set at which its staleness is checked. */
+  /** Whether a deadline is set at which its staleness is checked. */
   staleArmed: field<boolean>(false, flag),
-  /** When its open attempt is next evaluated; null: no deadline. */
+  /** When its open attempt is next evaluated; null if it has no open attempt. */
   wakeMs: field<number | null>(null, timeOrNull),
   owner: field<string | null>(null, textOrNull),
   accepted: field<boolean>(false, flag),
-  /** The queue that it counts for while it is alive (`queues.ts`); null: it is not. */
+  /** The queue that it attends while it is active (`queues.ts`); null otherwise. */
   attends: field<string | null>(null, textOrNull),
   known: field<KnownAttempts | null>(null, z.array(count).nullable()),
-  /** The last transition that changed its state; null: none yet. */
+  /** The last transition that changed its state; null before the first. */
   lastMove: field<StateMove | null>(null, stateMove),
-  /** The presence before the last change; null: it has not changed. */
+  /** The presence before the last change; null before the first. */
   presenceFrom: field<Presence | null>(null, z.enum(presences).nullable()),
-  /** When its usage limit ended and left it stale at once; null: it is not stale, or by its silence alone. */
+  /** When the end of its usage limit made it stale; null if it is not stale, or stale because of its silence alone. */
   limitEndedMs: field<number | null>(null, timeOrNull),
   ...forgettableFields,
 };
 
 export const taskRecordFields = {
   lastMove: field<StateMove | null>(null, stateMove),
-  /** The attempt that completed it, and where its decision stands in the log, if that is stored by now. */
+  /** The attempt that completed it, and the sequence number of the decision, or null before that is stored. */
   judged: field<{ readonly worker: string; readonly attempt: string; readonly seq: number | null } | null>(
     null,
     object({ worker: text, attempt: text, seq: number.nullable() }).nullable(),
   ),
-  /** The entry that created it: the older goes first. */
+  /** Sequence number of the entry that created it. Among tasks of equal priority, older ones are claimed first. */
   createdSeq: field<number>(0, count),
   /** The number of tasks in its `after` that are not completed. */
   openAfter: field<number>(0, count),
@@ -68,11 +68,11 @@ export type Forgettable = Mutable<typeof forgettableFields>;
 export type WorkerRecord = { snapshot: WorkerSnapshot } & Mutable<typeof workerRecordFields>;
 export type TaskRecord = { snapshot: TaskSnapshot } & Mutable<typeof taskRecordFields>;
 
-// A copy of an object that adds no field has one hidden class, whichever fields are set after it.
+// Copying these objects gives all records the same hidden class, whichever fields are set later.
 const freshWorker = { snapshot: null, ...startOf(workerRecordFields) };
 const freshTask = { snapshot: null, ...startOf(taskRecordFields) };
 
-/** Makes the record of a worker with these fields; the others are as they begin. */
+/** Creates a worker's record. Fields that are not given have their initial values. */
 export function createRecord(snapshot: WorkerSnapshot, fields: Partial<Omit<WorkerRecord, 'snapshot'>>): WorkerRecord {
   const record: { snapshot: WorkerSnapshot | null } = { ...freshWorker };
   record.snapshot = snapshot;
@@ -85,5 +85,5 @@ export function createTaskRecord(snapshot: TaskSnapshot, fields: Partial<Omit<Ta
   return Object.assign(record as TaskRecord, fields);
 }
 
-/** A claim by a request that its worker has let go of, at `atMs`. */
+/** A claim by a `claim-next` request whose worker released the task at `atMs`. */
 export type PastClaim = { readonly task: string; readonly atMs: number };

@@ -1,7 +1,7 @@
 /**
- * Why an entry of an agent is refused (protocol.md §2, §3 and §7): it is not valid in the current state, or one of the
- * bounds would be exceeded. Beside these, the machines of tasks refuse what concerns hooks and iterations
- * (`task/context.ts`), and each step is refused that would make the fleet keep more than it may (`state-size.ts`).
+ * Refuses agents' entries that are not valid in the current state, or would exceed a limit (protocol.md §2, §3 and §7).
+ * Two refusals are elsewhere: task machines refuse entries about hooks and iterations (`task/context.ts`), and steps
+ * that would exceed the size of the state are refused where they are made (`state-size.ts`).
  */
 import type { Entry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import { entityOf } from '../entries/subject.ts';
@@ -25,11 +25,11 @@ export function refuse(fleet: Fleet, entry: Entry, reason: string): void {
 }
 
 type AgentEntry = WorkerEntry | TaskEntry;
-type On<T extends AgentEntry['type']> = Extract<AgentEntry, { type: T }>;
-type Refusals = { readonly [T in AgentEntry['type']]?: (fleet: Fleet, entry: On<T>) => string | null };
+type AgentEntryOf<T extends AgentEntry['type']> = Extract<AgentEntry, { type: T }>;
+type Refusals = { readonly [T in AgentEntry['type']]?: (fleet: Fleet, entry: AgentEntryOf<T>) => string | null };
 type Refusal = (fleet: Fleet, entry: AgentEntry) => string | null;
 
-/** These create an unknown task; others about one are refused. */
+/** Entries that create an unknown task. Other entries about an unknown task are refused. */
 const creating: ReadonlySet<string> = new Set([
   'task.created',
   'hook.registered',
@@ -37,14 +37,14 @@ const creating: ReadonlySet<string> = new Set([
   'checkpoint.saved',
 ]);
 
-/** Returns why the entry is not valid in the current state, or null. */
+/** Returns the reason why the entry is not valid in the current state, or null. */
 export function notInState(fleet: Fleet, entry: AgentEntry): string | null {
   const { area, id, type } = entry;
   if (area === 'task' && !creating.has(type) && !fleet.tasks.has(id)) return `task ${id} is unknown`;
   return (states[type] as Refusal | undefined)?.(fleet, entry) ?? null;
 }
 
-/** Returns which bound the entry would exceed, or null. */
+/** Returns the reason if the entry would exceed a limit, or null. */
 export const limitReached = (fleet: Fleet, entry: AgentEntry): string | null =>
   (limits[entry.type] as Refusal | undefined)?.(fleet, entry) ?? null;
 
@@ -78,7 +78,7 @@ const limits: Refusals = {
   },
   'step.updated': (fleet, { id, data: { step } }) => {
     const { plan } = workerIn(fleet, id);
-    return plan.length < planStepsMax || plan.some((it) => it.step === step)
+    return plan.length < planStepsMax || plan.some((known) => known.step === step)
       ? null
       : `the plan has ${planStepsMax} steps, the most there may be`;
   },
@@ -90,7 +90,7 @@ const limits: Refusals = {
   },
   'input.requested': (fleet, { id, data: { request = null } }) => {
     const { inputs } = workerIn(fleet, id);
-    return inputs.length < inputsMax || inputs.some((it) => it.request === request)
+    return inputs.length < inputsMax || inputs.some((open) => open.request === request)
       ? null
       : `${inputsMax} questions are open, the most there may be`;
   },
@@ -107,13 +107,13 @@ const limits: Refusals = {
     return planLimit(worker, task, fleet.tasks.get(task)?.snapshot.context.plan ?? noPlan);
   },
   'task.created': (fleet, { id, data: { after = [], plan } }) => {
-    // The end of a task steps all of its dependents.
-    const full = after.find((it) => {
-      const known = fleet.dependents.get(it);
+    // Limited because completing a task visits all its dependents.
+    const full = after.find((before) => {
+      const known = fleet.dependents.get(before);
       return known !== undefined && known.size >= dependentsMax && !known.has(id);
     });
     if (full !== undefined) return `task ${full} has ${dependentsMax} dependents, the most there may be`;
-    // The plan of a held task is a part of its worker's.
+    // The plan of a held task is part of its worker's plan.
     const holder = fleet.workers.get(fleet.tasks.get(id)?.snapshot.context.worker ?? '');
     return plan === undefined || holder === undefined ? null : planLimit(holder.snapshot.context.worker, id, plan);
   },
@@ -122,12 +122,15 @@ const limits: Refusals = {
 const workerIn = (fleet: Fleet, worker: string): WorkerContext =>
   fleet.workers.get(worker)?.snapshot.context.worker as WorkerContext;
 
-function notHeld(fleet: Fleet, { id, data: { task } }: On<'task.completed' | 'task.failed' | 'task.released'>) {
+function notHeld(
+  fleet: Fleet,
+  { id, data: { task } }: AgentEntryOf<'task.completed' | 'task.failed' | 'task.released'>,
+) {
   if (workerIn(fleet, id).tasks.includes(task)) return null;
   return fleet.tasks.has(task) ? `worker ${id} does not hold task ${task}` : `task ${task} is unknown`;
 }
 
-/** The steps of a task would not fit into its worker's plan. Its earlier steps there are replaced. */
+/** Refuses steps that do not fit into the worker's plan, where they would replace the task's earlier steps. */
 function planLimit({ plan }: WorkerContext, task: string, steps: Plan): string | null {
   const count = plan.length - stepsOf(plan, task).length + steps.length;
   return count <= planStepsMax ? null : `the plan would have ${count} steps; ${planStepsMax} is the most there may be`;

@@ -1,10 +1,10 @@
 /**
- * A map that can be written in slices while it keeps changing, and whose values are decoded when they are first needed.
- * Its values are changed in place, but always after a call of `get`. So while a snapshot is being taken, `get` first keeps
- * a copy, and the snapshot reads that copy.
+ * A map that can be written to a snapshot in slices while it keeps changing, and whose values can be decoded lazily.
+ * Callers change values in place, but only after `get`. So while a snapshot is being taken, `get` keeps a copy of the
+ * value, and the snapshot reads the copy.
  */
 
-/** A value of a snapshot that is still to be decoded. */
+/** A value from a snapshot that is not decoded yet. */
 class Encoded<Value> {
   readonly decode: () => Value;
   constructor(decode: () => Value) {
@@ -17,17 +17,17 @@ export type Captured<Value> = {
   /** The keys in the map's order. */
   readonly keys: readonly string[];
   read(key: string): Readonly<Value>;
-  /** Releases the copies. Call it when nothing more is read. */
+  /** Drops the copies. Call it when reading is finished. */
   release(): void;
 };
 
 export class SnapshotMap<Value extends object> extends Map<string, Value> {
   readonly #copyValue: (value: Value) => Value;
-  /** Values of the snapshot that is being taken which may have changed since; null: none is being taken. */
+  /** Copies of values that may have changed since the capture; null if no snapshot is being taken. */
   #kept: Map<string, Value> | null = null;
   #encodedCount = 0;
 
-  /** @param copyValue copies whatever is changed in place */
+  /** @param copyValue must copy everything that callers change in place */
   constructor(copyValue: (value: Value) => Value) {
     super();
     this.#copyValue = copyValue;
@@ -40,7 +40,7 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     return found;
   }
 
-  /** Returns a value for reading only: nothing is copied for it. */
+  /** Returns a value for reading only, without keeping a copy. */
   read(key: string): Readonly<Value> | undefined {
     const found = super.get(key) as Value | Encoded<Value> | undefined;
     return found instanceof Encoded ? this.#decoded(key, found) : found;
@@ -53,7 +53,7 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     this.#encodedCount += 1;
   }
 
-  /** Decodes one after the other, so that the caller can pause in between. */
+  /** Decodes values one at a time, so that the caller can pause in between. */
   *decodeAll(): Generator<void> {
     for (const key of this.#encodedCount === 0 ? [] : super.keys()) {
       this.read(key);
@@ -72,14 +72,14 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     return super.delete(key);
   }
 
-  /** One snapshot at a time. */
+  /** @throws Error if another snapshot of this map is being taken */
   capture(): Captured<Value> {
     if (this.#kept !== null) throw new Error('another snapshot of this map is being taken');
     const kept = new Map<string, Value>();
     this.#kept = kept;
     return {
       keys: [...super.keys()],
-      // A key that has no copy was neither changed nor dropped meanwhile.
+      // Without a copy, the value was neither changed nor deleted since.
       read: (key) => kept.get(key) ?? (this.read(key) as Value),
       release: () => {
         if (this.#kept === kept) this.#kept = null;

@@ -1,20 +1,20 @@
 /**
- * Measures how much a fleet keeps of its workers and tasks, and how much it may (protocol.md §2). Without a bound,
- * whoever may publish fills the memory of every replica, and of every start after it.
+ * Measures and limits the size of a fleet's workers and tasks (protocol.md §2). Without a limit, any publisher could
+ * fill the memory of every replica, and restarting would not help.
  *
- * The size follows from the state alone: a fixed part for each worker and task, one for each UTF-16 unit of the texts
- * that they keep, and a fixed one for each value of a list or object. The tables of their fields say which count. A string takes one or two bytes a unit, so that is
- * the heap within a factor of two. A step of a machine is compared field by field, and only what has changed is
- * measured: most steps measure nothing.
+ * The size follows from the state alone: a fixed amount for each worker and task, one unit for each UTF-16 unit of
+ * their texts, and a fixed amount for each item of a list or object. The tables of fields say which fields count. A
+ * string takes one or two bytes per unit, so the size is the heap usage within a factor of two. After a step of a
+ * machine only changed fields are measured, and most steps change none.
  */
 import { type TaskContext, taskFields } from '../task/context.ts';
 import { growthOf, sizesOf } from '../values/fields.ts';
 import { type WorkerContext, workerFields } from '../worker/context.ts';
 import type { Fleet, TaskRecord, WorkerRecord } from './fleet.ts';
 
-/** A worker or task without texts: 800 bytes of heap, and after some decisions 2,300. */
+/** The fixed size of a worker or task: 800 bytes of heap when new, 2,300 after some decisions. */
 const actorSize = 1_024;
-/** The size of one attempt that is recognised: two numbers. */
+/** The size of one known attempt: two numbers. */
 export const knownAttemptSize = 16;
 
 const workerSizes = sizesOf(workerFields);
@@ -23,11 +23,11 @@ const taskSizes = sizesOf(taskFields);
 export const describeFull = (max: number): string =>
   `the fleet keeps ${max} units of workers and tasks (protocol.md §2), the most there may be: retire workers and cancel tasks that are over, or wait until stopped ones are forgotten`;
 
-/** Tells whether `growth` is more than the fleet may still take. */
+/** Tells whether growing by `growth` would exceed the limit. */
 export const exceedsState = ({ stateSize, stateSizeMax }: Fleet, growth: number): boolean =>
   growth > 0 && stateSize + growth > stateSizeMax;
 
-/** Tells whether it takes no other worker or task. */
+/** Tells whether the fleet cannot take another worker or task. */
 export const isStateFull = (fleet: Fleet): boolean => exceedsState(fleet, actorSize);
 
 export const newActorSize = actorSize;
@@ -39,7 +39,7 @@ export function sizeOfWorker({ snapshot, known }: WorkerRecord): number {
 
 export const sizeOfTask = ({ snapshot }: TaskRecord): number => actorSize + growthOfTask(null, snapshot.context);
 
-/** Returns how much more the second keeps than the first. */
+/** Returns how much larger `after` is than `before`. */
 export const growthOfWorker = (before: WorkerContext | null, after: WorkerContext): number =>
   growthOf(workerSizes, before, after);
 

@@ -1,30 +1,29 @@
 /**
- * Decisions in the log are never made again (protocol.md §15). If this release decides an attempt differently from its
- * `decision` entry, or has not decided it when that entry arrives, the entry counts: agents were told what it says, and
- * their counts are based on it.
+ * Decisions in the log are final (protocol.md §15). If this release decides an attempt differently from its `decision`
+ * entry, or has not decided it when that entry arrives, the entry wins: the agent was answered with it.
  */
 import { attemptMessageId } from '../entries/message-ids.ts';
 import type { Decision } from '../guards/decision.ts';
 import { resetCounts, withoutTasks } from '../worker/changes.ts';
 import { changeContext, empty, type WorkerContext } from '../worker/context.ts';
-import { dispositionOf, escalationOf, frees, heldAfter } from '../worker/decide.ts';
+import { dispositionOf, escalationOf, heldAtEndAfter, losesTasks } from '../worker/decide.ts';
 import type { Fleet } from './fleet.ts';
 import { noteDecisionSeq } from './known-attempts.ts';
 import { moveWorker } from './workers.ts';
 
-/** The fields by which two decisions of an attempt are compared. */
+/** The fields by which decisions of an attempt are compared. */
 export type DecisionKey = Pick<Decision, 'worker' | 'attempt' | 'seq' | 'decision' | 'action' | 'cause' | 'state'> & {
   readonly retry?: Partial<Decision['retry']>;
   readonly keepAlives?: Partial<Decision['keepAlives']>;
 };
 
-/** True if the fold decided that attempt differently, or not yet; false if equally, or if it no longer knows. */
+/** True if the fold decided the attempt differently or not yet. False if it decided equally, or no longer knows it. */
 export function isOtherDecision(fleet: Fleet, stored: DecisionKey): boolean {
   const worker = fleet.workers.get(stored.worker)?.snapshot.context.worker;
   return worker !== undefined && isAnother(worker, stored);
 }
 
-/** @returns whether the stored decision replaced another one, or came before the fold's own */
+/** @returns whether the stored decision replaced the fold's decision, or preceded it */
 export function takeDecision(fleet: Fleet, stored: Decision): boolean {
   const record = fleet.workers.get(stored.worker);
   const worker = record?.snapshot.context.worker;
@@ -39,7 +38,7 @@ export function takeDecision(fleet: Fleet, stored: Decision): boolean {
   return true;
 }
 
-/** A decision entry stands in the log at `seq`: whoever asks for the decision again is answered from there. */
+/** Records that the decision entry of an attempt is at `seq`. Repeated attempts are answered from there. */
 export function noteDecision(fleet: Fleet, worker: string, attempt: string, seq: number): void {
   const record = fleet.workers.get(worker);
   if (record !== undefined) noteDecisionSeq(record.known, attempt, seq);
@@ -52,12 +51,12 @@ export function noteDecision(fleet: Fleet, worker: string, attempt: string, seq:
 }
 
 function isAnother({ attempt, lastDecision }: WorkerContext, stored: DecisionKey): boolean {
-  const isOf = (it: { readonly attempt: string | null; readonly seq: number | null } | null) =>
-    it !== null && it.attempt === stored.attempt && it.seq === stored.seq;
+  const isOf = (subject: { readonly attempt: string | null; readonly seq: number | null } | null) =>
+    subject !== null && subject.attempt === stored.attempt && subject.seq === stored.seq;
   return isOf(attempt) || (attempt === null && isOf(lastDecision) && !isAlike(lastDecision as Decision, stored));
 }
 
-/** Tells whether they lead to the same, whatever their texts. */
+/** Tells whether both decisions have the same effect, ignoring their texts. */
 const isAlike = (made: DecisionKey, stored: DecisionKey): boolean =>
   made.decision === stored.decision &&
   made.action === stored.action &&
@@ -78,7 +77,7 @@ function changeBy(worker: WorkerContext, stored: Decision): Partial<WorkerContex
     lastJudgedTasks: empty,
     ...(isReset ? resetCounts : counts),
     escalation: stored.action === 'escalate' ? (worker.escalation ?? escalationOf(lastDecision)) : null,
-    ...(frees(lastDisposition) ? withoutTasks(worker, worker.tasks) : {}),
-    heldAtEnd: heldAfter(worker, lastDisposition),
+    ...(losesTasks(lastDisposition) ? withoutTasks(worker, worker.tasks) : {}),
+    heldAtEnd: heldAtEndAfter(worker, lastDisposition),
   };
 }

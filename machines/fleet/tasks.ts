@@ -1,4 +1,4 @@
-/** Tasks: steps their machines, and keeps the index of what waits in each queue. */
+/** Steps the machines of tasks, and maintains the indexes that depend on them. */
 import type { RefusedEntry } from '../entries/refusal.ts';
 import { empty, type TaskContext, type TaskEvent, type TaskSurroundings } from '../task/context.ts';
 import { formatIsoTime } from '../values/time.ts';
@@ -10,7 +10,7 @@ import { createTaskRecord } from './records.ts';
 import { describeFull, exceedsState, growthOfTask, newActorSize } from './state-size.ts';
 import { armForget, noteStop } from './time/forgetting.ts';
 
-/** `queue` null: in none until `task.created` gives one. */
+/** `queue` is null until `task.created` assigns one. */
 export function createTask(fleet: Fleet, task: string, queue: string | null): void {
   const snapshot = fleet.taskStepper.start({ fleet: fleet.name, task, queue });
   fleet.tasks.set(task, createTaskRecord(snapshot, { namedMs: fleet.nowMs, createdSeq: fleet.seq }));
@@ -19,7 +19,7 @@ export function createTask(fleet: Fleet, task: string, queue: string | null): vo
   fleet.watcher?.task(task, 'idle', 'idle', 'task.created');
 }
 
-/** Says why an entry is refused that would create its task, or null: no task is created by what is refused. */
+/** Returns the reason for refusing an entry that would create its task, or null. Refused entries create no task. */
 export function creationFault(fleet: Fleet, task: string, event: TaskEvent): string | null {
   const fresh = fleet.taskStepper.start({ fleet: fleet.name, task, queue: null });
   const { context } = fleet.taskStepper.next(fresh, event);
@@ -29,7 +29,7 @@ export function creationFault(fleet: Fleet, task: string, event: TaskEvent): str
   return exceedsState(fleet, growth) ? describeFull(fleet.stateSizeMax) : null;
 }
 
-/** Steps the machine, then keeps the indexes: escalations, dependents and queues. */
+/** Steps the machine, then updates the indexes of escalations, dependents and queues. */
 export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
   const record = fleet.tasks.get(task);
   if (record === undefined) return;
@@ -38,22 +38,22 @@ export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
 }
 
 /**
- * Steps the machine with an agent's entry, unless the fleet would then keep more than it may: then it is refused.
- * Returns whether the entry took effect: false where the fleet or the machine refused it.
- * @param beside by how much the entry makes others keep more
+ * Steps the machine with an agent's entry, or refuses the entry if the fleet would exceed its size limit.
+ * @param workerGrowth how much the entry adds to the size of the task's worker
+ * @returns whether the entry took effect: false if the fleet or the machine refused it
  */
 export function stepTaskWithin(
   fleet: Fleet,
   task: string,
   record: TaskRecord,
   event: TaskEvent,
-  beside: number,
+  workerGrowth: number,
 ): boolean {
   const before = record.snapshot.context;
   const next = fleet.taskStepper.next(record.snapshot, event);
   const isRefused = next.context.refused !== before.refused;
   const growth = growthOfTask(before, next.context);
-  if (isRefused ? !exceedsState(fleet, growth) : !exceedsState(fleet, growth + beside)) {
+  if (isRefused ? !exceedsState(fleet, growth) : !exceedsState(fleet, growth + workerGrowth)) {
     moveTask(fleet, task, record, next, event.type, growth);
     return !isRefused;
   }
@@ -104,7 +104,7 @@ function moveTask(
   if (context.outcome === 'completed' && before.context.outcome === null) releaseDependents(fleet, task);
 }
 
-/** Indexes the task with those that it waits for: `before` until now, `after` from now on; a stopped one for none. */
+/** Updates the index of dependents when the tasks that `task` waits for change from `before` to `after`. */
 function waitFor(
   fleet: Fleet,
   task: string,
@@ -130,7 +130,7 @@ function waitFor(
 const isCompleted = (fleet: Fleet, task: string): boolean =>
   fleet.tasks.get(task)?.snapshot.context.outcome === 'completed';
 
-/** The results of its hooks for iterations, and what they wait for now. */
+/** Reports results of iterations, and tracks evaluations that wait for a hook. */
 function carryEvaluations(fleet: Fleet, task: string, before: TaskContext, after: TaskContext): void {
   for (const { attempt, result, runs } of after.validated === before.validated ? [] : after.validated) {
     if (runs.length > 0) fleet.outcomes.push({ kind: 'hooksEvaluated', task, runs });
@@ -138,14 +138,14 @@ function carryEvaluations(fleet: Fleet, task: string, before: TaskContext, after
   }
   if (after.evaluations !== before.evaluations) fleet.touched.add(actorKey('task', task));
   for (const { attempt, pending } of after.evaluations) {
-    if (before.evaluations.some((it) => it.pending === pending)) continue;
+    if (before.evaluations.some((evaluation) => evaluation.pending === pending)) continue;
     fleet.deadlines.push({ atMs: pending.deadlineMs, kind: 'evaluation', id: task, attempt });
   }
   if (after.evaluations.length > 0) fleet.evaluating.add(task);
   else fleet.evaluating.delete(task);
 }
 
-/** Returns what a task's hooks read beside the entry: the files and labels of the worker that holds it. */
+/** Returns the facts that a task's hooks read: the files and labels of the worker that holds it. */
 export function taskSurroundings(fleet: Fleet, task: string): TaskSurroundings {
   const holder = fleet.tasks.get(task)?.snapshot.context.worker ?? '';
   const worker = fleet.workers.get(holder)?.snapshot.context.worker;
@@ -160,7 +160,7 @@ function releaseDependents(fleet: Fleet, task: string): void {
   }
 }
 
-/** A task waits in its queue while it is idle and all that it comes after is completed. */
+/** A task is ready in its queue while it is idle and all tasks in its `after` are completed. */
 function reindexTask(fleet: Fleet, task: string): void {
   const record = fleet.tasks.get(task);
   const queue = record?.snapshot.context.queue ?? null;
@@ -176,7 +176,7 @@ function reindexTask(fleet: Fleet, task: string): void {
   if (isReady !== wasReady) trackQueue(fleet, queue);
 }
 
-/** It is kept with the task, unless the fleet is full. */
+/** Refuses an entry. The refusal is kept with the task unless the fleet is full. */
 export function refuseTask(fleet: Fleet, id: string, type: string, reason: string): void {
   const record = fleet.tasks.get(id);
   if (record === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * Counts what a fleet uses: `usage.reported` counts for its worker, for the task that the worker claimed last, and for
- * the day of the whole fleet (protocol.md §3). It is no activity: nobody becomes present by it, and no state changes.
+ * Counts usage: `usage.reported` counts for its worker, for the task that the worker claimed last, and for the fleet's
+ * day (protocol.md §3). It is not activity: it does not make a worker active, and changes no state.
  */
 import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import type { DayUsage } from '../policy/budget.ts';
@@ -9,22 +9,21 @@ import { parseIsoTime } from '../values/time.ts';
 import { addUse, countedOf, grantPeriod, type Period, unusedPeriod, useOf } from '../values/usage.ts';
 import { countsUsage } from '../worker/changes.ts';
 import type { WorkerContext } from '../worker/context.ts';
-import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
+import { type Fleet, positionOf, type WorkerRecord } from './fleet.ts';
 import { stepTask } from './tasks.ts';
 import { eventOf, stepWorker } from './workers.ts';
 
 const dayMs = 86_400_000;
 
 /**
- * Returns the usage of the day in UTC in which `nowMs` is; it is zero if nobody has reported anything since the day
- * began.
+ * Returns the usage of the UTC day of `nowMs`.
  */
 function dayOf({ day }: Fleet, nowMs: number): Period {
   const sinceMs = nowMs - (nowMs % dayMs);
   return day.sinceMs === sinceMs ? day : { ...unusedPeriod, sinceMs };
 }
 
-/** The budget of the day and what counts towards it; null: the fleet has none. */
+/** Returns the fleet's daily budget and the usage that counts towards it, or null if it has no budget. */
 export function dayUsageOf(fleet: Fleet, nowMs = fleet.nowMs): DayUsage | null {
   const { budget } = fleet.policies;
   return budget === null ? null : { budget, used: countedOf(dayOf(fleet, nowMs)) };
@@ -35,26 +34,26 @@ type Reported = Extract<WorkerEntry, { type: 'usage.reported' }>;
 export function addUsage(fleet: Fleet, record: WorkerRecord, entry: Reported): void {
   const { worker } = record.snapshot.context;
   const { tasks } = worker;
-  // Another source reports the same usage in its own way.
+  // Another source reports the same usage.
   if (!countsUsage(worker, entry.data)) return;
   const task = tasks.at(-1) ?? taskOfLastStop(worker);
   stepWorker(fleet, record, eventOf(fleet, entry));
-  if (task !== null) stepTask(fleet, task, { type: entry.type, data: entry.data, ...placeOf(fleet) });
+  if (task !== null) stepTask(fleet, task, { type: entry.type, data: entry.data, ...positionOf(fleet) });
   fleet.day = addUse(dayOf(fleet, fleet.nowMs), useOf(entry.data));
   fleet.outcomes.push({ kind: 'used', worker: entry.id, task, report: entry.data });
 }
 
 /**
- * Returns the task that the worker held when it last tried to stop, if nothing new has begun since; null: none. What an
- * agent used for its last turn is often reported after the stop that ended it.
+ * Returns the task that the worker held at its last stop, if no new turn has begun since, or null. The usage of a turn
+ * is often reported after the stop that ended it.
  */
 function taskOfLastStop({ lastDecision, usage: { prompt } }: WorkerContext): string | null {
-  // A prompt may have the time of the stop before it, so the time alone does not tell which came first.
+  // A prompt may have the same time as the stop before it, so comparing times is not enough.
   if (lastDecision === null || prompt.turns === 0 || (parseIsoTime(lastDecision.at) ?? 0) < prompt.sinceMs) return null;
   return lastDecision.task;
 }
 
-/** Grants the day's budget once more, when a person resumes a worker or a task that was escalated for it. */
+/** Grants the daily budget again when a person resumes a worker or task that was escalated for it. */
 export function grantDay(
   fleet: Fleet,
   escalation: Pick<Escalation, 'budget'> | null,
@@ -64,7 +63,7 @@ export function grantDay(
     fleet.day = grantPeriod(dayOf(fleet, fleet.nowMs), fleet.nowMs);
 }
 
-/** Grants the budget of a worker once more, before a person resumes it: the same budget counts from here. */
+/** Grants the exhausted budget again before a person's resumption of the worker is folded. */
 export function grantBudget(
   fleet: Fleet,
   record: WorkerRecord,
@@ -74,10 +73,10 @@ export function grantBudget(
   if (data.verdict !== 'resume' || escalation === null) return;
   grantDay(fleet, escalation, data.verdict);
   if (escalation.budget !== 'task') return;
-  // Its worker is told to go on with it: it may claim it again at once.
+  // The worker may claim the task again at once, so its budget must already be granted.
   for (const { entity, id: task } of fleet.escalated.values()) {
     const its = entity === 'task' ? fleet.tasks.get(task)?.snapshot.context.escalation : null;
     if (its?.worker === id && its.since === escalation.since)
-      stepTask(fleet, task, { type: 'budget.granted', ...placeOf(fleet) });
+      stepTask(fleet, task, { type: 'budget.granted', ...positionOf(fleet) });
   }
 }

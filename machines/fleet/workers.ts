@@ -1,4 +1,4 @@
-/** Workers: steps their machines, and carries what follows to tasks, deadlines and outcomes; and their presence. */
+/** Steps the machines of workers, and applies the consequences to tasks, deadlines, outcomes and presence. */
 import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import { attemptMessageId } from '../entries/message-ids.ts';
 import type { Decision } from '../guards/decision.ts';
@@ -9,7 +9,7 @@ import { formatIsoTime } from '../values/time.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import { escalationOf } from '../worker/decide.ts';
 import type { Surroundings, WorkerEvent } from '../worker/events.ts';
-import { actorKey, type Fleet, moveOf, placeOf, type TaskRecord, type WorkerRecord } from './fleet.ts';
+import { actorKey, type Fleet, moveOf, positionOf, type TaskRecord, type WorkerRecord } from './fleet.ts';
 import { trackEscalation, trackNeglect } from './owner.ts';
 import { presenceAt, staleAfterMs } from './presence.ts';
 import { trackAttendance } from './queues/queues.ts';
@@ -19,7 +19,7 @@ import { stepTask } from './tasks.ts';
 import { armStaleDeadlines, armWaiting } from './time/due-time.ts';
 import { armForget, noteStop } from './time/forgetting.ts';
 
-/** The worker's record; an entry about an unknown one registers it, at the entry's time. */
+/** Returns the worker's record. An unknown worker is registered at the time of the current entry. */
 export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
   const known = fleet.workers.get(worker);
   if (known !== undefined) return known;
@@ -31,12 +31,12 @@ export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
   return record;
 }
 
-/** Steps the machine, then carries what it decided or left open to the tasks, the clock and the outcomes. */
+/** Steps the machine, then applies the consequences to tasks, deadlines and outcomes. */
 export function stepWorker(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): void {
   moveWorker(fleet, record, fleet.workerStepper.next(record.snapshot, event), event.type);
 }
 
-/** Steps the machine with an agent's entry, unless the fleet would then keep more than it may: then it is refused. */
+/** Steps the machine with an agent's entry, or refuses the entry if the fleet would exceed its size limit. */
 export function stepWithin(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): boolean {
   const next = fleet.workerStepper.next(record.snapshot, event);
   const growth = growthOfWorker(record.snapshot.context.worker, next.context.worker);
@@ -48,7 +48,7 @@ export function stepWithin(fleet: Fleet, record: WorkerRecord, event: WorkerEven
   return true;
 }
 
-/** Applies a step of the machine that the caller has taken. `growth`: by how much its worker then keeps more. */
+/** Applies a step that the caller has computed. `growth`: how much larger the worker is after it. */
 export function moveWorker(
   fleet: Fleet,
   record: WorkerRecord,
@@ -62,7 +62,7 @@ export function moveWorker(
   record.snapshot = next;
   const after = record.snapshot.context.worker;
   fleet.watcher?.worker(after.worker, value.state, record.snapshot.value.state, event);
-  // A decision may lead back to where the attempt came from.
+  // A decision may lead back to the state before the attempt, and still counts as a move.
   if (record.snapshot.value.state !== value.state || after.lastDecision !== before.lastDecision)
     record.lastMove = moveOf(fleet, value.state, record.snapshot.value.state, event);
   noteWorkerStop(fleet, record);
@@ -71,34 +71,34 @@ export function moveWorker(
     trackEscalation(fleet, 'worker', after.worker, after.escalation !== null, record.owner);
   if (after.attempt !== null || before.attempt !== null) trackAttempt(fleet, record, before, after);
   if (after.inputs !== before.inputs) trackInputs(fleet, before, after);
-  // What a stopped worker asks waits for nobody.
+  // Requests of a stopped worker need no answer.
   else if (record.snapshot.value.state !== value.state && fleet.neglected.has(actorKey('worker', after.worker)))
     fleet.touched.add(actorKey('worker', after.worker));
   trackAttendance(fleet, record, before);
   if (after.tasks === before.tasks) return;
   returnPlans(fleet, before, after);
-  // The held tasks say which policy holds.
+  // The held tasks decide which policy applies.
   armStaleDeadlines(fleet, after.worker);
 }
 
-/** Keeps the deadline of the requests that wait for a person, and whether one has waited for too long. */
+/** Updates the deadline of requests that wait for a person, and the index of workers with overdue ones. */
 function trackInputs(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
   fleet.touched.add(actorKey('worker', after.worker));
   trackNeglect(
     fleet,
     'worker',
     after.worker,
-    after.inputs.some((it) => it.overdue !== undefined),
+    after.inputs.some((request) => request.overdue !== undefined),
   );
   armWaiting(fleet, before, after);
 }
 
-/** Returns the steps of tasks that the worker let go of to these tasks, for the next worker. */
+/** Moves the steps of released tasks from the worker's plan back to the tasks, for the next worker. */
 function returnPlans(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
   for (const task of before.tasks) {
     if (after.tasks.includes(task)) continue;
     const steps = stepsOf(before.plan, task);
-    stepTask(fleet, task, { type: 'steps.returned', steps, ...placeOf(fleet) });
+    stepTask(fleet, task, { type: 'steps.returned', steps, ...positionOf(fleet) });
   }
 }
 
@@ -112,7 +112,7 @@ function noteWorkerStop(fleet: Fleet, record: WorkerRecord): void {
   armForget(fleet, 'forgetWorker', worker);
 }
 
-/** A worker's entry, as its machine takes it. `facts`: what the machine is told of the fleet around the worker. */
+/** Turns a worker's entry into an event of its machine. `facts`: facts about the fleet. */
 export const eventOf = (fleet: Fleet, { type, data }: WorkerEntry | OwnWorkerEntry, facts?: Surroundings) =>
   ({ type, data, seq: fleet.seq, atMs: fleet.nowMs, facts }) as WorkerEvent;
 
@@ -126,7 +126,7 @@ function carryDecision(fleet: Fleet, before: WorkerContext, after: WorkerContext
   }
 }
 
-/** Returns what a decision means for the tasks that the worker holds, in order. */
+/** Returns the events that a decision causes for the tasks that the worker holds, in order. */
 function taskEventsOf(
   fleet: Fleet,
   before: WorkerContext,
@@ -136,25 +136,25 @@ function taskEventsOf(
   const { attempt } = decision;
   const events: [string, TaskEvent][] = [];
   for (const { task, runs, checkpoint } of after.lastJudgedTasks) {
-    if (runs.length > 0) events.push([task, { type: 'hooks.evaluated', runs, attempt, ...placeOf(fleet) }]);
+    if (runs.length > 0) events.push([task, { type: 'hooks.evaluated', runs, attempt, ...positionOf(fleet) }]);
     if (checkpoint === null) continue;
     const data = checkpointOfHooks(attempt ?? '', checkpoint.data);
-    events.push([task, { type: 'checkpoint.saved', data, ...placeOf(fleet) }]);
+    events.push([task, { type: 'checkpoint.saved', data, ...positionOf(fleet) }]);
   }
   const disposition = after.lastDisposition;
   const escalation =
     disposition === 'escalated' ? { ...escalationOf(decision), withWorker: decision.action === 'escalate' } : null;
   for (const task of before.tasks) {
-    // An attempt that was decided at once never opened for its task.
-    if (before.attempt === null) events.push([task, { type: 'attempt.opened', ...placeOf(fleet) }]);
-    events.push([task, { type: 'attempt.closed', ...placeOf(fleet), disposition, escalation }]);
+    // The attempt was decided in the step that opened it, so the task has not seen it open.
+    if (before.attempt === null) events.push([task, { type: 'attempt.opened', ...positionOf(fleet) }]);
+    events.push([task, { type: 'attempt.closed', ...positionOf(fleet), disposition, escalation }]);
   }
   return events;
 }
 
 /**
- * Returns by how much the held tasks keep more after the decision that this step of the worker makes: escalations, results
- * of hooks and checkpoints. Any other decision makes them keep less, or nothing else.
+ * Returns how much the held tasks grow by the decision that this step of the worker makes. Only escalations, results of
+ * hooks and checkpoints make tasks larger.
  */
 export function growthOfHeldTasks(fleet: Fleet, before: WorkerContext, after: WorkerContext): number {
   const isDecided = after.lastDecision !== null && after.lastDecision !== before.lastDecision;
@@ -170,7 +170,7 @@ export function growthOfHeldTasks(fleet: Fleet, before: WorkerContext, after: Wo
   return growth;
 }
 
-/** Notes which decision completed these tasks. Its place in the log follows when its entry comes (`noteDecision`). */
+/** Records which decision completed these tasks. `noteDecision` adds its sequence number when its entry arrives. */
 function noteCompletion(fleet: Fleet, tasks: readonly string[], decision: Decision): void {
   const { worker } = decision;
   const attempt = decision.attempt ?? '';
@@ -181,7 +181,7 @@ function noteCompletion(fleet: Fleet, tasks: readonly string[], decision: Decisi
   }
 }
 
-/** Keeps the sets of open and held attempts and the moment at which this one is evaluated again. */
+/** Updates the indexes of open and held attempts, and the deadline at which this one is evaluated again. */
 function trackAttempt(fleet: Fleet, record: WorkerRecord, before: WorkerContext, after: WorkerContext): void {
   const { attempt, worker } = after;
   if (attempt?.pending !== before.attempt?.pending) fleet.touched.add(actorKey('worker', worker));
@@ -193,7 +193,7 @@ function trackAttempt(fleet: Fleet, record: WorkerRecord, before: WorkerContext,
     return;
   }
   if (before.attempt === null)
-    for (const task of after.tasks) stepTask(fleet, task, { type: 'attempt.opened', ...placeOf(fleet) });
+    for (const task of after.tasks) stepTask(fleet, task, { type: 'attempt.opened', ...positionOf(fleet) });
   fleet.open.add(worker);
   if (attempt.isHeld) fleet.held.add(worker);
   else fleet.held.delete(worker);
@@ -209,14 +209,14 @@ function trackAttempt(fleet: Fleet, record: WorkerRecord, before: WorkerContext,
   }
 }
 
-/** A hold ends with the idle timeout, or when its own time is up. */
+/** A hold ends at its own deadline or with the idle timeout, whichever comes first. */
 function holdEndMs({ attempt, tasks, activeMs }: WorkerContext): number {
   if (attempt === null) return 0;
   const { holdUntilMs, idleLimitMs } = attempt;
   return tasks.length > 0 || idleLimitMs === null ? holdUntilMs : Math.min(holdUntilMs, activeMs + idleLimitMs);
 }
 
-/** It is kept with the worker, unless the fleet is full. */
+/** Refuses an entry. The refusal is kept with the worker unless the fleet is full. */
 export function refuseWorker(fleet: Fleet, record: WorkerRecord, type: string, reason: string): void {
   const refused = { at: formatIsoTime(fleet.nowMs), seq: fleet.seq, type, reason };
   const next = fleet.workerStepper.next(record.snapshot, { type: 'entry.refused', refused });
@@ -225,8 +225,7 @@ export function refuseWorker(fleet: Fleet, record: WorkerRecord, type: string, r
   fleet.outcomes.push({ kind: 'refused', entity: 'worker', id: record.snapshot.context.worker.worker, type, reason });
 }
 
-// Brings the presence that a worker's machine shows to what it is now; usage limits change it (protocol.md §3).
-
+/** Updates the presence in the worker's machine to the current one (protocol.md §3). */
 export function refreshPresence(fleet: Fleet, record: WorkerRecord): void {
   const presence = presenceAt(fleet, record, fleet.nowMs);
   const { presence: before } = record.snapshot.value;
@@ -236,7 +235,7 @@ export function refreshPresence(fleet: Fleet, record: WorkerRecord): void {
   stepWorker(fleet, record, { type: 'presence.changed', presence });
 }
 
-/** The worker of an entry that is no sign of its life: an unknown one is registered by it, and has published nothing yet. */
+/** Returns the worker of an entry that the worker did not publish. An unknown worker is registered as stale. */
 export function absentWorkerOf(fleet: Fleet, worker: string): WorkerRecord {
   const known = fleet.workers.get(worker);
   if (known !== undefined) return known;
@@ -246,7 +245,7 @@ export function absentWorkerOf(fleet: Fleet, worker: string): WorkerRecord {
   return record;
 }
 
-/** Folds a usage limit: of one worker, or of all that report a scope. */
+/** Applies a usage limit of one worker, or of all workers that reported a scope. */
 export function changeLimit(
   fleet: Fleet,
   record: WorkerRecord,
@@ -258,7 +257,7 @@ export function changeLimit(
     const known = fleet.scopes.get(scope) ?? { limit: null, workers: new Set<string>() };
     if (limit !== null) known.workers.add(entry.id);
     known.limit = limit;
-    // One that nobody has reported limits nobody: to clear it leaves nothing behind.
+    // Clearing a scope that no worker reported leaves nothing behind.
     if (known.workers.size > 0) fleet.scopes.set(scope, known);
   }
   if (limit?.untilMs != null && limit.untilMs > fleet.nowMs) {

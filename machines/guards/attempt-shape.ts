@@ -1,4 +1,4 @@
-/** The schema of an open attempt, as a snapshot holds it. */
+/** The schema of an open attempt in a snapshot. */
 import { z } from 'zod';
 import { attemptSchema } from '../entries/worker.ts';
 import { checkShape, policyShape } from '../policy/policy-shape.ts';

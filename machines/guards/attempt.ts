@@ -1,4 +1,4 @@
-/** An attempt: one try of a worker to stop, from `stop.attempted` to its decision, with how far it has been judged. */
+/** An open attempt to stop and the progress of its evaluation, and the facts that guards read. */
 import type { AttemptFields } from '../entries/worker.ts';
 import type { BackgroundWork } from '../policy/background.ts';
 import type { DayUsage, TaskUsage } from '../policy/budget.ts';
@@ -13,7 +13,7 @@ import type { WorkerUsage } from '../values/usage.ts';
 import type { GuardName, Verdict } from './decision.ts';
 import type { Hook, HookResults, Iteration, JudgedTask } from './task-hooks/hook.ts';
 
-/** The policy that an attempt began with. `notes`: names that were unknown, so that `default` is in force instead. */
+/** The policy that an attempt began with. `notes`: unknown names of policies or profiles that were skipped. */
 export type PolicyInForce = {
   readonly name: string;
   readonly seq: number;
@@ -22,8 +22,8 @@ export type PolicyInForce = {
 };
 
 /**
- * A check or remote hook that waits for its answer until `deadlineMs`. `number`: which one of the attempt, 1-based. One
- * on a runner waits for its place first, and has its `timeoutMs` from `startedMs` on; null: it has no place yet.
+ * A check or remote hook that waits for its answer until `deadlineMs`. `number`: its 1-based number in the attempt. A
+ * check on a runner first waits for a slot: its `timeoutMs` counts from `startedMs`, which is null until then.
  */
 export type PendingCheck = {
   readonly number: number;
@@ -43,44 +43,44 @@ export type Attempt = {
   readonly atMs: number;
   readonly fields: AttemptFields;
   readonly inForce: PolicyInForce;
-  /** It is null if persistence is off or has no timeout. */
+  /** Null if persistence is off or has no timeout. */
   readonly idleLimitMs: number | null;
   readonly holdUntilMs: number;
-  /** The fleet around the worker when the attempt was last evaluated. */
+  /** Facts about the fleet when the attempt was last evaluated. */
   readonly facts: Facts;
-  /** The guard at which the evaluation stands; the fields below hold the results of the guards before it. */
+  /** The guard at which the evaluation continues. The fields below hold the results of the guards before it. */
   readonly guard: GuardName;
   readonly verdicts: readonly Verdict[];
   readonly feedback: readonly Feedback[];
   readonly findings: Readonly<Findings>;
-  /** The results by `<task>:<key>`. */
+  /** Answers of remote hooks, by `<task>:<key>`. */
   readonly hookResults: HookResults;
   readonly pending: PendingCheck | null;
-  /** The number of checks that have been pending so far. */
+  /** How many checks and hooks have been pending so far. */
   readonly pendingCount: number;
-  /** The time that the attempt has waited for answers from outside, in milliseconds of the log's time. */
+  /** How long the attempt has waited for answers from outside, by the log's clock. */
   readonly waitedMs: { readonly checks: number; readonly hooks: number };
   readonly isHeld: boolean;
-  /** The results of the hooks of the held tasks, in the order of the claims. */
+  /** The results of the held tasks' hooks, in the order of the claims. */
   readonly judgedTasks: readonly JudgedTask[];
 };
 
-/** The facts that guards see beside the worker and its attempt: the fleet around it, at `nowMs` of the log's time. */
+/** Facts about the fleet at `nowMs` (by the log's clock), which guards read besides the worker and its attempt. */
 export type Facts = {
   readonly nowMs: number;
   readonly limited: boolean;
   readonly queue: string;
   readonly pendingTasks: number;
-  /** The first of them, in the order in which they should be claimed; those that are reported from elsewhere have no name. */
+  /** The first pending tasks in claiming order. Tasks of external queues are only counted. */
   readonly nextTasks: readonly NextTask[];
   /** The held tasks, in the order of the claims. */
   readonly tasks: readonly TaskFacts[];
-  /** It is null if the fleet has no budget of the day. */
+  /** Null if the fleet has no daily budget. */
   readonly day: DayUsage | null;
 };
-/** A task that waits in a queue, as a worker is informed of it. */
+/** A ready task, as prompts name it. */
 export type NextTask = { readonly task: string; readonly title: string | null };
-/** A held task as the guards see it: its hooks, its current iteration, the phase of its last checkpoint, what it used. */
+/** A held task as the guards see it. `phase`: the last one that a checkpoint named. */
 export type TaskFacts = {
   readonly task: string;
   readonly hooks: readonly Hook[];
@@ -97,13 +97,13 @@ export type JudgedWorker = Evidence & {
   readonly ended: 'ended' | 'retired' | null;
   readonly escalation: Escalation | null;
   readonly agent: string | null;
-  /** False: no person is at the session, which ends with its turn. Null: the agent did not say. */
+  /** False if nobody attends the session, so that it ends with its turn; null if the agent did not say. */
   readonly interactive: boolean | null;
   readonly budgetExhausted: boolean;
-  /** A person's pause, which may be over; null: none. */
+  /** The last pause by a person, which may be over, or null. */
   readonly pause: Pause | null;
   readonly usage: WorkerUsage;
-  /** Outstanding background work, in the order in which it started. */
+  /** Outstanding background work in starting order. */
   readonly background: readonly BackgroundWork[];
   readonly awaitsInput: boolean;
   readonly retryCount: number;
@@ -117,5 +117,7 @@ export type JudgedWorker = Evidence & {
   readonly activeMs: number;
 };
 
-/** Blocks by checks or hooks in a row, all for the same reason; it is masked where the policy says so, and hashed where it is long. */
+/**
+ * Consecutive blocks by checks or hooks with equal reasons. `reason` is masked if the policy says so, hashed if long.
+ */
 export type FailureStreak = { readonly reason: string; readonly count: number };

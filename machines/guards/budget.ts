@@ -1,6 +1,6 @@
 /**
- * The budget rule: a stop whose session, prompt, task or day has used its budget up is not judged, or a person is asked
- * (policy `onBudget`). It is the first part of guard `bypass`.
+ * The budget rule: once the budget of the session, prompt, task or day is used up, stops are allowed without judging,
+ * or a person is asked (policy `onBudget`). It is the first part of guard `bypass`.
  */
 import { type BudgetLine, type BudgetPeriod, budgetLines, describeLine, usedUp } from '../policy/budget.ts';
 import type { TaskFacts } from './attempt.ts';
@@ -16,7 +16,7 @@ export function judgeBudget(scope: GuardScope): GuardResult | null {
 function lineUsedUp({ worker, attempt }: GuardScope): BudgetLine | null {
   const { facts, inForce } = attempt;
   if (inForce.policy.budget === null && facts.day === null) return null;
-  // The open attempt is a turn of its own.
+  // The open attempt is already counted as a turn, but only earlier ones count here.
   const usage = withoutTurn(worker.usage);
   return usedUp(budgetLines(inForce.policy, usage, facts.tasks.at(-1)?.usage ?? null, facts.day, facts.nowMs));
 }
@@ -28,7 +28,7 @@ const withoutTurn = ({ session, prompt }: GuardScope['worker']['usage']): GuardS
 
 function overBudget(line: BudgetLine, onBudget: 'allow' | 'escalate', tasks: readonly TaskFacts[]): GuardResult {
   const text = describeLine(line);
-  // All held tasks are escalated for this reason, and only the one claimed last has used its budget up.
+  // All held tasks are escalated with this reason, but only the one claimed last has used its budget up.
   const owner = line.per === 'task' && tasks.length > 1 ? `The budget of task ${tasks.at(-1)?.task}` : whose[line.per];
   const what = `${owner} is used up (${text})`;
   const ruling =

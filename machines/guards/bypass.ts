@@ -1,6 +1,6 @@
 /**
- * Guard `bypass`: stops for a budget that is used up (`budget.ts`), while a person has paused the worker, or for a reason
- * that the policy lists, are not judged.
+ * Guard `bypass`: allows stops without judging them if a budget is used up (`budget.ts`), a person has paused the
+ * worker, or the policy lists the stop reason.
  */
 import { describePause, type Pause, pauseAt, viewPause } from '../values/pause.ts';
 import { judgeBudget } from './budget.ts';

@@ -1,4 +1,4 @@
-/** Guard `checks`: every check of the policy passes. Checks with effects are pending until an entry answers them. */
+/** Guard `checks`: every check of the policy must pass. Checks with effects are pending until an entry answers them. */
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import { evaluateChecks, unreached } from '../policy/checks/evaluate.ts';
 import { circumstancesOf, pendingSince, promptFor } from './circumstances.ts';
@@ -6,18 +6,18 @@ import { allow, block, constantPass, type Guard, sharedVerdict } from './guard.t
 
 export const checks: Guard = (scope) => {
   const { worker, attempt } = scope;
-  const { checks: ofPolicy, failures } = attempt.inForce.policy;
-  if (ofPolicy.length === 0) return none;
-  const input = { checks: ofPolicy.map((check) => check.name) };
+  const { checks: policyChecks, failures } = attempt.inForce.policy;
+  if (policyChecks.length === 0) return none;
+  const input = { checks: policyChecks.map((check) => check.name) };
   const { plan, commands, lastChange, promptedSeq, claimedSeq } = worker;
   const { validation = [] } = attempt.fields;
   const circumstances = circumstancesOf(scope, attempt.facts.tasks.at(-1));
   const facts = { ...circumstances, plan, validation, commands, lastChange, promptedSeq, claimedSeq };
-  const { outcome, findings, feedback } = evaluateChecks(ofPolicy, facts, attempt.findings, failures);
+  const { outcome, findings, feedback } = evaluateChecks(policyChecks, facts, attempt.findings, failures);
   const kept = { findings, feedback };
-  const warnings = feedback.filter((it) => it.outcome === 'warn').length;
+  const warnings = feedback.filter((item) => item.outcome === 'warn').length;
   const withNotRun = () => {
-    const notRun = unreached(ofPolicy, findings);
+    const notRun = unreached(policyChecks, findings);
     return notRun.length === 0 ? input : { ...input, notRun };
   };
   switch (outcome.kind) {

@@ -1,4 +1,4 @@
-/** Checks and hooks share this: what conditions read, how an answer is waited for, and the prompt of a block. */
+/** Shared by checks and hooks: the facts for conditions, waiting for answers, and the prompt of a block. */
 import type { CheckResult, Feedback } from '../policy/checks/check-result.ts';
 import type { Circumstances } from '../policy/condition.ts';
 import { createWork } from '../policy/glob.ts';
@@ -8,7 +8,7 @@ import { formatDuration } from '../values/time.ts';
 import type { Attempt, PendingCheck, TaskFacts } from './attempt.ts';
 import type { GuardScope } from './guard.ts';
 
-/** @param task the held task that the conditions see; undefined: none is held */
+/** @param task the held task that conditions read; undefined if none is held */
 export function circumstancesOf(
   { worker, attempt: { fields } }: GuardScope,
   task: TaskFacts | undefined,
@@ -24,10 +24,10 @@ export function circumstancesOf(
   };
 }
 
-/** A check waits this long for its place on a runner; then it is in error (protocol.md §8). */
+/** How long a check waits for a slot on its runner before it is an error (protocol.md §8). */
 export const placeTimeoutMs = 600_000;
 
-/** @param timeoutMs how long its answer may take, from the asking or, on a runner, from its start */
+/** @param timeoutMs time limit for the answer, counted from the request, or on a runner from the start of the check */
 export function pendingSince(
   { pendingCount, facts: { nowMs } }: Attempt,
   { name, timeoutMs, onRunner }: { readonly name: string; readonly timeoutMs: number; readonly onRunner: boolean },
@@ -42,7 +42,7 @@ export function pendingSince(
   };
 }
 
-/** Starts the time of a pending check. */
+/** Starts the timeout of a pending check. */
 export const startPending = (pending: PendingCheck, atMs: number): PendingCheck =>
   pending.startedMs === null ? { ...pending, startedMs: atMs, deadlineMs: atMs + pending.timeoutMs } : pending;
 
@@ -53,7 +53,7 @@ export function expiredResult({ name, startedMs }: PendingCheck, attempt: string
   return { attempt, check: name, outcome: 'error', reason };
 }
 
-/** Writes the next prompt: what remains, and what was found. */
+/** Writes the next prompt of a block: the reason, and the details of the feedback. */
 export function promptFor(reason: string, feedback: readonly Feedback[]): string {
   const found = feedback.map(({ details }) => describe(details)).filter((text) => text !== '');
   const head = `Not done yet: ${cutMiddle(reason, reasonLengthMax)}. Finish what remains, then stop again.`;

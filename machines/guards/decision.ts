@@ -1,10 +1,10 @@
-/** The answer to an attempt (protocol.md §5): allow or block, and why, guard by guard. */
+/** A decision: the answer to an attempt (protocol.md §5), with one verdict per guard. */
 import { z } from 'zod';
 import { feedbackSchema } from '../policy/checks/check-result.ts';
 import { growthOf, sizeOfJson, sizesOf } from '../values/fields.ts';
 import { causes, workerStates } from '../values/states.ts';
 
-/** The guards in the protocol's order (protocol.md §5): the first that decides, decides. */
+/** The guards in the order of protocol.md §5. The first that does not pass decides. */
 export const guardNames = [
   'retired',
   'escalated',
@@ -22,15 +22,15 @@ export const guardNames = [
 ] as const;
 export type GuardName = (typeof guardNames)[number];
 
-/** Asked only if `checks` or `hooks` would block, before the block is given; listed only if they decide, and then last. */
+/** Evaluated only when `checks` or `hooks` is about to block; recorded only when they decide. */
 export const failureGuards = ['retries', 'stuck'] as const;
 export type FailureGuard = (typeof failureGuards)[number];
-/** The guards whose block says that the work is not done, and that may wait for answers from outside. */
+/** The guards that judge the work. They may wait for answers from outside. */
 export const workGuards = ['checks', 'hooks'] as const;
 export type WorkGuard = (typeof workGuards)[number];
 export const isWorkGuard = (guard: string | null): guard is WorkGuard => guard === 'checks' || guard === 'hooks';
 
-/** Only where a guard decided or was in error: `input`, what it looked at, and `tookMs`, how long it waited for answers. */
+/** `input` (the values judged) and `tookMs` (time spent waiting) are set only if the guard decided or had an error. */
 export const verdictSchema = z.object({
   guard: z.enum([...guardNames, 'policy']),
   verdict: z.enum(['pass', 'block', 'allow', 'error']),
@@ -50,12 +50,12 @@ export type Idle = z.infer<typeof idleSchema>;
 type DecisionField = {
   readonly schema: z.ZodType;
   /**
-   * Thousands of decisions have the same values in the fields that are shared: a snapshot holds each combination once.
-   * The others are a worker's own, and are left out while they have the value of `start`.
+   * Thousands of decisions agree in their shared fields, so a snapshot holds each combination of these once. The other
+   * fields are written for each worker, unless they equal `start`.
    */
   readonly isShared: boolean;
   readonly start: unknown;
-  /** What a snapshot may hold, where that is not what the schema says. */
+  /** The schema in snapshots, or null if it is `schema`. */
   readonly kept: z.ZodType | null;
   /** Size in units of the state. */
   readonly size: ((value: never) => number) | null;
@@ -68,12 +68,12 @@ const shared = <Schema extends z.ZodType>(schema: Schema, { kept, size }: Sized<
 const own = <Schema extends z.ZodType>(schema: Schema, start: z.infer<Schema>, { kept, size }: Sized<Schema> = {}) =>
   ({ schema, isShared: false, start, kept: kept ?? null, size: size ?? null, codec: null }) as const;
 
-/** JSON leaves out `details` that are undefined. */
+/** Undefined `details` are missing in JSON. */
 export const keptFeedback = feedbackSchema.partial({ details: true });
 
 const lengthOf = (value: string | null): number => value?.length ?? 0;
 
-/** A row for each field, in the order of its JSON. `decisionOf` (`worker/decide.ts`) makes a decision. */
+/** The fields of a decision in the order of its JSON. `decisionOf` (`worker/decide.ts`) builds decisions. */
 export const decisionFields = {
   v: shared(z.literal(1)),
   fleet: shared(z.string()),
@@ -117,7 +117,7 @@ const keptFields = (isKept: (field: DecisionField) => boolean): Record<string, D
       .filter(([, field]) => isKept(field))
       .map(([name, field]) => [name, { ...field, schema: field.kept ?? field.schema }]),
   );
-/** The fields that a snapshot holds once for all equal decisions, and those that it holds for each worker. */
+/** The fields that a snapshot holds once for all equal decisions, and the fields that it holds for each worker. */
 export const sharedDecisionFields = keptFields(({ isShared }) => isShared);
 export const ownDecisionFields = keptFields(({ isShared }) => !isShared);
 
@@ -132,13 +132,13 @@ function sizeOfVerdicts(verdicts: readonly Verdict[]): number {
   return size;
 }
 
-/** The size of a usual decision, which the fixed size of a worker includes: so a stop is judged in a full fleet, too. */
-const usualSize = 1_024;
+/** The size of a typical decision. A worker's fixed size includes it, so stops can be judged even in a full fleet. */
+const typicalSize = 1_024;
 const sizes = sizesOf(decisionFields);
 
-/** How much larger it is than a usual one. */
+/** Returns how much larger the decision is than a typical one. */
 export const decisionSizeBeyond = (decision: Decision): number =>
-  Math.max(0, growthOf(sizes, null, decision) - usualSize);
+  Math.max(0, growthOf(sizes, null, decision) - typicalSize);
 
 /** The answer of a task's hooks to an iteration (protocol.md §7; seed 001, StopHookResult). */
 export const hookResultSchema = z.object({

@@ -1,11 +1,11 @@
-/** Guard `done`: nothing prevents the stop. Always decides. */
+/** Guard `done`: nothing prevents the stop. The last guard, so it always decides. */
 import { workGuards } from './decision.ts';
 import { allow, decide, type Guard, type GuardScope } from './guard.ts';
 
 export const done: Guard = (scope) => {
   const { inForce, facts } = scope.attempt;
   const { checks } = inForce.policy;
-  const hooks = facts.tasks.some((task) => task.hooks.some((it) => it.enabled));
+  const hooks = facts.tasks.some((task) => task.hooks.some((hook) => hook.enabled));
   const input = { checks: checks.length, hooks };
   if (checks.length === 0 && !hooks) {
     const ruling = allow('complete', 'no-policy', 'No check or hook was set for this stop');
@@ -18,13 +18,13 @@ export const done: Guard = (scope) => {
   return decide(allow('continue', 'unjudged', reason), input, 'a check could not be judged');
 };
 
-/** Returns what checks or hooks could not judge and let pass, which is not a pass. */
+/** Returns the error of checks or hooks that could not be judged and were let pass, or null. */
 function errorOf({ attempt, resultOf }: GuardScope): string | null {
   for (const name of workGuards) {
     const result = resultOf(name);
     if (result?.kind === 'pass' && result.isError) return result.detail;
-    // It passed before the attempt had to wait.
-    const before = attempt.verdicts.find((it) => it.guard === name);
+    // The guard passed before the attempt had to wait, so only its verdict is left.
+    const before = attempt.verdicts.find((verdict) => verdict.guard === name);
     if (before?.verdict === 'error') return before.detail;
   }
   return null;

@@ -1,4 +1,4 @@
-/** Guard `escalated`: an escalated worker stops until a person has resolved it. */
+/** Guard `escalated`: an escalated worker may stop; it waits for a person. */
 import { allow, constantPass, decide, type Guard } from './guard.ts';
 
 export const escalated: Guard = ({ worker }) => {

@@ -1,6 +1,6 @@
 /**
- * Evaluates the guards for an open attempt: once each, in their order, up to the first that does not pass. The rows of
- * the chart of `validating` read the result, and the row that is taken makes the decision from it.
+ * Evaluates the guards for an open attempt: each once, in order, up to the first that does not pass. The transitions of
+ * state `validating` read the result, and the one that is taken makes the decision.
  */
 import type { Attempt, FailureStreak, JudgedWorker } from './attempt.ts';
 import {
@@ -19,37 +19,46 @@ import { type StopOutcome, stateAfter } from './outcome.ts';
 /** A worker whose attempt is open. */
 export type JudgedAttempt = JudgedWorker & { readonly attempt: Attempt };
 
-export type Evaluation = {
-  /** The guards that were asked, in order, without `retries` and `stuck`. All but the last have passed. */
-  readonly asked: readonly Asked[];
-  /** What `retries` and `stuck` say of a block by `checks` or `hooks`; empty if the last guard is no such block. */
-  readonly instead: readonly Asked[];
-  /** Every verdict shows its `input`, not only that of a guard that decides: for an explanation. */
+export type GuardEvaluation = {
+  /** The evaluated guards in order, without `retries` and `stuck`. All but the last have passed. */
+  readonly asked: readonly EvaluatedGuard[];
+  /** The results of `retries` and `stuck`; empty unless `checks` or `hooks` is about to block. */
+  readonly instead: readonly EvaluatedGuard[];
+  /** If set, every verdict shows its `input`, not only that of the deciding guard. */
   readonly showsInputs: boolean;
 };
-type Asked = { readonly guard: GuardName; readonly result: GuardResult };
+type EvaluatedGuard = { readonly guard: GuardName; readonly result: GuardResult };
 
-const none: readonly Asked[] = Object.freeze([]);
+const none: readonly EvaluatedGuard[] = Object.freeze([]);
 
 /**
- * Begins where the attempt stands: guards that passed before it had to wait are not asked again.
- * @param before an evaluation whose last guard counts as passed, since a provided guard overruled it
+ * Starts at the attempt's current guard: guards that passed before it had to wait are not evaluated again.
+ * @param before an evaluation whose last guard counts as passed, because a provided guard overruled it
  */
-export function evaluate(worker: JudgedAttempt, showsInputs: boolean, before: Evaluation | undefined): Evaluation {
+export function evaluate(
+  worker: JudgedAttempt,
+  showsInputs: boolean,
+  before: GuardEvaluation | undefined,
+): GuardEvaluation {
   const last = before?.asked.at(-1);
   return last === undefined
     ? askFrom(guardNames.indexOf(worker.attempt.guard), worker, none, showsInputs)
     : askFrom(guardNames.indexOf(last.guard) + 1, worker, before?.asked ?? none, showsInputs);
 }
 
-/** Tells whether there is a guard that has not been asked. */
-export const isUnfinished = ({ asked }: Evaluation): boolean => asked.at(-1)?.guard !== guardNames.at(-1);
+/** Tells whether some guards have not been evaluated. */
+export const isUnfinished = ({ asked }: GuardEvaluation): boolean => asked.at(-1)?.guard !== guardNames.at(-1);
 
-function askFrom(index: number, worker: JudgedAttempt, before: readonly Asked[], showsInputs: boolean): Evaluation {
+function askFrom(
+  index: number,
+  worker: JudgedAttempt,
+  before: readonly EvaluatedGuard[],
+  showsInputs: boolean,
+): GuardEvaluation {
   const asked = [...before];
-  const resultOf = (guard: GuardName) => asked.find((it) => it.guard === guard)?.result ?? null;
+  const resultOf = (guard: GuardName) => asked.find((evaluated) => evaluated.guard === guard)?.result ?? null;
   const scope: GuardScope = { worker, attempt: worker.attempt, resultOf };
-  const ask = (guard: GuardName): Asked => ({ guard, result: guards[guard](scope) });
+  const ask = (guard: GuardName): EvaluatedGuard => ({ guard, result: guards[guard](scope) });
   for (let next = index; next < guardNames.length; next += 1) {
     const guard = guardNames[next] as GuardName;
     if (isFailureGuard(guard)) continue;
@@ -64,37 +73,43 @@ function askFrom(index: number, worker: JudgedAttempt, before: readonly Asked[],
 
 const isFailureGuard = (guard: GuardName): guard is FailureGuard => guard === 'retries' || guard === 'stuck';
 
-/** `checks` or `hooks` says that the work is not done. */
-const isFailure = ({ guard, result }: Asked): boolean =>
+/** Tells whether `checks` or `hooks` blocks. */
+const isFailure = ({ guard, result }: EvaluatedGuard): boolean =>
   isWorkGuard(guard) && result.kind === 'decides' && result.ruling.decision === 'block';
 
-/** Tells whether this guard decides, and for state `to`. */
-export function leadsTo({ asked }: Evaluation, guard: GuardName, to: StopOutcome): boolean {
+/** Tells whether this guard decides for state `to`. */
+export function leadsTo({ asked }: GuardEvaluation, guard: GuardName, to: StopOutcome): boolean {
   const last = asked.at(-1);
   return last?.guard === guard && decidesFor(last.result, to);
 }
 
 /** Tells whether `guard` decides for state `to` in place of a block by `by`. */
-export const leadsInsteadTo = (evaluation: Evaluation, by: GuardName, guard: GuardName, to: StopOutcome): boolean =>
+export const leadsInsteadTo = (
+  evaluation: GuardEvaluation,
+  by: GuardName,
+  guard: GuardName,
+  to: StopOutcome,
+): boolean =>
   leadsTo(evaluation, by, 'blocked') &&
-  evaluation.instead.some((it) => it.guard === guard && decidesFor(it.result, to));
+  evaluation.instead.some((evaluated) => evaluated.guard === guard && decidesFor(evaluated.result, to));
 
 const decidesFor = (result: GuardResult, to: StopOutcome): boolean =>
   result.kind === 'decides' && stateAfter(result.ruling) === to;
 
-/** Tells whether the attempt must stay open at this guard, for an answer or for a task. */
-export function mustWait({ asked }: Evaluation, guard: GuardName): boolean {
+/** Tells whether the attempt must stay open at this guard, until an answer or a task arrives. */
+export function mustWait({ asked }: GuardEvaluation, guard: GuardName): boolean {
   const last = asked.at(-1);
   return last?.guard === guard && (last.result.kind === 'pending' || last.result.kind === 'hold');
 }
 
-/** Returns null if the guard was not asked. */
-export const resultIn = ({ asked, instead }: Evaluation, guard: GuardName): GuardResult | null =>
-  (asked.find((it) => it.guard === guard) ?? instead.find((it) => it.guard === guard))?.result ?? null;
+/** Returns null if the guard was not evaluated. */
+export const resultIn = ({ asked, instead }: GuardEvaluation, guard: GuardName): GuardResult | null =>
+  (asked.find((evaluated) => evaluated.guard === guard) ?? instead.find((evaluated) => evaluated.guard === guard))
+    ?.result ?? null;
 
-/** The attempt once every guard before `until` has passed, with their verdicts and what they found. */
-export function advanceTo(until: GuardName, from: Attempt, { asked, showsInputs }: Evaluation): Attempt {
-  // Not `slice`, which takes ten times as long for a frozen list.
+/** Returns the attempt after all guards before `until` passed, with their verdicts and findings. */
+export function advanceTo(until: GuardName, from: Attempt, { asked, showsInputs }: GuardEvaluation): Attempt {
+  // Spread, because `slice` takes ten times as long for a frozen list.
   const attempt: Progress = { ...from, verdicts: [...from.verdicts], guard: until };
   const end = guardNames.indexOf(until);
   for (const { guard, result } of asked) {
@@ -107,7 +122,7 @@ export function advanceTo(until: GuardName, from: Attempt, { asked, showsInputs 
 
 type Progress = { -readonly [Key in keyof Attempt]: Attempt[Key] } & { verdicts: Verdict[] };
 
-/** Adds what a guard found that does not pass: a verdict with its input, or what it waits for. */
+/** Adds the result of a guard that does not pass: a verdict with its input, or the pending check or hold. */
 export function stopAt(guard: GuardName, result: GuardResult, from: Attempt, verdict: Verdict['verdict']): Attempt {
   const attempt: Progress = { ...from, verdicts: [...from.verdicts], guard };
   keep(attempt, guard, result);
@@ -123,7 +138,7 @@ function keep(attempt: Progress, guard: GuardName, { kept }: GuardResult): void 
   if (kept === undefined) return;
   if (kept.findings !== undefined) attempt.findings = kept.findings;
   if (kept.judgedTasks !== undefined) attempt.judgedTasks = kept.judgedTasks;
-  // Checks give all their feedback each time; hooks come after them.
+  // Checks return all their feedback each time. Hooks add to it.
   if (kept.feedback !== undefined)
     attempt.feedback = guard === 'checks' ? kept.feedback : [...attempt.feedback, ...kept.feedback];
 }
@@ -135,18 +150,20 @@ function passVerdict(guard: GuardName, result: GuardResult, attempt: Attempt, sh
   return result.kind === 'pass' && result.verdict !== undefined ? result.verdict : { guard, verdict: 'pass', detail };
 }
 
-/** Returns how long a guard waited by the log's clock, so that a replay gives the same. */
+/** Returns how long a guard waited by the log's clock, which a replay reproduces. */
 const waitedMs = ({ waitedMs: waited }: Attempt, guard: GuardName): number => (isWorkGuard(guard) ? waited[guard] : 0);
 
-/** The count that a block by this guard increases; null: the stop is not blocked, or by no guard. */
+/** Returns the count that a block by this guard increases, or null. */
 export const countOf = ({
   decision,
   guard,
 }: Pick<Ruling, 'decision'> & { readonly guard: GuardName | null }): 'retryCount' | 'keepAlives' | null =>
   decision === 'block' && guard !== null ? (guardRows[guard].blocksCount ?? null) : null;
 
-/** `checks` and `hooks` are behind: a streak of equal failures ends, unless one of them could not be judged. */
+/** Returns null, ending a streak of equal failures, once `checks` and `hooks` have passed without an error. */
 export function streakAfter(streak: FailureStreak | null, { guard, verdicts }: Attempt): FailureStreak | null {
-  const isBehind = workGuards.every((it) => guardNames.indexOf(it) < guardNames.indexOf(guard));
-  return isBehind && !verdicts.some((it) => isWorkGuard(it.guard) && it.verdict === 'error') ? null : streak;
+  const isBehind = workGuards.every((workGuard) => guardNames.indexOf(workGuard) < guardNames.indexOf(guard));
+  return isBehind && !verdicts.some((verdict) => isWorkGuard(verdict.guard) && verdict.verdict === 'error')
+    ? null
+    : streak;
 }

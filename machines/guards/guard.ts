@@ -1,6 +1,6 @@
 /**
- * A guard: one reason for which a stop may be decided. A pure function of the worker and its open attempt: it passes,
- * decides, or leaves the attempt open for an answer from outside. Each guard has its own file beside this one.
+ * A guard is a pure function of the worker and its open attempt. It passes, decides the stop, or leaves the attempt
+ * open for an answer from outside. Each guard has its own file in this folder.
  */
 import type { Findings } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
@@ -11,34 +11,34 @@ import type { JudgedTask } from './task-hooks/hook.ts';
 export type GuardScope = {
   readonly worker: JudgedWorker;
   readonly attempt: Attempt;
-  /** The result of a guard before this one. Null: it passed before the attempt had to wait, and is not asked again. */
+  /** Returns the result of an earlier guard, or null if it passed before the attempt had to wait. */
   readonly resultOf: (guard: GuardName) => GuardResult | null;
 };
 export type Guard = (scope: GuardScope) => GuardResult;
 
-/** The decision of a guard that decides. */
+/** The part of a decision that the deciding guard determines. */
 export type Ruling = Pick<Decision, 'decision' | 'action' | 'cause' | 'reason' | 'nextPrompt'>;
 
-/** `detail` (what was found) and `input` (from which values) are shown in the verdict. */
+/** The verdict shows `detail`, the finding, and `input`, the values that it is based on. */
 export type GuardResult = {
   readonly detail: string;
   readonly input: Record<string, unknown>;
-  /** A check could not be judged. */
+  /** Set if a check or hook could not be judged. */
   readonly isError?: true;
   /** The part of this result that the attempt keeps. */
-  readonly kept?: Kept;
-} /** `verdict`: the one for the decision, if all decisions can share it. */ & (
+  readonly kept?: AttemptUpdate;
+} /** `verdict`: a constant verdict that all decisions can share. */ & (
   | { readonly kind: 'pass'; readonly verdict?: Verdict }
-  /** `reasons`: the parts of the ruling's reason, not cut; default: the reason alone. */
+  /** `reasons`: the uncut parts of the ruling's reason. Default: the reason alone. */
   | { readonly kind: 'decides'; readonly ruling: Ruling; readonly reasons?: readonly string[] }
   | { readonly kind: 'pending'; readonly check: PendingCheck }
-  /** The attempt is kept open until a task comes or time is up. */
+  /** The attempt stays open until a task arrives or the hold ends. */
   | { readonly kind: 'hold' }
 );
 
-type Kept = {
+type AttemptUpdate = {
   readonly findings?: Findings;
-  /** All that is known of checks, or what hooks add to it. */
+  /** All feedback of checks, or the feedback that hooks add. */
   readonly feedback?: readonly Feedback[];
   readonly judgedTasks?: readonly JudgedTask[];
 };
@@ -49,7 +49,7 @@ export const pass = (detail: string, input: Record<string, unknown> = {}): Guard
   input,
 });
 
-/** A pass with a constant detail. The result and its verdict are shared: most guards of most stops pass in this way. */
+/** A pass with a constant detail. Result and verdict are shared, because most guards pass like this at most stops. */
 export const constantPass = (guard: GuardName, detail: string, input: Record<string, unknown> = {}): GuardResult =>
   Object.freeze({
     kind: 'pass',
@@ -84,12 +84,12 @@ export const block = (cause: Ruling['cause'], reason: string, nextPrompt: string
   nextPrompt,
 });
 
-/** `retries` and `stuck` look at the failure for which `checks` or `hooks` is about to block. */
+/** The result of `retries` and `stuck` if neither `checks` nor `hooks` is about to block. */
 export const nothingFailed: GuardResult = Object.freeze(pass('nothing failed'));
 
 export type DecidingResult = Extract<GuardResult, { kind: 'decides' }>;
 
-/** The result of `checks` or `hooks` that blocks; null: neither does. */
+/** Returns the result of `checks` or `hooks` if it is about to block, or null. */
 export function failureOf(scope: GuardScope): DecidingResult | null {
   for (const guard of workGuards) {
     const result = scope.resultOf(guard);
@@ -99,10 +99,10 @@ export function failureOf(scope: GuardScope): DecidingResult | null {
   return null;
 }
 
-/** Says why a guard decides, in parts that are not cut. */
+/** Returns the uncut parts of the reason. */
 export const reasonsOf = ({ reasons, ruling }: DecidingResult): readonly string[] => reasons ?? [ruling.reason];
 
-/** Blocks that only keep a worker alive are counted separately, and their cap allows the stop. */
+/** Blocks that only keep a worker alive have a separate count. At its cap the stop is allowed. */
 export function keepAlive({ worker, attempt }: GuardScope, ruling: Ruling): Ruling {
   const max = attempt.inForce.policy.keepAlives;
   if (max === null || worker.keepAlives < max) return ruling;

@@ -1,4 +1,4 @@
-/** Guard `hooks`: the hooks that were registered on the held tasks, task by task in the order of the claims (protocol.md §7). */
+/** Guard `hooks`: evaluates the hooks of the held tasks, task by task in the order of the claims (protocol.md §7). */
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
 import { createWork, type Work } from '../policy/glob.ts';
@@ -10,7 +10,9 @@ import { allow, block, constantPass, type Guard, type GuardResult, type GuardSco
 import { evaluateHooks } from './task-hooks/evaluate.ts';
 import type { HookFacts, HookResults, HookRun, JudgedTask } from './task-hooks/hook.ts';
 
-/** The first task whose hooks do not complete decides, and what could not be judged of any is an error. */
+/**
+ * The first task whose hooks do not complete decides. If a hook of any task could not be judged, a pass is an error.
+ */
 export const hooks: Guard = (scope) => {
   const { tasks } = scope.attempt.facts;
   const work = createWork();
@@ -32,36 +34,36 @@ export const hooks: Guard = (scope) => {
 };
 
 const none = constantPass('hooks', 'none');
-/** A worker may hold a thousand tasks, and a detail is cut at 500 characters. */
+/** Details are cut at 500 characters anyway, and a worker may hold a thousand tasks. */
 const detailsMax = 8;
 
 function judgeTask(scope: GuardScope, task: TaskFacts, work: Work): GuardResult {
   const { attempt } = scope;
-  // Beside another task a text says which one it is about.
-  const of = attempt.facts.tasks.length > 1 ? `${task.task}: ` : '';
-  const place = { task: task.task, hooks: task.hooks.filter((it) => it.enabled).map((it) => it.hook) };
+  // With several held tasks, each text names its task.
+  const prefix = attempt.facts.tasks.length > 1 ? `${task.task}: ` : '';
+  const evaluated = { task: task.task, hooks: task.hooks.filter((hook) => hook.enabled).map((hook) => hook.hook) };
   const outcome = evaluateHooks(task.hooks, hookFactsOf(scope, task, work), resultsOf(scope, task.task));
   if (outcome.kind === 'pending') {
     const { key, name } = outcome;
     const pending = pendingSince(attempt, { name, timeoutMs: checkTimeoutMs, onRunner: false });
     const hook = { task: task.task, key: `${task.task}:${key}`, remote: name };
     const check = { by: 'hooks', ...hook, ...pending } as const;
-    return { kind: 'pending', detail: `${of}asked ${name}`, input: place, check };
+    return { kind: 'pending', detail: `${prefix}asked ${name}`, input: evaluated, check };
   }
   const { runs } = outcome;
-  const input = { task: place.task, hooks: place.hooks, said: runs.map(shownOf) };
+  const input = { task: evaluated.task, hooks: evaluated.hooks, said: runs.map(shortRun) };
   const failed = runs.find((run) => run.action === 'skip' && run.failed);
   const error =
-    failed === undefined ? {} : ({ isError: true, detail: `${of}${failed.hook}: ${failed.reason}` } as const);
+    failed === undefined ? {} : ({ isError: true, detail: `${prefix}${failed.hook}: ${failed.reason}` } as const);
   const isSaved = outcome.kind === 'answer' && outcome.checkpoint;
   const checkpoint = isSaved ? { data: outcome.checkpointData } : null;
   const judgedTasks = [{ task: task.task, runs, checkpoint }];
   if (outcome.kind === 'none')
-    return { kind: 'pass', detail: `${of}none has a say`, input, kept: { judgedTasks }, ...error };
+    return { kind: 'pass', detail: `${prefix}none has a say`, input, kept: { judgedTasks }, ...error };
   const { hookId, action, metadata } = outcome;
-  const detail = `${of}${hookId}: ${action} (${outcome.reason})`;
+  const detail = `${prefix}${hookId}: ${action} (${outcome.reason})`;
   if (action === 'complete') return { kind: 'pass', detail, input, kept: { judgedTasks }, ...error };
-  const reason = `${of}${outcome.reason}`;
+  const reason = `${prefix}${outcome.reason}`;
   if (action === 'escalate')
     return {
       kind: 'decides',
@@ -73,11 +75,11 @@ function judgeTask(scope: GuardScope, task: TaskFacts, work: Work): GuardResult 
   const feedback: Feedback[] = [{ check: hookId, outcome: 'fail', message: reason, details: metadata() }];
   const ruling = block('incomplete', reason, outcome.nextPrompt ?? promptFor(reason, feedback));
   const [first = '', ...others] = outcome.reasons;
-  const reasons = [`${of}${first}`, ...others];
+  const reasons = [`${prefix}${first}`, ...others];
   return { kind: 'decides', detail, input, kept: { judgedTasks, feedback }, ruling, reasons };
 }
 
-const shownOf = ({ hook, action, reason }: HookRun) => ({ hook, action, reason: cutMiddle(reason, 200) });
+const shortRun = ({ hook, action, reason }: HookRun) => ({ hook, action, reason: cutMiddle(reason, 200) });
 
 function hookFactsOf(scope: GuardScope, task: TaskFacts, work: Work): HookFacts {
   const { fields } = scope.attempt;
@@ -89,7 +91,7 @@ function hookFactsOf(scope: GuardScope, task: TaskFacts, work: Work): HookFacts 
   };
 }
 
-/** A worker may claim another task while a hook is pending, and hooks are named within their task. */
+/** Selects the answers of one task. Keys include the task, since hook names are unique only within their task. */
 function resultsOf({ attempt: { hookResults } }: GuardScope, task: string): HookResults {
   const prefix = `${task}:`;
   return Object.fromEntries(

@@ -24,7 +24,7 @@ export const idle: Guard = (scope) => {
   return decide(keepAlive(scope, block('idle', reason, `${reason}.`)), input, reason);
 };
 
-/** Describes a time in whole minutes, or seconds of the last one, rounded up: `7 more minutes`. */
+/** Describes a time in whole minutes, or in seconds if it is less than one, rounded up: `7 more minutes`. */
 function describeRemaining(ms: number): string {
   const unit = ms < 60_000 ? 'second' : 'minute';
   const count = Math.ceil(ms / (ms < 60_000 ? 1_000 : 60_000));
@@ -33,7 +33,7 @@ function describeRemaining(ms: number): string {
 
 const persistenceOff = constantPass('idle', 'persistence is off');
 
-/** Idle time counts from the last registration, claim or letting go, and not while a task is held (seed 004). */
+/** Idle time counts from the last registration, claim or release, and not while a task is held (seed 004). */
 export function idleOf(worker: Pick<JudgedWorker, 'tasks' | 'activeMs'>, limitMs: number | null, nowMs: number): Idle {
   const ms = worker.tasks.length > 0 ? 0 : Math.max(0, nowMs - worker.activeMs);
   return { ms, limitMs, remainingMs: limitMs === null ? null : Math.max(0, limitMs - ms) };

@@ -1,4 +1,4 @@
-/** The guards of a stop, in the protocol's order: read them beside the table of protocol.md §5. */
+/** The table of guards, in the order of the table in protocol.md §5. */
 import type { Cause } from '../values/states.ts';
 import { bypass } from './bypass.ts';
 import { checks } from './checks.ts';
@@ -19,15 +19,15 @@ import { waiting } from './waiting.ts';
 
 export type GuardRow = {
   readonly guard: Guard;
-  /** The states that it may lead to, each with the cause of a decision by a guard that is provided in its place. */
+  /** The states that the guard may lead to. The cause is used if a guard provided in its place decides. */
   readonly leadsTo: Readonly<Partial<Record<StopOutcome, Cause>>>;
-  /** It may leave the attempt open: for an answer, or until a task arrives. */
+  /** Set if the guard may leave the attempt open, until an answer or a task arrives. */
   readonly mayWait?: true;
-  /** The count of the worker that its blocks increase. */
+  /** The count that its blocks increase. */
   readonly blocksCount?: 'retryCount' | 'keepAlives';
 };
 
-/** One row for each name: a guard that is missing does not compile. The chart of `validating` is made from them. */
+/** One row per guard; a missing guard is a compile error. The transitions of `validating` are made from this table. */
 export const guardRows: Readonly<Record<GuardName, GuardRow>> = {
   retired: { guard: retired, leadsTo: { stopped: 'retired' } },
   escalated: { guard: escalated, leadsTo: { escalated: 'escalated' } },

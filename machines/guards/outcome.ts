@@ -1,4 +1,4 @@
-/** The state that a stop leads to, and the decision that leads there (protocol.md §4). */
+/** The states that a stop leads to, and the decisions that lead there (protocol.md §4). */
 import type { State } from '../values/states.ts';
 import type { Ruling } from './guard.ts';
 

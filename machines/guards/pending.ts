@@ -16,7 +16,7 @@ export const pending: Guard = (scope) => {
 
 const persistenceOff = constantPass('pending', 'persistence is off');
 
-/** The first tasks by id and title; the fixed text of protocol.md §5. */
+/** Returns the fixed text of protocol.md §5. */
 function describePending({ queue, pendingTasks, nextTasks }: Facts): string {
   const count = pendingTasks === 1 ? '1 task waits' : `${pendingTasks} tasks wait`;
   return `${count} in queue ${queue}${nextTasks.length === 0 ? '' : `: ${nameTasks(nextTasks, pendingTasks)}`}`;

@@ -1,4 +1,4 @@
-/** Guard `promise`: if an agent promises ESCALATE or BLOCKED, a person is asked, provided that the policy reads promises. */
+/** Guard `promise`: escalates if the agent promises ESCALATE or BLOCKED and the policy reads promises. */
 import { type PromiseName, promisesOf } from '../policy/promise.ts';
 import { allow, constantPass, decide, type Guard, pass } from './guard.ts';
 
@@ -15,7 +15,7 @@ export const promise: Guard = ({ attempt: { fields, inForce } }) => {
 
 const notRead = constantPass('promise', 'promises are not read');
 
-/** The agent's question stands beside the promise: the end of the output, in one line. */
+/** Returns the text around the promise, which is the agent's question: the end of the output in one line. */
 const textBeside = (output: string, name: PromiseName): string =>
   output
     .slice(-4_000)

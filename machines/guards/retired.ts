@@ -1,4 +1,4 @@
-/** Guard `retired`: a worker that is retired, or whose session has ended, may stop. */
+/** Guard `retired`: a retired worker, or one whose session has ended, may stop. */
 import { allow, constantPass, decide, type Guard } from './guard.ts';
 
 export const retired: Guard = ({ worker: { ended } }) => {

@@ -1,4 +1,4 @@
-/** Guard `retries`: at the cap, work that fails once more lets the stop go (protocol.md §5). */
+/** Guard `retries`: at the retry limit, a stop is no longer blocked for failing work (protocol.md §5). */
 import { allow, decide, failureOf, type Guard, nothingFailed, pass } from './guard.ts';
 
 export const retries: Guard = (scope) => {

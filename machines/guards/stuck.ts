@@ -1,16 +1,16 @@
 /**
- * Guard `stuck`: if an agent is blocked for the same reason again and again, a person is asked (policy `stuckAfter`).
- * Evaluated before a block of `checks` or `hooks` is given, and listed only when it decides.
+ * Guard `stuck`: escalates an agent that is blocked for the same reason again and again (policy `stuckAfter`).
+ * Evaluated only when `checks` or `hooks` is about to block; recorded only when it decides.
  */
 import type { StuckAfter } from '../policy/policy.ts';
 import { digestOf } from '../values/digest.ts';
 import type { FailureStreak } from './attempt.ts';
 import { allow, decide, failureOf, type Guard, nothingFailed, pass, reasonsOf } from './guard.ts';
 
-// Masks what differs between runs in the message of the same failure: paths, durations, times and numbers (protocol.md
-// §8, `stuckAfter`). Anyone can send a message, so this takes time linear in its length.
-
-/** @returns the message, to be compared and not to be shown */
+/**
+ * Masks paths, durations, times and numbers, which differ between runs of the same failure (protocol.md §8,
+ * `stuckAfter`). The result is for comparing, not for showing. Messages are untrusted, so this runs in linear time.
+ */
 export const maskDetails = (message: string): string =>
   message
     .replace(words, (word) => (word.includes('/') || word.includes('\\') ? '<path>' : word))
@@ -19,12 +19,12 @@ export const maskDetails = (message: string): string =>
 
 const words = /[^\s"'`()[\]{}<>,;=]+/g;
 
-/** A number within a word is part of a name, as in TS2304: it stays. */
+/** A number within a word is part of a name, as in TS2304, and is not masked. */
 const notInWord = '(?<![\\p{L}\\p{N}_])';
 const units = 'ns|µs|us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?';
 /** `1.5s`, `3 minutes`, `1h 2m`. */
 const durations = new RegExp(`${notInWord}(?:\\d+(?:[.,]\\d+)?\\s?(?:${units})(?!\\p{L})\\s?)+`, 'gu');
-/** `3`, `0x7f`, `1,024.5`, `12:00:01 PM`, `2026-03-02`, and with its `T` and zone a whole time. */
+/** `3`, `0x7f`, `1,024.5`, `12:00:01 PM`, `2026-03-02`, and whole ISO times. */
 const numbers = new RegExp(
   `${notInWord}(?:0x[\\da-f]+|[+-]?\\d[\\d.,:+-]*(?:T[\\d.,:+-]+Z?)?(?:\\s?[AP]M\\b)?)`,
   'giu',
@@ -41,7 +41,7 @@ export const stuck: Guard = (scope) => {
   return decide(allow('escalate', 'stuck', `Stuck: blocked ${count} times in the same words`), input);
 };
 
-/** @param reasons why the stop is blocked, not cut as in the decision */
+/** @param reasons the uncut reasons of the block */
 export function extendStreak(
   streak: FailureStreak | null,
   reasons: readonly string[],
@@ -51,9 +51,9 @@ export function extendStreak(
   return { reason, count: streak?.reason === reason ? streak.count + 1 : 1 };
 }
 
-/** This many characters of all reasons are masked; the rest is compared as it is. */
+/** At most this many characters of all reasons are masked; the rest is compared unmasked. */
 const maskedMax = 16_384;
-/** Longer reasons are compared by their hash, since the worker's state holds them. */
+/** Longer reasons are stored and compared as hashes, to limit the worker's state. */
 const keptMax = 500;
 
 function keyOf(reasons: readonly string[], mask: boolean): string {

@@ -1,8 +1,8 @@
-/** Lists tasks for a reason. In a file without schemas, because the page uses it too. */
+/** Names tasks in reasons. Imports no schemas, because the page uses it too. */
 import { shortTitle } from '../policy/plan.ts';
 import type { NextTask } from './attempt.ts';
 
-/** Names the first of so many tasks by id and title. */
+/** Names the first tasks by id and title, with `…` if `all` counts more. */
 export const nameTasks = (first: readonly NextTask[], all: number): string =>
   [...first.map(nameOf), ...(first.length < all ? ['…'] : [])].join(', ');
 

@@ -1,12 +1,12 @@
 /**
- * Guard `waiting`: while a person's input is outstanding the agent may stop, since it will be woken. While background work
- * is outstanding it may stop too, or is blocked until the work has ended (policy `background`).
+ * Guard `waiting`: while a person's input is outstanding, the agent may stop, since the input will wake it. While
+ * background work is outstanding, it may stop or is blocked until the work has ended (policy `background`).
  */
 import { awaitedWork } from '../policy/background.ts';
 import { nameOfWork, runningWorkMessage } from '../policy/running-work.ts';
 import { allow, block, constantPass, decide, type Guard, keepAlive } from './guard.ts';
 
-// An agent may name any number of things at any length; a decision must fit into one message.
+// Agents may name any number of things of any length, but a decision must fit into one message.
 const shownMax = 20;
 const shownLengthMax = 200;
 const namedMax = 3;

@@ -1,10 +1,12 @@
-/** Background work: how long a stop waits for it, and what a stop does meanwhile (protocol.md §8, policy `background`). */
+/**
+ * Background work: how long a stop waits for it, and what a stop does meanwhile (protocol.md §8, policy `background`).
+ */
 import { z } from 'zod';
 import { durationSchema, type ObjectMaker } from '../values/schemas.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { createWork, globSchema, textMatcher, type Work } from './glob.ts';
 
-/** Work that continues without the agent. `kind` and `command` null: the agent did not say. */
+/** Work that continues without the agent. `kind` and `command` are null if the agent did not report them. */
 export type BackgroundWork = {
   readonly id: string;
   readonly kind: string | null;
@@ -12,30 +14,33 @@ export type BackgroundWork = {
   readonly sinceMs: number;
 };
 
-/** `maxMs` null: it is waited for without an end. `onStop` null: the policy does not say. */
+/** `maxMs` is null if there is no time limit. `onStop` is null if the policy does not say. */
 export type BackgroundPolicy = {
   readonly maxMs: number | null;
   readonly ignore: readonly string[];
   readonly onStop: 'allow' | 'block' | null;
 };
 
-/** A build or a test suite is over by then; a server that runs on would be waited for without an end. */
+/** Builds and test suites finish within this time. Without a limit, stops would wait forever for a server. */
 const maxMsDefault = 3_600_000;
-/** Each is matched against all work of a worker. */
+/** Limited because each is matched against all work of a worker. */
 const ignoreMax = 64;
 
 export const createBackgroundForm = (object: ObjectMaker) =>
   object({
-    max: durationSchema.nullable().optional().describe('how long a piece of work is waited for; null: without an end'),
+    max: durationSchema
+      .nullable()
+      .optional()
+      .describe('how long a stop waits for a piece of work; null: without a limit'),
     ignore: z
       .array(globSchema)
       .max(ignoreMax)
       .optional()
-      .describe('globs of commands and kinds that are never waited for; * and ? match / too'),
+      .describe('globs of commands and kinds that stops never wait for; * and ? match / too'),
     onStop: z
       .enum(['allow', 'block'])
       .optional()
-      .describe('of a stop while work runs; default: allow, and block for a session without a person'),
+      .describe('what a stop does while work runs; default: allow, but block in a session without a person'),
   });
 type BackgroundForm = z.infer<ReturnType<typeof createBackgroundForm>>;
 
@@ -45,15 +50,14 @@ export const normalizeBackground = ({ max, ignore, onStop }: BackgroundForm = {}
   onStop: onStop ?? null,
 });
 
-/** Returns when the work is no longer waited for; null: never. */
+/** Returns when stops no longer wait for the work; null if they always do. */
 const endOfWork = ({ sinceMs }: BackgroundWork, { maxMs }: BackgroundPolicy): number | null =>
   maxMs === null ? null : sinceMs + maxMs;
 
 /**
- * Returns a test whether the policy ignores a piece of work. Work that cannot be matched within the steps of an
- * evaluation is not ignored.
+ * Returns a predicate for work that the policy ignores. If matching exceeds the step limit, the work is not ignored.
  */
-function ignores({ ignore }: BackgroundPolicy, work: Work = createWork()): (it: BackgroundWork) => boolean {
+function ignores({ ignore }: BackgroundPolicy, work: Work = createWork()): (piece: BackgroundWork) => boolean {
   const globs = ignore.map((glob) => textMatcher(glob, work));
   return ({ command, kind }) =>
     globs.some(
@@ -61,7 +65,7 @@ function ignores({ ignore }: BackgroundPolicy, work: Work = createWork()): (it: 
     );
 }
 
-/** The work that a stop at `nowMs` waits for, in the order in which it started. */
+/** Returns the work that a stop at `nowMs` waits for, in starting order. */
 export function awaitedWork(
   background: readonly BackgroundWork[],
   policy: BackgroundPolicy,
@@ -69,13 +73,13 @@ export function awaitedWork(
 ): readonly BackgroundWork[] {
   if (background.length === 0) return background;
   const isIgnored = ignores(policy);
-  return background.filter((it) => {
-    const endMs = endOfWork(it, policy);
-    return (endMs === null || nowMs < endMs) && !isIgnored(it);
+  return background.filter((piece) => {
+    const endMs = endOfWork(piece, policy);
+    return (endMs === null || nowMs < endMs) && !isIgnored(piece);
   });
 }
 
-/** The work as views show it. `until` null: it is waited for without an end. */
+/** The work as views show it. `until` is null if stops wait without a limit. */
 export type BackgroundView = {
   id: string;
   kind: string | null;

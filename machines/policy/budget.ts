@@ -4,7 +4,7 @@ import { durationSchema, type ObjectMaker } from '../values/schemas.ts';
 import { formatDuration } from '../values/time.ts';
 import { countedOf, type Period, type Used, usdOf, type WorkerUsage } from '../values/usage.ts';
 
-/** A null limit is none. `per` says since when the use counts. */
+/** Limits are null if unset. `per`: the period over which usage counts. */
 export type Budget = {
   readonly tokens: number | null;
   readonly usd: number | null;
@@ -12,17 +12,17 @@ export type Budget = {
   readonly timeMs: number | null;
   readonly per: 'session' | 'prompt' | 'task';
 };
-/** The budget of all workers of a fleet together, for one day in UTC by the log's time. */
+/** The budget of all workers of a fleet together, per UTC day of the log's clock. */
 export type DayBudget = { readonly tokens?: number | null; readonly usd?: number | null };
 
-const tokens = z.int().nonnegative().optional().describe('input, output and what is written to the cache');
+const tokens = z.int().nonnegative().optional().describe('input, output and cache-write tokens');
 const usd = z.number().nonnegative().optional();
 
 export const createBudgetForm = (object: ObjectMaker) =>
   object({
     tokens,
     usd,
-    turns: z.int().nonnegative().optional().describe('attempts to stop, before this one'),
+    turns: z.int().nonnegative().optional().describe('earlier attempts to stop'),
     time: durationSchema.optional().describe('since the registration, the prompt or the claim'),
     per: z.enum(['session', 'prompt', 'task']).optional(),
   });
@@ -50,7 +50,7 @@ const periods = ['session', 'prompt', 'task', 'day'] as const;
 export type BudgetPeriod = (typeof periods)[number];
 export const isBudgetPeriod = (text: unknown): text is BudgetPeriod => (periods as readonly unknown[]).includes(text);
 
-/** One limit of a budget, and how much of it is used. `used` and `limit`: tokens, dollars, turns or milliseconds. */
+/** One limit of a budget, and its usage. `used` and `limit` are in tokens, dollars, turns or milliseconds. */
 export type BudgetLine = {
   readonly per: BudgetPeriod;
   readonly kind: 'tokens' | 'usd' | 'turns' | 'time';
@@ -58,14 +58,14 @@ export type BudgetLine = {
   readonly limit: number;
 };
 
-/** The usage of a task, since its worker has held it. */
+/** The usage of a task since its last claim. */
 export type TaskUsage = Period;
-/** The usage of the fleet on this day, or since a person granted its budget once more. */
+/** The usage of the fleet today, or since a person granted its budget again. */
 export type DayUsage = { readonly budget: DayBudget; readonly used: Pick<Used, 'tokens' | 'nanoUsd'> };
 
 /**
- * The limits that hold for a worker, those of its policy first.
- * @param task of the task claimed last; null: without a task a budget per task does not hold
+ * Returns the limits that apply to a worker, those of its policy first.
+ * @param task usage of the task claimed last; null without a task, when a budget per task does not apply
  */
 export function budgetLines(
   { budget }: { readonly budget: Budget | null },
@@ -88,22 +88,22 @@ export function budgetLines(
     }
   }
   if (day !== null) {
-    const { budget: ofDay, used } = day;
-    if (ofDay.tokens != null) lines.push({ per: 'day', kind: 'tokens', used: used.tokens, limit: ofDay.tokens });
-    if (ofDay.usd != null) lines.push({ per: 'day', kind: 'usd', used: usdOf(used.nanoUsd), limit: ofDay.usd });
+    const { budget: daily, used } = day;
+    if (daily.tokens != null) lines.push({ per: 'day', kind: 'tokens', used: used.tokens, limit: daily.tokens });
+    if (daily.usd != null) lines.push({ per: 'day', kind: 'usd', used: usdOf(used.nanoUsd), limit: daily.usd });
   }
   return lines;
 }
 
-/** The first that is used up: its sum has reached it. */
+/** Returns the first exhausted limit, or null. */
 export const usedUp = (lines: readonly BudgetLine[]): BudgetLine | null =>
   lines.find(({ used, limit }) => used >= limit) ?? null;
 
-/** `usd 10.02 of 10`, `time 12m of 10m`. */
+/** Formats as `usd 10.02 of 10` or `time 12m of 10m`. */
 export const describeLine = ({ kind, used, limit }: BudgetLine): string =>
   `${kind} ${amountText(kind, used)} of ${amountText(kind, limit)}`;
 
-/** Dollars as a decimal number, however small. */
+/** Shows even tiny dollar amounts as decimals, without an exponent. */
 function amountText(kind: BudgetLine['kind'], amount: number): string {
   if (kind === 'time') return formatDuration(amount);
   const text = String(amount);

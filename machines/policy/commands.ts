@@ -3,12 +3,12 @@ import { commandLengthMax, commandsMax } from '../values/limits.ts';
 import { cutEnd } from '../values/text.ts';
 import { textMatcher, type Work } from './glob.ts';
 
-/** A command that a tool reported. `seq`: its entry. `ok` false: it failed. */
+/** A command reported by a tool. `seq`: the sequence number of its entry. `ok` is false if it failed. */
 export type RanCommand = { readonly command: string; readonly seq: number; readonly ok: boolean };
 
 /**
- * What a worker has done, as `ran` checks see it. Nothing clears it: not a prompt, a claim or a new session. Each number is
- * an entry's place in the log; null: there was none.
+ * The actions of a worker that `ran` checks read. Prompts, claims and new sessions do not clear it. Numbers are
+ * sequence numbers of entries, and null if there was no such entry.
  */
 export type Evidence = {
   /** The last commands, oldest first. */
@@ -21,20 +21,20 @@ export type Evidence = {
   readonly claimedSeq: number | null;
 };
 
-/** The beginning of a command, which is what is kept of it. */
+/** Shortens a command to the part that is kept. */
 export const cutCommand = (command: string): string => cutEnd(command, commandLengthMax);
 
-/** Adds a command. One too many drops the oldest. An empty one says nothing. */
+/** Adds a command, dropping the oldest if there are too many. Ignores empty commands. */
 export const addCommand = (commands: readonly RanCommand[], ran: RanCommand): readonly RanCommand[] =>
   ran.command === '' ? commands : [...commands, { ...ran, command: cutCommand(ran.command) }].slice(-commandsMax);
 
-/** The whole command, and each part between `&&`, `;`, `|` or `||`. Quotes are not looked at. */
+/** Returns the whole command, and each part between `&&`, `;`, `|` or `||`. Ignores quoting. */
 function partsOf(command: string): string[] {
   const parts = command.split(/&&|\|\|?|;/).map((part) => part.trim());
   return [...new Set([command, ...parts])].filter((part) => part !== '');
 }
 
-/** Returns the globs that no command matches; null: matching took more steps than an evaluation may. */
+/** Returns the globs that no command matches; null if matching exceeded the step limit. */
 export function unmatchedGlobs(
   globs: readonly string[],
   commands: readonly RanCommand[],

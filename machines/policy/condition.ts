@@ -1,6 +1,4 @@
-/**
- * `when`: makes a check or hook conditional (protocol.md §7). All given conditions must hold, or else it is skipped.
- */
+/** `when` makes a check or hook conditional (protocol.md §7): it is skipped unless all given conditions hold. */
 import { z } from 'zod';
 import { globSchema, matchesAny, type Work } from './glob.ts';
 
@@ -17,11 +15,11 @@ export type Condition = z.infer<ConditionObject>;
 export const conditionSchema = (object: (shape: typeof conditionShape) => ConditionObject): ConditionObject =>
   object(conditionShape);
 
-/** The facts that a condition reads. `iteration` 0: none was started. */
+/** The facts that conditions read. `iteration` is 0 if none was started. */
 export type Circumstances = {
   readonly iteration: number;
   readonly phase: string | null;
-  /** Lists of paths, taken together. */
+  /** Lists of modified paths, to be combined. */
   readonly files: readonly (readonly string[])[];
   /** A tool may have changed any file. */
   readonly filesUnknown: boolean;
@@ -29,16 +27,17 @@ export type Circumstances = {
   readonly work: Work;
 };
 
-/** Returns null if it is not known, since the work allowed for it is used up. */
-export function holds(when: Condition | null | undefined, at: Circumstances): boolean | null {
+/** Tells whether all conditions hold; null if matching exceeded the step limit. */
+export function holds(when: Condition | null | undefined, circumstances: Circumstances): boolean | null {
   if (when === null || when === undefined) return true;
   const { iterationAtLeast, phase, filesMatch, filesModified, label } = when;
-  if (iterationAtLeast !== undefined && at.iteration < iterationAtLeast) return false;
-  if (phase !== undefined && at.phase !== phase) return false;
-  const isModified = at.filesUnknown || at.files.some((it) => it.length > 0);
+  const { iteration, files, filesUnknown, labels, work } = circumstances;
+  if (iterationAtLeast !== undefined && iteration < iterationAtLeast) return false;
+  if (phase !== undefined && circumstances.phase !== phase) return false;
+  const isModified = filesUnknown || files.some((paths) => paths.length > 0);
   if (filesModified !== undefined && isModified !== filesModified) return false;
-  if (label !== undefined && !hasLabel(at.labels, label)) return false;
-  return filesMatch === undefined || at.filesUnknown ? true : matchesAny(filesMatch, at.files, at.work);
+  if (label !== undefined && !hasLabel(labels, label)) return false;
+  return filesMatch === undefined || filesUnknown ? true : matchesAny(filesMatch, files, work);
 }
 
 function hasLabel(labels: Circumstances['labels'], wanted: string): boolean {

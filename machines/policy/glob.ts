@@ -1,19 +1,19 @@
 /**
- * Globs over file paths: `*` and `?` within one folder, `**` across folders (zero or more), everything else as it is.
- * A pattern comes from policies and hooks and a path from an agent, so matching never backtracks: all parts of a glob
- * that a path may have reached are bits of a few words (Baeza-Yates and Gonnet's Shift-And), and a character of the path
- * costs a step for each word, whatever either holds. Steps are counted.
+ * Globs over file paths: `*` and `?` match within one folder, `**` across zero or more folders, everything else matches
+ * literally. Patterns and paths are untrusted, so matching never backtracks: the positions that a path may have reached
+ * in a glob are the bits of a few words (Baeza-Yates and Gonnet's Shift-And). Each character costs one step per word,
+ * and steps are counted.
  */
 import { globLengthMax } from '../values/limits.ts';
 import { textSchema } from '../values/schemas.ts';
 
 export const globSchema = textSchema(globLengthMax).min(1);
 
-/** The cost of compiling a glob, or of comparing both ends of a path, in steps. */
+/** The cost in steps of compiling a glob, and of comparing both ends of a path. */
 const globSteps = 1_000;
 const pathSteps = 4;
 
-/** Does the glob match any of the paths? Null: the work is used up before that is known. */
+/** Tells whether the glob matches any of the paths; null if the work was used up first. */
 export function matchesAny(glob: string, lists: readonly (readonly string[])[], work: Work): boolean | null {
   const known = work.matches.get(glob);
   if (known !== undefined) return known;
@@ -36,16 +36,16 @@ export function matchesAny(glob: string, lists: readonly (readonly string[])[], 
   return false;
 }
 
-/** @returns whether a path matches one of them. What it costs is up to the caller: no more than the length of both. */
+/** Returns a predicate for paths that match any glob. Not limited in steps; the cost is linear in the lengths. */
 export function matchGlobs(globs: readonly string[]): (path: string) => boolean {
   const compiled = globs.map((glob) => compile(tokenize(glob)));
   const work: Work = { left: Number.POSITIVE_INFINITY, matches: new Map() };
-  return (path) => compiled.some((it) => mayMatch(it, path) && matches(it, normalize(path), work));
+  return (path) => compiled.some((glob) => mayMatch(glob, path) && matches(glob, normalize(path), work));
 }
 
 /**
- * Matches texts that are no paths, such as commands: `*` and `?` match `/` too. The matcher returns null once the work is
- * used up.
+ * Returns a matcher for texts other than paths, such as commands: `*` and `?` match `/` too. It returns null once the
+ * work is used up.
  */
 export function textMatcher(glob: string, work: Work): (text: string) => boolean | null {
   if (work.left >= 0) work.left -= globSteps;
@@ -59,24 +59,24 @@ export function textMatcher(glob: string, work: Work): (text: string) => boolean
   };
 }
 
-/** Most paths differ at one end already. */
+/** Quick test, because most paths already differ at one end. */
 const mayMatch = ({ start, end }: Compiled, path: string): boolean =>
   path.endsWith(end) && (path.startsWith(start) || path.startsWith('./'));
 
 type Kind = 'text' | 'one' | 'run' | 'folders' | 'rest';
-/** `text`: one character; '' for what is no text. */
+/** `text`: one character for kind `text`, otherwise ''. */
 type Token = { readonly kind: Kind; readonly text: string };
 
-/** Bit i of a set of words stands for token i; of what is reached: the first i tokens match what has been read. */
+/** Bit i stands for token i. In the reached set, bit i means that the first i tokens match the text read so far. */
 type Bits = Int32Array;
 type ReadonlyBits = Readonly<Record<number, number>>;
 type Compiled = {
-  /** The text before the first token that is no text, and after the last one. */
+  /** The literal text before the first wildcard, and after the last. */
   readonly start: string;
   readonly end: string;
   readonly length: number;
   readonly words: number;
-  /** The tokens that a character matches beside `?`: one row after the other for those below 128, and of others. */
+  /** The literal tokens that each character matches: consecutive rows for ASCII, and a map for others. */
   readonly ascii: Bits;
   readonly others: ReadonlyMap<number, Bits>;
   readonly kinds: Readonly<Record<Kind, Bits>>;
@@ -85,7 +85,7 @@ type Compiled = {
 const asciiEnd = 128;
 const nothing: ReadonlyBits = new Int32Array((globLengthMax >> 5) + 1);
 
-/** @param isText whether `?` matches a slash, too */
+/** @param isText whether `?` also matches a slash */
 function compile(tokens: readonly Token[], isText = false): Compiled {
   const words = (tokens.length >> 5) + 1;
   const bits = () => new Int32Array(words);
@@ -110,15 +110,15 @@ function add(bits: Bits, index: number): Bits {
 }
 
 function literal(tokens: readonly Token[]): string[] {
-  const end = tokens.findIndex((it) => it.kind !== 'text');
-  return (end < 0 ? tokens : tokens.slice(0, end)).map((it) => it.text);
+  const end = tokens.findIndex((token) => token.kind !== 'text');
+  return (end < 0 ? tokens : tokens.slice(0, end)).map((token) => token.text);
 }
 
-/** The result means nothing if the work was used up on the way. */
+/** The result is meaningless if the work was used up. */
 const matches = (glob: Compiled, path: string, work: Work): boolean =>
   glob.words === 1 ? matchesInWord(glob, path, work) : matchesInWords(glob, path, work);
 
-/** Most globs fit into one word. */
+/** Fast path: most globs fit into one word. */
 function matchesInWord({ kinds, ascii, others, length }: Compiled, path: string, work: Work): boolean {
   const [one = 0, run = 0, folders = 0, rest = 0] = [kinds.one[0], kinds.run[0], kinds.folders[0], kinds.rest[0]];
   let reached = 1 | ((1 & folders) << 1);
@@ -131,7 +131,7 @@ function matchesInWord({ kinds, ascii, others, length }: Compiled, path: string,
     const text = (code < asciiEnd ? ascii[code] : others.get(code)?.[0]) ?? 0;
     if (code === slash) {
       reached = ((reached & text) << 1) | (reached & (folders | rest));
-      // A name begins behind a slash only.
+      // Folder wildcards can only match nothing right after a slash.
       reached |= (reached & folders) << 1;
     } else reached = ((reached & (text | one)) << 1) | (reached & (folders | rest | run));
     if (reached === 0) return false;
@@ -160,7 +160,7 @@ function matchesInWords(glob: Compiled, path: string, work: Work): boolean {
 
 const slash = 0x2f;
 
-/** Reads one character. @returns whether anything is still reached */
+/** Reads one character. @returns whether any position is still reached */
 function advance({ words, ascii, others, kinds: { one, run, folders, rest } }: Compiled, reached: Bits, code: number) {
   const texts = code < asciiEnd ? ascii : (others.get(code) ?? nothing);
   const from = code < asciiEnd ? code * words : 0;
@@ -178,7 +178,7 @@ function advance({ words, ascii, others, kinds: { one, run, folders, rest } }: C
   return any !== 0;
 }
 
-/** These tokens also match nothing. No two of them follow each other, so that one shift does. */
+/** Skips tokens that can match nothing. No two such tokens are adjacent, so one shift is enough. */
 function skip(reached: Bits, some: Bits, others: Bits): void {
   let carry = 0;
   for (let word = 0; word < reached.length; word += 1) {
@@ -189,7 +189,7 @@ function skip(reached: Bits, some: Bits, others: Bits): void {
   }
 }
 
-/** Splits a glob into tokens. If neighbours match the same as one of them alone, only that one is kept. */
+/** Splits a glob into tokens. Drops tokens whose neighbour already matches the same texts. */
 function tokenize(glob: string): Token[] {
   const tokens: Token[] = [];
   for (let rest = normalize(glob); rest !== ''; ) {
@@ -211,7 +211,7 @@ function tokenize(glob: string): Token[] {
   return tokens;
 }
 
-/** The same for a text: `*` matches anything, and nothing is normalised. */
+/** Like `tokenize` for `textMatcher`: `*` matches anything, and nothing is normalised. */
 function tokenizeText(glob: string): Token[] {
   const tokens: Token[] = [];
   for (const char of glob) {
@@ -224,18 +224,18 @@ function tokenizeText(glob: string): Token[] {
 const normalize = (path: string) => (path.startsWith('./') ? path.replace(/^(\.\/)+/, '') : path);
 
 /**
- * Limits the cost of an evaluation. Anyone who may register hooks and report files decides how much there is to match,
- * and each replica folds it. So the work is counted, not timed, and ends at the same step on all replicas. `left` is in
- * steps of matching; `matches` says of each glob whether it matched any of the files.
+ * Limits the cost of an evaluation, because untrusted hooks and files decide how much there is to match. Work is
+ * counted in steps, not timed, so that it ends at the same step on all replicas. `left`: the remaining steps.
+ * `matches`: whether each glob matched any of the files.
  */
 export type Work = { left: number; readonly matches: Map<string, boolean> };
 
 /**
- * About two milliseconds, twice in a stop. A character of a path against 32 parts of a glob is a step, a path is four,
- * a glob a thousand: 5,000 paths of 35 characters can be matched by a glob that begins and ends with `*`.
+ * About two milliseconds, spent at most twice in a stop. Enough to match 5,000 paths of 35 characters with a glob that
+ * begins and ends with `*`.
  */
 export const workMax = 200_000;
 
 export const createWork = (left = workMax): Work => ({ left, matches: new Map() });
 
-export const tooMuchWork = 'matching its files took more steps than an evaluation may';
+export const tooMuchWork = 'matching its files exceeded the step limit of an evaluation';

@@ -1,6 +1,6 @@
 /**
- * The policies of a fleet. The same form is used in two places: in `stopgate.yaml` unknown keys are errors; in a
- * `policy.set` entry they are ignored, because an older replica may read it. Both give the same normal form.
+ * The policies of a fleet. `stopgate.yaml` and `policy.set` entries use the same form. Unknown keys are errors in the
+ * file, but ignored in an entry, because an older replica may read it.
  */
 import { z } from 'zod';
 import {
@@ -15,10 +15,10 @@ import { durationSchema, idSchema, looseObject, type ObjectMaker, strictObject }
 import { createDayBudgetForm, type DayBudget, normalizeDayBudget } from './budget.ts';
 import { createPolicyForm, normalizePolicy, type Policy } from './policy.ts';
 
-/** A set of policies has bounds (docs/protocol.md §2): every replica reads it, and every stop uses it. */
+/** A fault of a set that exceeds the limits of docs/protocol.md §2. Every replica reads it, and every stop uses it. */
 type Fault = { readonly path: string; readonly message: string };
 
-/** @param fields of `policy.set`, whatever they hold */
+/** @param fields unvalidated fields of `policy.set` */
 export function policySizeFault(fields: object): Fault | null {
   const values = countValues(fields);
   if (values > policyValuesMax) return { path: '', message: `has ${values} values; the limit is ${policyValuesMax}` };
@@ -26,7 +26,7 @@ export function policySizeFault(fields: object): Fault | null {
   return message === null ? null : { path: 'policies', message };
 }
 
-/** @param policies as they are written, or in their normal form */
+/** @param policies in written or normal form */
 export function policiesSizeFault(policies: unknown): string | null {
   const each = Object.values(objectOf(policies));
   if (each.length > policiesMax) return `has ${each.length} policies; the limit is ${policiesMax}`;
@@ -55,7 +55,7 @@ function countChecks(checks: unknown): number {
   return sum;
 }
 
-/** A row applies to workers that match all of its fields; the first match counts. */
+/** Applies to workers that match all its fields. The first matching row counts. */
 export type Assignment = {
   readonly policy: string;
   readonly agent?: string | undefined;
@@ -63,22 +63,22 @@ export type Assignment = {
   readonly labels?: Readonly<Record<string, string>> | undefined;
 };
 
-/** `releaseAfterMs`: how long a worker may be stale before its tasks go back to their queues; null: for ever. */
+/** `releaseAfterMs`: how long a worker may be stale before its tasks return to their queues; null is forever. */
 export type PolicySet = {
   readonly policies: ReadonlyMap<string, Policy>;
   readonly assign: readonly Assignment[];
-  /** The budget of all workers together; null: none. */
+  /** The budget of all workers together, or null. */
   readonly budget: DayBudget | null;
   readonly releaseAfterMs: number | null;
-  /** A stopped worker or task is remembered this long; null: for ever. */
+  /** How long stopped workers and tasks are remembered; null is forever. */
   readonly forgetMs: number | null;
-  /** A request may wait this long for a person before others are notified; null: nobody is. */
+  /** How long a request may wait for a person before people are notified; null is never. */
   readonly waitingMs: number | null;
-  /** Ready tasks may wait this long while nobody alive could take them; null: nobody is notified. */
+  /** How long ready tasks may wait with no active worker to take them before people are notified; null is never. */
   readonly unattendedMs: number | null;
 };
 
-/** These policies hold before the first `policy.set`. */
+/** In force before the first `policy.set`. */
 export const noPolicies: PolicySet = Object.freeze({
   policies: new Map(),
   assign: [],
@@ -89,17 +89,17 @@ export const noPolicies: PolicySet = Object.freeze({
   unattendedMs: unattendedMsDefault,
 });
 
-/** The part of `escalation:` that the fold reads; the rest of it is no rule, and stays in the configuration. */
+/** The part of `escalation:` that the fold reads. The rest is not in the log; it stays in the configuration. */
 export const noticeTimes = {
   waiting: durationSchema
     .nullable()
     .optional()
-    .describe('tell people of a request that waits for a person for this long; default 30m, null: never'),
+    .describe('notify people of a request that has waited for a person this long; default 30m, null: never'),
   unattended: durationSchema
     .nullable()
     .optional()
     .describe(
-      'tell people of a queue whose ready tasks nobody alive could take for this long; default 10m, null: never',
+      'notify people of a queue whose ready tasks no active worker could take for this long; default 10m, null: never',
     ),
 };
 
@@ -111,9 +111,9 @@ export const policySetSchema: z.ZodType<PolicySet> = schemas.loose.policySet;
 export const strictPoliciesSchema = schemas.strict.policies;
 export const strictAssignSchema = schemas.strict.assign;
 export const strictDayBudgetSchema = schemas.strict.dayBudget;
-/** One policy, in the form in which `policy.set` has it. */
+/** One policy in the form of `policy.set`. */
 export const policySchema: z.ZodType<Policy> = schemas.loose.policy;
-/** The form that a person writes, for a JSON Schema. */
+/** The written form of a policy, for JSON Schema. */
 export const policyFormSchema = schemas.strict.policyForm;
 
 function createSchemas(object: ObjectMaker) {
@@ -130,11 +130,11 @@ function createSchemas(object: ObjectMaker) {
   const policy = policyForm.transform(normalizePolicy);
   const policies = z
     .record(idSchema, policy)
-    .superRefine((it, context) => {
-      const message = policiesSizeFault(it);
+    .superRefine((set, context) => {
+      const message = policiesSizeFault(set);
       if (message !== null) context.addIssue({ code: 'custom', message });
     })
-    .transform((it) => new Map(Object.entries(it)));
+    .transform((set) => new Map(Object.entries(set)));
   const policySet = z
     .object({
       policies,

@@ -1,4 +1,4 @@
-/** Schemas of policies in their normal form, as a snapshot holds them. A key that is missing does not compile. */
+/** Schemas of policies in normal form, for snapshots. A missing key is a compile error. */
 import { z } from 'zod';
 import type { ShapeOf } from '../values/fields.ts';
 import { looseObject } from '../values/schemas.ts';

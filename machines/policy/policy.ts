@@ -7,35 +7,35 @@ import type { Check } from './checks/check.ts';
 import { createCheckForm, normalizeChecks } from './checks/form.ts';
 import { createPersistenceForm, normalizePersistence, type Persistence } from './persistence.ts';
 
-/** `mask`: numbers, times, paths and durations make no difference between failures. */
+/** `mask`: ignore numbers, times, paths and durations when comparing failures. */
 export type StuckAfter = { readonly times: number; readonly mask: boolean };
 
-/** The normal form: defaults filled in, durations in milliseconds, every check with its name. */
+/** The normal form: defaults filled in, durations in milliseconds, every check named. */
 export type Policy = {
   readonly retries: number | null;
   readonly onCap: 'allow' | 'escalate';
-  /** It is null if no worker counts as stuck. */
+  /** Null if workers are never considered stuck. */
   readonly stuckAfter: StuckAfter | null;
   readonly promises: boolean;
   readonly keepAlives: number | null;
-  /** It is null if persistence is off. */
+  /** Null if persistence is off. */
   readonly persistence: Persistence | null;
   readonly budget: Budget | null;
-  /** Tells whether a person is asked when a budget is used up. */
+  /** Whether a person is asked when a budget is used up. */
   readonly onBudget: 'allow' | 'escalate';
   readonly bypass: readonly string[];
-  /** How long a stop waits for background work, and what it does meanwhile. */
+  /** How long a stop waits for background work, and whether it is blocked meanwhile. */
   readonly background: BackgroundPolicy;
-  /** Tells whether people may pause a worker. */
+  /** Whether people may pause a worker. */
   readonly pause: 'allow' | 'deny';
-  /** A request for permission is held this long for an operator's answer; null: not at all. */
+  /** How long a permission request is held for an operator's answer; null if it is not held. */
   readonly askMs: number | null;
-  /** A tool that runs keeps its worker this long from being stale. */
+  /** How long a running tool keeps its worker from being stale. */
   readonly toolTimeMs: number;
   readonly onStale: 'wait' | 'escalate';
   readonly stopWhenComplete: boolean;
   readonly steps: 'free' | 'gate';
-  /** `all`: every check runs, and a block lists all failures. */
+  /** With `all`, every check runs and a block lists all failures. */
   readonly failures: 'first' | 'all';
   readonly checks: readonly Check[];
   readonly runner: string | null;
@@ -56,7 +56,7 @@ export function createPolicyForm(object: ObjectMaker) {
         z.int().positive(),
         object({
           times: z.int().positive(),
-          mask: z.boolean().optional().describe('numbers, times, paths and durations make no difference'),
+          mask: z.boolean().optional().describe('ignore numbers, times, paths and durations when comparing failures'),
         }),
       ])
       .nullable()
@@ -71,17 +71,17 @@ export function createPolicyForm(object: ObjectMaker) {
       .describe('what may be used before stops are no longer judged; usage comes from the agents, see usage.reported'),
     onBudget: z.enum(['allow', 'escalate']).optional().describe('when a budget is used up'),
     bypass: z.array(z.string().min(1)).optional().describe('stop reasons that are not judged'),
-    background: createBackgroundForm(object).optional().describe('work that runs on when the agent stops'),
+    background: createBackgroundForm(object).optional().describe('work that continues when the agent stops'),
     pause: z.enum(['allow', 'deny']).optional().describe('deny: no person may pause a worker'),
     ask: z
       .union([z.literal('off'), durationSchema])
       .optional()
-      .describe("how long an agent's request for permission is held for an operator's answer"),
-    toolTime: durationSchema.optional().describe('how long a tool that runs keeps its worker from being stale'),
-    onStale: z.enum(['wait', 'escalate']).optional().describe('of a worker that holds a task and is stale'),
+      .describe("how long an agent's permission request is held for an operator's answer"),
+    toolTime: durationSchema.optional().describe('how long a running tool keeps its worker from being stale'),
+    onStale: z.enum(['wait', 'escalate']).optional().describe('what happens when a worker with a task is stale'),
     stopWhenComplete: z.boolean().optional(),
     steps: z.enum(['free', 'gate']).optional(),
-    failures: z.enum(['first', 'all']).optional().describe('all: every check runs, and a block tells all failures'),
+    failures: z.enum(['first', 'all']).optional().describe('all: every check runs, and a block lists all failures'),
     checks: z
       .array(createCheckForm(object))
       .optional()
@@ -92,13 +92,13 @@ export function createPolicyForm(object: ObjectMaker) {
     runners: z
       .array(idSchema)
       .optional()
-      .describe("the one of these runners that the worker's label runner names; without it the check is in error"),
+      .describe("allowed runners; the worker's label runner selects one, and without it the check is an error"),
   });
 }
 
 type PolicyForm = z.infer<ReturnType<typeof createPolicyForm>>;
 
-/** Builds and test suites take less than half an hour. */
+/** Half an hour: builds and test suites take less. */
 const toolTimeMsDefault = 1_800_000;
 const none: readonly never[] = Object.freeze([]);
 const bypassDefault = Object.freeze(['budget_exhausted', 'deadline_exceeded', 'user_interrupt']);
@@ -133,5 +133,5 @@ function normalizeStuckAfter(form: NonNullable<PolicyForm['stuckAfter']> | null)
   return typeof form === 'number' ? { times: form, mask: false } : { times: form.times, mask: form.mask ?? false };
 }
 
-/** This policy is in force if none was ever set, and for a set without a `default`. */
+/** In force if no policy was ever set, or the set has no `default`. */
 export const builtInPolicy: Policy = normalizePolicy({});

@@ -1,7 +1,7 @@
 /**
- * Promises: an agent ends its own work with `<promise>COMPLETE</promise>` and the like, which are read from its output
- * (protocol.md §6; seed 001, CompletionPromise). Code, quotations and examples do not count: a loop that ends because
- * of a quoted promise is a well-known fault.
+ * Promises: an agent signals the end of its work with `<promise>COMPLETE</promise>` and the like in its output
+ * (protocol.md §6; seed 001, CompletionPromise). Promises in code and quotations do not count, because loops that end
+ * at a quoted promise are a well-known bug.
  */
 import { z } from 'zod';
 import { detectedAtMax } from '../values/limits.ts';
@@ -11,8 +11,8 @@ export const promiseNames = ['COMPLETE', 'BLOCKED', 'ESCALATE'] as const;
 export type PromiseName = (typeof promiseNames)[number];
 
 /**
- * A promise as an adapter may report it: `content` is the text that was found, '' if none was. `detectedAt` is the
- * reporter's own time; it is passed on to hooks and checks, and decides nothing.
+ * A promise reported by an adapter. `content` is the text that was found, or ''. `detectedAt` is the reporter's own
+ * time; it is passed on to hooks and checks, but decides nothing.
  */
 export const promiseSchema = z.object({
   type: z.enum(promiseNames),
@@ -21,12 +21,13 @@ export const promiseSchema = z.object({
   detectedAt: textSchema(detectedAtMax).optional(),
 });
 
-/** The promises of an attempt or iteration: those that its adapter read, else those in its output. */
+/** Returns the promises of an attempt or iteration: those reported by its adapter, otherwise those in its output. */
 export function promisesOf(fields: {
   readonly output?: string | undefined;
   readonly promises?: readonly z.infer<typeof promiseSchema>[] | undefined;
 }): ReadonlySet<PromiseName> {
-  if (fields.promises !== undefined) return new Set(fields.promises.filter((it) => it.detected).map((it) => it.type));
+  if (fields.promises !== undefined)
+    return new Set(fields.promises.filter((promise) => promise.detected).map((promise) => promise.type));
   return readPromises(fields.output ?? '');
 }
 
@@ -42,7 +43,7 @@ export function readPromises(output: string): ReadonlySet<PromiseName> {
 
 const none: ReadonlySet<PromiseName> = new Set();
 
-/** CommonMark fences of backticks or tildes (an unclosed one goes to the end) and quoted lines, taken out. */
+/** Removes CommonMark fences of backticks or tildes (an unclosed one extends to the end) and quoted lines. */
 function withoutFencesAndQuotes(output: string): string {
   const kept: string[] = [];
   let fence: { char: string; length: number } | null = null;
@@ -52,7 +53,7 @@ function withoutFencesAndQuotes(output: string): string {
       if (close !== undefined && close[0] === fence.char && close.length >= fence.length) fence = null;
       continue;
     }
-    // The info string of a backtick fence holds no backtick, else the line is an inline code span.
+    // The info string of a backtick fence contains no backtick; otherwise the line is an inline code span.
     const open = /^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$/.exec(line);
     const marks = open?.[1] ?? open?.[2];
     if (marks !== undefined) {
@@ -65,7 +66,7 @@ function withoutFencesAndQuotes(output: string): string {
   return kept.join('\n');
 }
 
-/** Inline code spans: a run of n backticks up to the next run of exactly n within the paragraph. */
+/** Replaces inline code spans: from a run of n backticks to the next run of exactly n within the paragraph. */
 const withoutCode = (prose: string): string =>
   prose
     .split(/\n[ \t]*\n/)
@@ -81,29 +82,29 @@ function withoutSpans(paragraph: string): string {
     const closing = closings[index] as number;
     if (closing < 0) continue;
     const last = runs[closing] as Run;
-    kept.push(paragraph.slice(from, runs[index]?.at), ' code ');
-    from = last.at + last.length;
+    kept.push(paragraph.slice(from, runs[index]?.start), ' code ');
+    from = last.start + last.length;
     index = closing;
   }
   kept.push(paragraph.slice(from));
   return kept.join('');
 }
 
-/** Backticks in a row. */
-type Run = { readonly at: number; readonly length: number };
+/** Consecutive backticks. */
+type Run = { readonly start: number; readonly length: number };
 
 function ticksOf(text: string): Run[] {
   const runs: Run[] = [];
-  for (let at = text.indexOf('`'); at >= 0; ) {
-    let end = at + 1;
+  for (let start = text.indexOf('`'); start >= 0; ) {
+    let end = start + 1;
     while (text[end] === '`') end += 1;
-    runs.push({ at, length: end - at });
-    at = text.indexOf('`', end);
+    runs.push({ start, length: end - start });
+    start = text.indexOf('`', end);
   }
   return runs;
 }
 
-/** Finds for each run the next one of the same length, or -1, from the end, so that the time is linear. */
+/** Returns for each run the index of the next run of equal length, or -1. Works backwards, so it takes linear time. */
 function closingsOf(runs: readonly Run[]): readonly number[] {
   const next = new Map<number, number>();
   const closings = new Array<number>(runs.length);

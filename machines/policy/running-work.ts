@@ -1,16 +1,16 @@
-/** How texts name background work that a stop waits for (protocol.md §8). No zod: light rooms use it. */
+/** Texts about background work that a stop waits for (protocol.md §8). Free of zod. */
 import type { BackgroundWork } from './background.ts';
 import { shortTitle } from './plan.ts';
 
-/** The name of a piece of work for people: its command, else its kind, else its id. */
+/** Returns the name of a piece of work for people: its command, or its kind, or its id. */
 export const nameOfWork = ({ id, kind, command }: Pick<BackgroundWork, 'id' | 'kind' | 'command'>): string =>
   command ?? kind ?? id;
 
 const namedMax = 3;
 
 /**
- * The fixed text of protocol.md §8, with the first three names, each cut to 30 code points.
- * @param names of the work that is waited for
+ * Returns the fixed text of protocol.md §8 with at most three names of 30 code points.
+ * @param names of the work that the stop waits for
  */
 export function runningWorkMessage(names: readonly string[]): string {
   const shown = names.slice(0, namedMax).map(shortTitle);

@@ -1,14 +1,14 @@
-/** A decision as text: what was decided, why, what would let the worker stop, and what has come of it since. */
+/** Explains a decision in text: what was decided, why, what would let the worker stop, and what happened since. */
 import type { Decision } from '../guards/decision.ts';
 import { checksNotRun, describeOutcome, isForPerson, missingIn, sentence, withoutStop } from './standing.ts';
 import type { WorkerView } from './views.ts';
 
-/** The worker as it is now. */
+/** The current state of the worker. */
 type Now = Pick<WorkerView, 'state' | 'lastSeen' | 'lastDecision' | 'resolution' | 'standing'>;
 
 /**
- * A few sentences, each whole.
- * @param now null: nothing is known of it since; what the decision asks for still holds
+ * Returns complete sentences.
+ * @param now null if the current state is unknown; then the decision's demands are taken to be still open
  */
 export function explainDecision(decision: Decision, now: Now | null = null): string[] {
   const { worker, attempt, at, verdicts, reason, retry, state } = decision;
@@ -22,7 +22,7 @@ export function explainDecision(decision: Decision, now: Now | null = null): str
   return [
     `${tried}: ${decision.decision} · ${decision.action} · ${decision.cause}.`,
     last === undefined
-      ? `No guard was asked: ${reason}.`
+      ? `No guard was evaluated: ${reason}.`
       : `The guard "${last.guard}" decided: ${sentence(reason || last.detail)}`,
     ...before
       .filter(({ verdict }) => verdict !== 'pass')
@@ -31,7 +31,7 @@ export function explainDecision(decision: Decision, now: Now | null = null): str
     ...(isJudged(decision) ? [] : ['No check was run.']),
     ...(notRun.length === 0 ? [] : [`Checks that were not run: ${notRun.join(', ')}.`]),
     `It left the worker ${state}, ${decision.decision === 'block' ? 'with' : 'after'} ${blockedStops(retry)}.`,
-    ...(now === null || isCurrent(decision, now) ? whatHolds(decision) : whatHeld(decision, now)),
+    ...(now === null || isCurrent(decision, now) ? currentOutlook(decision) : pastOutlook(decision, now)),
   ];
 }
 
@@ -40,22 +40,22 @@ const blockedStops = ({ count, max }: Decision['retry']): string =>
     ? `${count} blocked ${count === 1 ? 'stop' : 'stops'}, without a cap`
     : `${count} of ${max} blocked stops`;
 
-/** Tells whether the judgement got to the checks. */
+/** Tells whether the evaluation reached the checks. */
 const isJudged = ({ verdicts }: Decision): boolean => verdicts.some(({ guard }) => guard === 'checks');
 
-/** Nothing has happened since that it would have seen. */
+/** Tells whether nothing relevant has happened since the decision. */
 const isCurrent = (decision: Decision, { state, lastSeen, lastDecision }: Now): boolean =>
   lastDecision?.seq === decision.seq && state === decision.state && lastSeen <= decision.at;
 
-function whatHolds(decision: Decision): string[] {
+function currentOutlook(decision: Decision): string[] {
   if (decision.action === 'escalate') return ['It may stop; a person still has to answer: resume it, or let it stop.'];
   const missing = missingIn(decision);
   if (missing.length > 0) return [`It may stop once this is settled: ${missing.map(withoutStop).join('; ')}.`];
-  return isClean(decision) ? ['Nothing stands in its way.', ...whyClean(decision)] : [describeOutcome(decision)];
+  return isClean(decision) ? ['Nothing stands in its way.', ...cleanNote(decision)] : [describeOutcome(decision)];
 }
 
-/** Says what the decision asked for, and what has come of it. */
-function whatHeld(decision: Decision, now: Now): string[] {
+/** Says what the decision demanded, and what happened since. */
+function pastOutlook(decision: Decision, now: Now): string[] {
   const missing = missingIn(decision);
   const then =
     missing.length > 0
@@ -67,12 +67,12 @@ function whatHeld(decision: Decision, now: Now): string[] {
     .filter(isForPerson)
     .map(({ text }) => `Now it waits for a person: ${sentence(text)}`);
   const since = [...laterDecision(decision, now), ...answer(decision, now), ...persons];
-  return [[then, ...since, ...(persons.length > 0 ? [] : [asItIsNow(decision, now)])].join(' ')];
+  return [[then, ...since, ...(persons.length > 0 ? [] : [currentState(decision, now)])].join(' ')];
 }
 
 const isClean = ({ cause }: Decision): boolean => cause === 'complete' || cause === 'no-policy';
 
-const whyClean = (decision: Decision): string[] => (decision.cause === 'complete' ? [] : [describeOutcome(decision)]);
+const cleanNote = (decision: Decision): string[] => (decision.cause === 'complete' ? [] : [describeOutcome(decision)]);
 
 function laterDecision({ seq }: Decision, { lastDecision }: Now): string[] {
   if (lastDecision === null || lastDecision.seq === seq) return [];
@@ -85,7 +85,7 @@ function answer({ action, at }: Decision, { resolution }: Now): string[] {
   return [`${resolution.by} ${resolution.verdict === 'resume' ? 'resumed it' : 'let it stop'} at ${resolution.at}.`];
 }
 
-function asItIsNow({ worker, at }: Decision, { state, lastSeen }: Now): string {
+function currentState({ worker, at }: Decision, { state, lastSeen }: Now): string {
   if (state === 'stopped') return 'Now it is stopped.';
   const since = lastSeen > at ? 'Since then it has sent more entries' : `Now it is ${state}`;
   return `${since}; "stopgate probe ${worker}" asks again.`;

@@ -1,6 +1,6 @@
 /**
- * Probe: what would be decided if this worker tried to stop now? It is judged like an attempt, on data that is then
- * discarded: nothing is folded, an open attempt is not touched, and nothing is held (protocol.md §5).
+ * Probe: what would be decided if this worker tried to stop now? Judges like a real attempt, but on a copy of the
+ * state: nothing is folded or held, and an open attempt is not affected (protocol.md §5).
  */
 import type { AttemptFields } from '../entries/worker.ts';
 import { planOfTask, surroundingsOf } from '../fleet/facts.ts';
@@ -17,18 +17,18 @@ import type { WorkerContext } from '../worker/context.ts';
 import type { Surroundings } from '../worker/events.ts';
 import type { WorkerSnapshot } from '../worker/worker.ts';
 
-/** Either the decision, or a check that waits for its answer from outside, which goes to `next`. */
+/** Either the decision, or a pending check whose result must be passed to `next`. */
 export type Probe =
   | { readonly decision: Decision }
   | { readonly pending: PendingCheck; readonly worker: WorkerContext; readonly next: (result: CheckResult) => Probe };
 
 /**
- * The question that is asked. `stop`: the whole judgement. The others ask `checks` and `hooks` alone, whatever the
- * worker's state, counts, limits and queue are:
- * - `work`: is the work complete, of the plan, the held tasks and the tasks that the worker lost unfinished?
- * - `{ task }`: is this task complete, which the worker holds?
- * - `step`: may a step be marked as done (policy `steps: gate`)? The policy's checks, each `plan` among them taken as
- * fulfilled, without the hooks of tasks.
+ * The question to answer. `stop` evaluates all guards. The others evaluate only `checks` and `hooks`, regardless of the
+ * worker's state, counts, limits and queue:
+ * - `work`: is the work complete, including the plan, the held tasks and the tasks that the worker lost unfinished?
+ * - `{ task }`: is this held task complete?
+ * - `step`: may a step be marked as done (policy `steps: gate`)? Evaluates the policy's checks without the hooks of
+ *   tasks; `plan` checks pass.
  */
 export type ProbeScope = 'stop' | 'work' | 'step' | { readonly task: string };
 
@@ -41,7 +41,7 @@ export function probe(
 ): Probe {
   const known =
     fleet.workers.read(worker)?.snapshot ?? fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: nowMs });
-  const context = askedAbout(fleet, { ...known.context.worker, attempt: null }, scope);
+  const context = narrowedTo(fleet, { ...known.context.worker, attempt: null }, scope);
   const found = policyInForce(fleet, context);
   const atMs = Math.max(nowMs, fleet.nowMs);
   const surroundings = (): Surroundings => {
@@ -51,18 +51,18 @@ export function probe(
     return { ...around, inForce: workOnly(found), tasks, from: 'checks' };
   };
   const step = (snapshot: WorkerSnapshot): Probe => {
-    const { worker: at } = snapshot.context;
-    const pending = at.attempt?.pending ?? null;
+    const { worker: judged } = snapshot.context;
+    const pending = judged.attempt?.pending ?? null;
     if (pending === null)
-      return { decision: dryRun(at.lastDecision as Decision, context, found, { atMs, isStop: scope === 'stop' }) };
+      return { decision: dryRun(judged.lastDecision as Decision, context, found, { atMs, isStop: scope === 'stop' }) };
     const next = (result: CheckResult) => {
       const data = { ...result, attempt: probeId, check: pending.name };
       const event = { type: 'check.finished', data, seq: 0, atMs, facts: surroundings() } as const;
       return step(fleet.workerStepper.next(snapshot, event));
     };
-    return { pending, worker: { ...at, plan: known.context.worker.plan }, next };
+    return { pending, worker: { ...judged, plan: known.context.worker.plan }, next };
   };
-  // An open attempt is left alone: the probe starts as if there were none.
+  // The probe ignores an open attempt: it starts as if there were none.
   const from = {
     value: { ...known.value, state: 'working' },
     context: { worker: context, evaluation: undefined },
@@ -71,8 +71,8 @@ export function probe(
   return step(fleet.workerStepper.next(from, { type: 'stop.attempted', data, seq: 0, atMs, facts: surroundings() }));
 }
 
-/** Returns the worker with the plan and the tasks that are asked about. */
-function askedAbout(fleet: Fleet, worker: WorkerContext, scope: ProbeScope): WorkerContext {
+/** Returns the worker with only the plan and tasks that the question is about. */
+function narrowedTo(fleet: Fleet, worker: WorkerContext, scope: ProbeScope): WorkerContext {
   if (scope === 'step') return { ...worker, plan: fulfilled };
   if (scope === 'work') {
     const open = worker.heldAtEnd.filter((task) => isOpen(fleet, task));
@@ -83,25 +83,25 @@ function askedAbout(fleet: Fleet, worker: WorkerContext, scope: ProbeScope): Wor
   return { ...worker, tasks: [scope.task], plan: planOfTask(fleet, scope.task) };
 }
 
-/** Tells whether the task is still to be done. Only stopped tasks are ever forgotten. */
+/** Tells whether the task is not stopped. An unknown task was stopped, because only stopped tasks are forgotten. */
 function isOpen(fleet: Fleet, task: string): boolean {
   const known = fleet.tasks.get(task)?.snapshot;
   return known !== undefined && known.value !== 'stopped';
 }
 
-/** Every step is done, and there is at least one. */
+/** A plan that passes every `plan` check. */
 const fulfilled: Plan = [{ title: '', status: 'done' }];
 
-/** No id, so no attempt has it. */
+/** Not a valid id, so it cannot collide with an attempt. */
 const probeId = '~probe';
 
-/** Removes what only a stop is asked: the cap, equal failures, persistence. */
+/** Removes the rules that concern only stops: retry limit, stuck detection, persistence. */
 const workOnly = (inForce: PolicyInForce): PolicyInForce => ({
   ...inForce,
   policy: { ...inForce.policy, retries: null, stuckAfter: null, persistence: null },
 });
 
-/** The bounds are those of the policy, asked or not; only a stop would count. */
+/** Shows the policy's real limits, even those that `workOnly` removed. Only a stop would increase the retry count. */
 function dryRun(
   decision: Decision,
   worker: WorkerContext,

@@ -1,6 +1,6 @@
 /**
- * Replay: folds the lines of a file with the same machines and collects the decisions (protocol.md §10). Times come
- * from the lines. Nothing is run: the answers of checks are in the file.
+ * Replay: folds the lines of a file with the same machines as the service, and collects the decisions (protocol.md
+ * §10). The lines provide the time and the answers of checks; nothing is run.
  */
 import { createLogLines, type FirstLine, type LogEntry, type StoredText } from '../entries/log-line.ts';
 import { createFleet, type Fleet } from '../fleet/fleet.ts';
@@ -12,7 +12,7 @@ import { describeUnknownRules } from '../rules/rules.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { type FleetView, viewFleet } from './views.ts';
 
-/** An attempt that the file leaves open. */
+/** An attempt that is still open at the end of the file. */
 export type OpenAttempt = {
   readonly v: 1;
   readonly fleet: string;
@@ -33,30 +33,30 @@ export type OpenHookResult = {
 export type ReplayLine = Decision | HookResult | OpenAttempt | OpenHookResult;
 
 export type Replay = {
-  /** Folds one line; gives why it is bad, or null. Empty lines are passed over. */
+  /** Folds one line. Returns the reason if it is invalid, or null. Skips empty lines. */
   readonly fold: (line: string) => string | null;
   /** Folds a message of a live log in the same way. */
   readonly foldMessage: (message: StoredText) => string | null;
-  /** Continues from `fleet`, which was folded up to the first message that follows. It is changed in place. */
+  /** Continues from `fleet`, which must be folded up to the first line that follows. It is changed in place. */
   readonly startFrom: (fleet: Fleet) => void;
-  /** The first line of a file, by fleet. */
+  /** The first line of the file, by fleet. */
   readonly firstLines: ReadonlyMap<string, FirstLine>;
-  /** Returns the decisions since the last call, in the order in which attempts ended. */
+  /** Returns the results since the last call, in the order in which attempts ended. */
   readonly take: () => ReplayLine[];
-  /** Says why nothing is folded from some entry on, or null: a fleet needs rules that this release does not know. */
+  /** Returns the reason if folding stopped because a fleet needs rules that this release does not know, or null. */
   readonly fault: () => string | null;
-  /** The attempts that the file left open. */
+  /** Lists the attempts and evaluations that are still open. */
   readonly open: () => ReplayLine[];
   /** Moves every clock to `untilMs` and shows all actors there. */
   readonly view: () => { at: string; fleets: Record<string, FleetView> };
 };
 
 export type ReplayOptions = {
-  /** These policies are in force throughout, in place of the file's own `policy.set`. */
+  /** Policies in force throughout, instead of the file's `policy.set` entries. */
   readonly policies?: PolicySet;
-  /** Lines later than this are left out. */
+  /** Later lines are not folded. */
   readonly untilMs?: number;
-  /** Each verdict has the input of its guard. Default: only of those that decide, as in the log. */
+  /** If set, each verdict shows the input of its guard. Default: only verdicts of deciding guards, as in the log. */
   readonly inputs?: boolean;
 };
 
@@ -84,7 +84,7 @@ export function createReplay(options: ReplayOptions = {}): Replay {
 
   const fold = (read: LogEntry | string | null): string | null => {
     if (read === null || typeof read === 'string') return read;
-    // What is later than `untilMs` is read all the same: an earlier time after it counts as that one.
+    // Later lines are still read, because they advance the clock of `createLogLines`.
     const fleet = fleetOf(read.fleet);
     const { stored } = read;
     if (stored.atMs <= untilMs) keep(foldEntry(fleet, stored));
@@ -110,7 +110,7 @@ export function createReplay(options: ReplayOptions = {}): Replay {
     },
     open: () => [...fleets.values()].flatMap(openResults),
     view() {
-      // Without an end the clock would never stop, so it stays at the last line.
+      // Without `untilMs`, the clock stays at the last line.
       const latestMs = Math.max(0, ...[...fleets.values()].map((fleet) => fleet.nowMs));
       const atMs = Number.isFinite(untilMs) ? untilMs : latestMs;
       for (const fleet of fleets.values()) keep(advanceClock(fleet, atMs));
@@ -138,7 +138,7 @@ function openResults(fleet: Fleet): ReplayLine[] {
   });
   const evaluations = [...fleet.tasks].flatMap(([taskId, { snapshot }]) =>
     snapshot.context.evaluations.map(
-      (it): OpenHookResult => ({ fleet: fleet.name, taskId, attempt: it.attempt, action: null }),
+      (evaluation): OpenHookResult => ({ fleet: fleet.name, taskId, attempt: evaluation.attempt, action: null }),
     ),
   );
   return [...attempts, ...evaluations];

@@ -1,6 +1,6 @@
 /**
- * Says in one plain sentence how a worker or a task stands, and what a decision was. Lists, the page, `explain` and
- * notices show the same one. It has no codes and no times: those stand beside it.
+ * Describes the state of a worker or task, or a decision, in one plain sentence. Lists, the page, `explain` and notices
+ * show the same sentence. It contains no codes and times; they are shown next to it.
  */
 import type { Decision } from '../guards/decision.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
@@ -21,11 +21,11 @@ type WorkerFacts = Omit<StandingWorker, 'attempt' | 'paused'> & {
 /** The part of a `TaskView` that is read here. */
 type TaskFacts = Omit<StandingTask, 'lastTransition'>;
 
-/** A list shows no more of it in a line; what is longer is a question, and its panel has all of it. */
+/** Lists show one line. Only questions are longer, and a panel shows them completely. */
 const lengthMax = 240;
 const cut = (text: string): string => cutMiddle(text.replace(/\s+/g, ' ').trim(), lengthMax);
 
-/** @param awaited the background work that its stops wait for, by name */
+/** @param awaited names of the background work that its stops wait for */
 export function sentenceOfWorker(worker: WorkerFacts, awaited: readonly string[]): string {
   const { state, escalation, inputs, attempt, lastDecision } = worker;
   const [asked] = inputs;
@@ -35,14 +35,14 @@ export function sentenceOfWorker(worker: WorkerFacts, awaited: readonly string[]
   if (attempt !== null)
     return attempt.waitsFor === 'hold' ? 'Held: a task may still come' : `Waits for ${attempt.waitsFor}`;
   if (state === 'blocked' && lastDecision !== null) return cut(whyBlocked(lastDecision, awaited));
-  return cut(state === 'idle' ? whyIdle(worker, awaited) : whatItDoes(worker));
+  return cut(state === 'idle' ? whyIdle(worker, awaited) : activityOf(worker));
 }
 
-/** @param openAfter the tasks that it comes after and that are not completed */
+/** @param openAfter the uncompleted tasks in its `after` */
 export function sentenceOfTask(task: TaskFacts, openAfter: readonly string[]): string {
   const { state, worker, queue, escalation, outcome } = task;
   if (state === 'stopped') return outcome === 'completed' ? 'Completed' : outcome === null ? 'Ended' : 'Cancelled';
-  if (escalation !== null) return cut(whatIsAsked(withoutCap(escalation.reason)));
+  if (escalation !== null) return cut(questionOf(withoutCap(escalation.reason)));
   if (worker !== null) return `Held by ${worker}`;
   const [first] = openAfter;
   if (first !== undefined)
@@ -50,26 +50,26 @@ export function sentenceOfTask(task: TaskFacts, openAfter: readonly string[]): s
   return queue === null ? 'In no queue, so nobody is told of it' : `Waits for a worker of queue ${queue}`;
 }
 
-/** Says what a stop was answered and why: "Blocked twice: login.test.ts fails in tests; 1 try left". */
+/** Describes a decision and its reason: "Blocked twice: login.test.ts fails in tests; 1 try left". */
 export function sentenceOfDecision(decision: Decision): string {
   const { cause, action, reason, retry } = decision;
   const failure = failureIn(decision);
   if (decision.decision === 'block')
     return cause === 'incomplete' || cause === 'stuck'
       ? `Blocked ${times(retry.count)}: ${failure}${triesLeft(retry)}`
-      : `Told to go on: ${decapitalise(reason)}`;
+      : `Told to continue: ${lowercaseFirst(reason)}`;
   switch (cause) {
     case 'complete':
       return 'Allowed: all that the policy asks for is done';
     case 'no-policy':
       return 'Allowed: nothing was set to be checked';
     case 'capped':
-      if (decision.feedback.length === 0 && !capped.test(reason)) return `Let go: ${decapitalise(reason)}`;
+      if (decision.feedback.length === 0 && !capped.test(reason)) return `Let go: ${lowercaseFirst(reason)}`;
       return `${action === 'escalate' ? 'Needs a person' : 'Let go'} after ${blocks(retry.count)}: ${failure}`;
     case 'stuck':
       return `Stuck on the same failure: ${failure}`;
     case 'escalated':
-      return whatIsAsked(reason);
+      return questionOf(reason);
     case 'unjudged':
       return `Not judged: ${failure}`;
     default:
@@ -77,8 +77,8 @@ export function sentenceOfDecision(decision: Decision): string {
   }
 }
 
-/** The question of an agent; one that gave none has only asked for a person. */
-const whatIsAsked = (reason: string): string =>
+/** Returns the agent's question, or the reason if the agent only asked for a person. */
+const questionOf = (reason: string): string =>
   (questionIn(reason) ?? reason).replace(/:? *<promise>[^<]*<\/promise> *$/, '');
 
 function whyStopped({ ended, lastDecision, resolution }: WorkerFacts): string {
@@ -90,19 +90,19 @@ function whyStopped({ ended, lastDecision, resolution }: WorkerFacts): string {
     : 'Its session has ended while it was blocked';
 }
 
-/** Background work may have ended since. */
+/** The background work that caused the block may have ended since. */
 function whyBlocked(last: Decision, awaited: readonly string[]): string {
   if (last.cause !== 'waiting') return sentenceOfDecision(last);
-  return awaited.length === 0 ? waitIsOver : `Told to go on: ${runningWorkMessage(awaited)}`;
+  return awaited.length === 0 ? waitIsOver : `Told to continue: ${runningWorkMessage(awaited)}`;
 }
 
-const waitIsOver = 'It has what it waited for, and can go on';
+const waitIsOver = 'It has what it waited for, and can continue';
 
-/** A decision that escalated it says more than the reason that it gave. */
+/** For some causes, the sentence of the decision says more than the reason of the escalation. */
 const whyEscalated = ({ cause, reason, attempt }: Escalation, last: Decision | null): string =>
   last !== null && last.attempt === attempt && (cause === 'capped' || cause === 'stuck')
     ? sentenceOfDecision(last)
-    : whatIsAsked(reason);
+    : questionOf(reason);
 
 function whyIdle({ presence, lastDecision, resolution, plan }: WorkerFacts, background: readonly string[]): string {
   if (presence === 'limited') return 'Paused: it has reached its usage limit';
@@ -111,11 +111,11 @@ function whyIdle({ presence, lastDecision, resolution, plan }: WorkerFacts, back
     return `Waits for ${background.length === 1 ? first : `${first} and ${background.length - 1} more`} in the background`;
   if (lastDecision === null) return plan.length === 0 ? 'Has not tried to stop yet' : stepsOf(plan);
   if (lastDecision.decision !== 'allow') return 'Idle since it was blocked';
-  // What its last stop was let go for may be over.
+  // The cause of its last stop may no longer apply.
   if (lastDecision.action === 'escalate' && resolution !== null) return `Resumed by ${resolution.by}`;
   switch (lastDecision.cause) {
     case 'limited':
-      return 'Its usage limit is over: it can go on';
+      return 'Its usage limit is over: it can continue';
     case 'waiting':
       return waitIsOver;
     case 'retired':
@@ -125,7 +125,7 @@ function whyIdle({ presence, lastDecision, resolution, plan }: WorkerFacts, back
   }
 }
 
-function whatItDoes({ presence, state, plan, tasks, retry, lastDecision }: WorkerFacts): string {
+function activityOf({ presence, state, plan, tasks, retry, lastDecision }: WorkerFacts): string {
   if (presence === 'limited') return 'Paused: it has reached its usage limit';
   if (state === 'validating') return 'Is being judged';
   const [task] = tasks.slice(-1);
@@ -148,17 +148,17 @@ function triesLeft({ count, max }: Decision['retry']): string {
 
 const capped = /^(?:Blocked [\w ]+, the most that the policy allows|The policy blocks no stop): /;
 const withoutCap = (reason: string): string => reason.replace(capped, '');
-/** A sentence goes on with it after a colon; names and acronyms stay as they are. */
-const decapitalise = (text: string): string =>
+/** Prepares a sentence for use after a colon. Leaves names and acronyms unchanged. */
+const lowercaseFirst = (text: string): string =>
   /^[A-Z][a-z]+ /.test(text) ? text[0]?.toLowerCase() + text.slice(1) : text;
 
-// What failed, by name: the test in the end of a command's output rather than "Command tests failed (exit 1)".
+// Names the failure: the failing test in a command's output rather than "Command tests failed (exit 1)".
 
-/** Says what did not pass. If nothing is known of it, that is the reason of the decision. */
+/** Describes what did not pass. Without feedback, that is the reason of the decision. */
 function failureIn({ feedback, reason }: Pick<Decision, 'feedback' | 'reason'>): string {
   const failed = feedback.filter(({ outcome }) => outcome !== 'warn');
   const [first] = failed;
-  if (first === undefined) return decapitalise(withoutCap(reason));
+  if (first === undefined) return lowercaseFirst(withoutCap(reason));
   const others = failed.length - 1;
   return `${describeFailure(first)}${others === 0 ? '' : `, and ${others} more ${others === 1 ? 'check' : 'checks'}`}`;
 }
@@ -169,11 +169,13 @@ function describeFailure({ check, message, details }: Feedback): string {
   const [first] = names;
   if (first !== undefined)
     return names.length === 1 ? `${first} fails in ${check}` : `${first} and ${names.length - 1} more fail in ${check}`;
-  const line = command.test(message) ? (output.findLast((it) => /[a-z]/i.test(it)) ?? message) : linesOf(message)[0];
+  const line = command.test(message)
+    ? (output.findLast((text) => /[a-z]/i.test(text)) ?? message)
+    : linesOf(message)[0];
   return steps.test(message) ? message : `${check}: ${line ?? 'it did not say why'}`;
 }
 
-/** The reasons that say nothing but that it failed, and that say all by themselves. */
+/** Reasons that only say that something failed, and reasons that need no name of a check. */
 const command = /^Command .* failed \(exit \d+\)$/;
 const steps = /^\d+ of \d+ plan steps remain: /;
 
@@ -187,15 +189,15 @@ const testFile =
   /^[\w@./-]*[\w-][._](?:test|spec)\.[cm]?[jt]sx?$|^[\w./-]*(?:test_\w+|\w+_test|\w+_spec)\.(?:py|go|rb|exs)$/;
 const failWord = /^(?:FAIL(?:ED|URE)?|✗|×|✖|error|fails?|failed|failing)$/i;
 const named = /^(?:--- FAIL: (\S+)|test (\S+) \.\.\. FAILED|FAILED (\S+)|not ok \d+ - (.+))/;
-/** A longer word is no name of a file. */
+/** Longer words are not file names. */
 const wordMax = 200;
 
-/** The test that a line of a runner's output says has failed: of vitest, jest, pytest, go, cargo. Null: it says none. */
+/** Returns the failed test that a line of output names (vitest, jest, pytest, go, cargo), or null. */
 function failedTest(line: string): string | null {
   const runner = named.exec(line);
   if (runner !== null) return runner[1] ?? runner[2] ?? runner[4] ?? baseName(runner[3] ?? '');
   if (/\b0 fail/.test(line)) return null;
-  // Word by word, so that the time is linear in the length: an agent's program wrote it.
+  // Word by word, to take linear time: the output is untrusted.
   const words = line.split(/[\s():,|]+/).filter(({ length }) => length <= wordMax);
   const file = words.find((word) => testFile.test(word));
   return file !== undefined && words.some((word) => failWord.test(word)) ? baseName(file) : null;

@@ -1,6 +1,6 @@
 /**
- * Says how a worker or a task stands: who waits for whom, and what would let it go. It is derived from the view only
- * here, for the page, the command line, MCP and notices. It does not ask for what a person has settled since.
+ * The standing of a worker or task: who waits for whom, and what would let it proceed. Derived from the view in this
+ * file only, for the page, the command line, MCP and notices. Leaves out matters that a person has settled.
  */
 import type { Decision } from '../guards/decision.ts';
 import { type Plan, remainingStepsMessage } from '../policy/plan.ts';
@@ -12,33 +12,33 @@ import type { Presence, State } from '../values/states.ts';
 import { cutMiddle } from '../values/text.ts';
 
 /**
- * For a person: `escalation`, what an agent asks, `permission`, `question` or else `input`, and a queue that nobody
- * attends, `unattended`.
+ * Kinds of waits for a person: `escalation`; requests of agents, which are `permission`, `question` or else `input`;
+ * and `unattended` queues.
  */
 export const personKinds = ['escalation', 'permission', 'question', 'input', 'unattended'] as const;
 export type PersonKind = (typeof personKinds)[number];
 
 export type Wait = {
   readonly kind: PersonKind | 'check' | 'hold' | 'background' | 'limit' | 'work' | 'task' | 'claim' | 'worker';
-  /** The one that has to act, or what has to come: `a person`, `check tests`, `worker w1`. */
+  /** Who has to act: `a person`, `check tests`, `worker w1`. */
   readonly whom: string;
   /** The reason, in one line. */
   readonly text: string;
-  /** It is null if it is not known. */
+  /** Null if unknown. */
   readonly since: string | null;
 };
 export type Standing = {
   readonly waits: readonly Wait[];
-  /** The things that would let it go, a line each. Empty: nothing is known to stand in its way. */
+  /** What it needs to proceed, one line each. Empty if nothing is known to prevent it. */
   readonly missing: readonly string[];
-  /** A further sentence: if nothing is missing, it says how the last stop ended. */
+  /** An additional sentence, e.g. how the last stop ended if nothing is missing. */
   readonly note: string | null;
 };
 
 const resumedByPerson = 'a person resumes it, or lets it stop';
 
 /** The part of a `WorkerView` that is read here. */
-export type StandingWorker = Partner & {
+export type StandingWorker = EscalatedWorker & {
   readonly presence: Presence;
   readonly ended: 'ended' | 'retired' | null;
   readonly inputs: readonly InputRequest[];
@@ -52,7 +52,7 @@ export type StandingWorker = Partner & {
   readonly lastDecision: Decision | null;
 };
 /** The worker that a task was escalated with. */
-type Partner = {
+type EscalatedWorker = {
   readonly state: State;
   readonly escalation: Escalation | null;
   readonly resolution: Resolution | null;
@@ -67,7 +67,7 @@ export type StandingTask = {
   readonly lastTransition: { readonly at: string } | null;
 };
 
-/** @param awaited the background work that its stops wait for, by name */
+/** @param awaited names of the background work that its stops wait for */
 export function standingOfWorker(view: StandingWorker, awaited: readonly string[] = []): Standing {
   const waits = waitsOfWorker(view, awaited);
   const { state, escalation, inputs, paused } = view;
@@ -82,30 +82,34 @@ export function standingOfWorker(view: StandingWorker, awaited: readonly string[
   return { waits, missing, note };
 }
 
-/** Its stops are not judged, and none is open that began before. */
+/** Tells whether a pause is in effect and no attempt from before it is open. */
 const isPaused = ({ paused, attempt, state }: Pick<StandingWorker, 'paused' | 'attempt' | 'state'>): boolean =>
   paused !== null && attempt === null && state !== 'stopped';
 
-/** Holds if what was missing at the last attempt may be done by now. */
+/** Tells whether the worker may have done by now what was missing at its last attempt. */
 const hasWorkedSince = (view: StandingWorker, awaited: readonly string[]): boolean =>
   view.state === 'working' && view.inputs.length === 0 && missingOfWork(view, awaited).length > 0;
 const workedSince = 'That was so when it last tried to stop; it has worked since.';
 
 /**
- * @param openAfter the tasks that it comes after and that are not completed
- * @param partner the worker that its escalation names; null: it is unknown
+ * @param openAfter the uncompleted tasks in its `after`
+ * @param partner the worker that its escalation names; null if unknown
  */
-export function standingOfTask(view: StandingTask, openAfter: readonly string[], partner: Partner | null): Standing {
+export function standingOfTask(
+  view: StandingTask,
+  openAfter: readonly string[],
+  partner: EscalatedWorker | null,
+): Standing {
   const wait = waitOfTask(view, openAfter);
   if (wait === null) return { waits: [], missing: [], note: view.outcome === null ? null : `It is ${view.outcome}.` };
   const missing = [wait.kind === 'escalation' ? resumedByPerson : `${wait.whom}: ${wait.text}`];
-  return { waits: [wait], missing, note: view.escalation === null ? null : whatBecameOf(view.escalation, partner) };
+  return { waits: [wait], missing, note: view.escalation === null ? null : noteOnPartner(view.escalation, partner) };
 }
 
 export const isForPerson = ({ kind }: Pick<Wait, 'kind'>): boolean => (personKinds as readonly string[]).includes(kind);
 
 /**
- * Returns what stood in the way of a stop: one line for each check that failed, else the reason. Empty: it was allowed.
+ * Returns what prevented a stop: one line per failed check, or the reason. Empty if the stop was allowed.
  */
 export function missingIn({
   decision,
@@ -118,7 +122,7 @@ export function missingIn({
   return lines.length > 0 ? lines : [reason];
 }
 
-/** Returns what checks and hooks found that did not pass, one line each. A stop may have been allowed all the same. */
+/** Returns the failures of checks and hooks, one line each. The stop may have been allowed nevertheless. */
 export const failuresIn = ({ feedback }: Pick<Decision, 'feedback'>): string[] =>
   feedback
     .filter(({ outcome }) => outcome !== 'warn')
@@ -127,13 +131,13 @@ export const failuresIn = ({ feedback }: Pick<Decision, 'feedback'>): string[] =
       return `${check}: ${first}`;
     });
 
-/** Checks of the policy that the judgement did not get to, so that nothing is known of them. */
+/** Returns the names of checks that the evaluation did not reach. */
 export function checksNotRun({ verdicts }: Pick<Decision, 'verdicts'>): string[] {
   const names = verdicts.find(({ guard }) => guard === 'checks')?.input?.notRun;
   return Array.isArray(names) ? names.map(String) : [];
 }
 
-/** Says what a stop that was not blocked means for the work. */
+/** Says what an allowed stop means for the work. */
 export function describeOutcome({ cause, reason, action, feedback }: Decision): string {
   if (action === 'escalate') return 'A person was asked.';
   const failures = failuresIn({ feedback }).map(withoutStop).join('; ');
@@ -157,13 +161,13 @@ export function describeOutcome({ cause, reason, action, feedback }: Decision): 
   }
 }
 
-/** The tasks and workers of one escalation are one thing to look at, until the worker is resolved. */
-const isEscalatedWith = (escalation: Pick<Escalation, 'since'>, partner: Partner | null): boolean =>
-  // One that was resolved and is escalated again waits for something else.
+/** Tells whether the worker is still in the same escalation as the task. */
+const isEscalatedWith = (escalation: Pick<Escalation, 'since'>, partner: EscalatedWorker | null): boolean =>
+  // A worker that was resolved and escalated again waits for something else.
   partner?.state === 'escalated' && (partner.escalation?.since ?? '') <= escalation.since;
 
 /**
- * The length to which a request is cut, since its input may have 4,000 characters: a list or a screen shows no more.
+ * Requests are cut to this length. Their input may have 4,000 characters, more than a list or screen shows.
  */
 const textMax = 500;
 
@@ -177,7 +181,7 @@ function waitsOfWorker(view: StandingWorker, awaited: readonly string[]): Wait[]
     since: input.since,
   }));
   const pending = attempt === null ? [] : [waitOfAttempt(attempt)];
-  // While the agent works, its background work holds nothing up.
+  // While the agent works, it does not wait for its background work.
   const running = state === 'idle' ? awaited : [];
   const outside: Wait[] = [
     ...running.map(
@@ -213,16 +217,16 @@ const waitOfBlock = ({ at }: Decision, lacks: readonly string[]): Wait => ({
   since: at,
 });
 
-/** Returns the kind of a request, for filters; all but permissions and questions are `input`. */
+/** Returns the kind of a request. Everything but permissions and questions is `input`. */
 export const kindOf = ({ kind }: InputRequest): Exclude<PersonKind, 'escalation' | 'unattended'> =>
   kind === 'permission' || kind === 'question' ? kind : 'input';
 
-/** Returns what an agent asks, in one line that is not too long. */
+/** Describes a request in one line of limited length. */
 export const requestText = (input: InputRequest): string => cutMiddle(describeRequest(input), textMax);
 
 /**
- * Returns what is missing of the work. An idle worker goes on with something else, so its last block is over; only the
- * rest of its plan counts.
+ * Returns what is missing for the work to be complete, with the current number of remaining steps. The last block of an
+ * idle worker no longer counts, because it continues with something else.
  */
 function missingOfWork(view: StandingWorker, awaited: readonly string[]): string[] {
   const { state, plan } = view;
@@ -234,8 +238,8 @@ function missingOfWork(view: StandingWorker, awaited: readonly string[]): string
   });
 }
 /**
- * Returns what its last block asked for. Background work that has ended by now, or is no longer waited for, is not missing, and
- * nothing is where stops are not judged.
+ * Returns what the last block demanded, except background work that stops no longer wait for. Empty while the worker is
+ * paused.
  */
 function missingOfBlock(view: StandingWorker, awaited: readonly string[]): string[] {
   const { lastDecision } = view;
@@ -254,12 +258,12 @@ function noteOf({ state, ended, resolution, attempt, lastDecision }: StandingWor
       ? whyEnded(ended)
       : 'It was blocked when it last tried to stop, and waits for nothing now.';
   if (lastDecision.action !== 'escalate')
-    return state === 'stopped' || state === lastDecision.state ? describeOutcome(lastDecision) : goneOn;
+    return state === 'stopped' || state === lastDecision.state ? describeOutcome(lastDecision) : continued;
   if (resolution !== null) return describeResolution(resolution);
-  return state === 'stopped' ? whyEnded(ended) : 'It asked for a person, and goes on.';
+  return state === 'stopped' ? whyEnded(ended) : 'It asked for a person, and continues.';
 }
 
-const goneOn = 'It has gone on since its last stop, which was allowed.';
+const continued = 'It has continued since its last stop, which was allowed.';
 
 const whyEnded = (ended: StandingWorker['ended']): string =>
   ended === 'retired' ? 'It was retired.' : 'Its session has ended.';
@@ -278,13 +282,13 @@ function waitOfTask(view: StandingTask, openAfter: readonly string[]): Wait | nu
   return { kind: 'claim', whom: 'a worker', text, since };
 }
 
-/** A task may come after a thousand others. */
+/** Limits the names shown: a task may depend on a thousand others. */
 const namedMax = 3;
 const firstOf = (tasks: readonly string[]): string =>
   [...tasks.slice(0, namedMax).map((id) => `task ${id}`), ...(tasks.length > namedMax ? ['…'] : [])].join(', ');
 
-/** Returns null if the escalation is the task's own, or its worker still waits with it. */
-function whatBecameOf(escalation: TaskEscalation, partner: Partner | null): string | null {
+/** Returns null if the task was escalated alone, or its worker is still in the same escalation. */
+function noteOnPartner(escalation: TaskEscalation, partner: EscalatedWorker | null): string | null {
   if (!escalation.withWorker || isEscalatedWith(escalation, partner)) return null;
   const { worker } = escalation;
   const { resolution = null } = partner ?? {};

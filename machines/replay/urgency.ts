@@ -1,4 +1,4 @@
-/** Ranks what a person looks at first: who waits for one, then what may come to that. Lists and the terminal use it. */
+/** Ranks workers by urgency for a person, for lists and the terminal. */
 import { nameTasks } from '../guards/task-names.ts';
 import type { EscalatedEntity, Escalation, Unattended } from '../values/escalation.ts';
 import type { InputRequest } from '../values/questions.ts';
@@ -6,7 +6,7 @@ import type { Presence, State } from '../values/states.ts';
 import { isForPerson, kindOf, type PersonKind, requestText } from './standing.ts';
 import type { QueueView, TaskView, WorkerView } from './views.ts';
 
-/** First to last. */
+/** Most urgent first. */
 export const urgencies = [
   'escalated',
   'asks',
@@ -21,7 +21,7 @@ export const urgencies = [
 ] as const;
 export type Urgency = (typeof urgencies)[number];
 
-type Seen = {
+type RankedWorker = {
   readonly state: State;
   readonly presence: Presence;
   readonly isAcknowledged: boolean;
@@ -31,11 +31,11 @@ type Seen = {
   readonly cause: string | null;
 };
 
-/** Idle after a stop that nothing judged: it may look done, and is not. */
-export const isUnjudged = ({ state, cause }: Pick<Seen, 'state' | 'cause'>): boolean =>
+/** Tells whether the worker is idle after an unjudged stop. It may look done, but need not be. */
+export const isUnjudged = ({ state, cause }: Pick<RankedWorker, 'state' | 'cause'>): boolean =>
   state === 'idle' && cause === 'unjudged';
 
-export function urgencyOf(worker: Seen): Urgency {
+export function urgencyOf(worker: RankedWorker): Urgency {
   const { state, presence, isAcknowledged, asks, holdsTask } = worker;
   if (state === 'escalated') return isAcknowledged ? 'acknowledged' : 'escalated';
   if (state === 'stopped') return 'stopped';
@@ -45,49 +45,50 @@ export function urgencyOf(worker: Seen): Urgency {
   return isUnjudged(worker) ? 'unjudged' : state;
 }
 
-/** It goes on only when a person does something. */
+/** Tells whether the worker cannot continue before a person acts. */
 export const needsPerson = (urgency: Urgency): boolean =>
   urgencies.indexOf(urgency) <= urgencies.indexOf('acknowledged');
 
-// What waits for a person: escalated workers and tasks, what agents ask, and queues that nobody attends. Lists, the page and notices show the same.
+// Matters that wait for a person: escalated workers and tasks, agents' requests, and unattended queues. Lists, the page
+// and notices show the same.
 
-/** `reason`: why, or what is asked, in one line. `note`: what has come of it since; null: nothing. */
+/** `reason`: the reason or the request in one line. `note`: what happened since, or null. */
 export type PersonWait = {
   readonly entity: EscalatedEntity | 'queue';
   readonly id: string;
   readonly kind: PersonKind;
   readonly since: string;
   readonly reason: string;
-  /** The sentence of its view that says how it stands. */
+  /** The `sentence` of its view. */
   readonly sentence: string;
   readonly note: string | null;
-  /** It is null for a queue. */
+  /** Null for a queue. */
   readonly state: State | null;
-  /** It is null for a task or a queue. */
+  /** Null for a task or a queue. */
   readonly presence: Presence | null;
   readonly agent: string | null;
   readonly queue: string | null;
 } & (
   | ({ readonly kind: 'escalation' } & Omit<Escalation, 'since' | 'reason'>)
-  | ({ readonly kind: AskedKind } & Asked)
-  | ({ readonly kind: 'unattended' } & Neglect)
+  | ({ readonly kind: RequestKind } & RequestDetails)
+  | ({ readonly kind: 'unattended' } & UnattendedDetails)
 );
 
-type AskedKind = Exclude<PersonKind, 'escalation' | 'unattended'>;
-/** `pending`: the ready tasks. */
-type Neglect = Omit<Unattended, 'since'> & { readonly pending: number };
-/** `isHeld`: an operator can answer it here (policy `ask`); else it is answered where the agent runs. */
-type Asked = Omit<InputRequest, 'kind' | 'since'> & { readonly isHeld: boolean };
+type RequestKind = Exclude<PersonKind, 'escalation' | 'unattended'>;
+/** `pending`: the number of ready tasks. */
+type UnattendedDetails = Omit<Unattended, 'since'> & { readonly pending: number };
+/** `isHeld`: operators can answer it (policy `ask`). Otherwise it is answered where the agent runs. */
+type RequestDetails = Omit<InputRequest, 'kind' | 'since'> & { readonly isHeld: boolean };
 
 export function personWaitsOfWorker(view: WorkerView): PersonWait[] {
   if (!view.standing.waits.some(isForPerson)) return [];
   const { worker, escalation, inputs, rules, state, presence, agent, queue, sentence } = view;
-  const place = { entity: 'worker', id: worker, sentence, note: null, state, presence, agent, queue } as const;
+  const subject = { entity: 'worker', id: worker, sentence, note: null, state, presence, agent, queue } as const;
   return [
-    ...(escalation === null ? [] : [{ ...escalation, ...place, kind: 'escalation' } as const]),
+    ...(escalation === null ? [] : [{ ...escalation, ...subject, kind: 'escalation' } as const]),
     ...inputs.map((input) => ({
       ...input,
-      ...place,
+      ...subject,
       kind: kindOf(input),
       reason: requestText(input),
       isHeld: rules.askMs !== null && input.request !== null,
@@ -97,21 +98,21 @@ export function personWaitsOfWorker(view: WorkerView): PersonWait[] {
 
 export function personWaitsOfTask({ task, state, queue, escalation, standing, sentence }: TaskView): PersonWait[] {
   if (escalation === null) return [];
-  const place = { entity: 'task', id: task, sentence, state, presence: null, agent: null, queue } as const;
-  return [{ ...escalation, ...place, kind: 'escalation', note: standing.note }];
+  const subject = { entity: 'task', id: task, sentence, state, presence: null, agent: null, queue } as const;
+  return [{ ...escalation, ...subject, kind: 'escalation', note: standing.note }];
 }
 
 export function personWaitsOfQueue({ queue, pending, reported, next, unattended }: QueueView): PersonWait[] {
   if (unattended === null) return [];
   const ready = pending - reported;
   const reason = describeUnattended(queue, ready, next);
-  const place = { entity: 'queue', id: queue, reason, note: null, state: null, presence: null, agent: null } as const;
+  const subject = { entity: 'queue', id: queue, reason, note: null, state: null, presence: null, agent: null } as const;
   return [
-    { ...unattended, ...place, kind: 'unattended', sentence: `No worker: ${countOf(ready)}`, queue, pending: ready },
+    { ...unattended, ...subject, kind: 'unattended', sentence: `No worker: ${countOf(ready)}`, queue, pending: ready },
   ];
 }
 
-/** `2 tasks wait in queue build, and no worker of it is there: T-1 Fix login, T-2 Write docs`. */
+/** E.g. `2 tasks wait in queue build, and no worker of it is there: T-1 Fix login, T-2 Write docs`. */
 const describeUnattended = (queue: string, ready: number, next: QueueView['next']): string =>
   `${countOf(ready)} in queue ${queue}, and no worker of it is there: ${nameTasks(next, ready)}`;
 

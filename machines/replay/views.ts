@@ -1,6 +1,6 @@
 /**
- * Makes the views that `get`, `list`, `replay --at` and the inspector show of an actor (protocol.md §10), at a moment
- * of the log's time.
+ * The views of actors that `get`, `list`, `replay --at` and the inspector show (protocol.md §10), for a time by the
+ * log's clock.
  */
 import type { RefusedEntry } from '../entries/refusal.ts';
 import { planOfTask } from '../fleet/facts.ts';
@@ -29,17 +29,17 @@ import { type UsageView, viewUsage } from '../values/usage.ts';
 import { sentenceOfTask, sentenceOfWorker } from './sentence.ts';
 import { type Standing, standingOfTask, standingOfWorker } from './standing.ts';
 
-/** A transition of the actor's machine, and when. */
+/** A transition of the actor's machine, with its time. */
 export type TransitionView = { from: State; to: State; event: string; at: string };
 
-/** The reason for which a check waits, and when it is asked again. */
+/** Why a check has no result yet, and when it is asked again. */
 export type PendingView = { check: string; reason: string | null; askedAgainAt: string };
 
 export type WorkerView = {
   worker: string;
   state: State;
   presence: Presence;
-  /** The presence before it; null: it has not changed since the worker is known. */
+  /** The previous presence; null if it has never changed. */
   presenceFrom: Presence | null;
   agent: string | null;
   tasks: readonly string[];
@@ -49,42 +49,41 @@ export type WorkerView = {
   parent: string | null;
   cwd: string | null;
   labels: Readonly<Record<string, string>>;
-  /** False: no person is at the session. Null: its agent did not say. */
+  /** False if nobody attends the session; null if the agent did not say. */
   interactive: boolean | null;
-  /** A person's pause that holds: its stops are not judged. `until` null: until the session ends. */
+  /** The pause in effect, during which stops are not judged. `until` is null if it lasts until the session ends. */
   paused: PauseView | null;
   retry: { count: number; max: number | null };
   keepAlives: number;
   idle: Idle;
   /**
-   * The wishes of the policy to an agent: `stopWhenComplete`, `steps`, whether there are checks, and how long its
-   * requests for permission are held (`askMs` null: not at all).
+   * The parts of the policy that adapters follow. `checks`: the number of checks. `askMs`: how long permission requests
+   * are held, or null.
    */
   rules: { stopWhenComplete: boolean; steps: 'free' | 'gate'; checks: number; askMs: number | null };
   /**
-   * The usage since its registration, since its last prompt, and of the task that it claimed last (null: it holds
-   * none).
+   * The usage since its registration, since its last prompt, and of the task that it claimed last, or null.
    */
   usage: { session: UsageView; prompt: UsageView; task: UsageView | null };
-  /** The limits of the budgets that hold for it, its policy's first, and how much of each is used. */
+  /** The budget limits that apply, those of its policy first, with the usage of each. */
   budgets: readonly BudgetLine[];
   plan: Plan;
-  /** Tools that run, in the order in which they started; until `until` they keep it from becoming stale. */
+  /** Running tools in starting order. Until `until` they keep the worker from becoming stale. */
   calls: readonly { tool: string; call: string | null; since: string; until: string }[];
   toolCount: number;
   /**
-   * How many files its tools have modified. `dropped`: the number of older ones that the full list has dropped. `unknown`: a
-   * tool may have changed any file.
+   * The number of files that its tools have modified. `dropped`: the number of older ones dropped from the full list.
+   * `unknown`: a tool may have changed any file.
    */
   filesModified: { count: number; dropped: number; unknown: boolean };
-  /** Outstanding background work. Stops wait for it until `until` (null: without an end), unless it is ignored. */
+  /** Outstanding background work. Stops wait for it until `until` (null is forever), unless it is `ignored`. */
   background: readonly BackgroundView[];
   awaitsInput: boolean;
   /** The open input requests. */
   inputs: readonly InputRequest[];
   /** The last answer of an operator. */
   lastAnswer: InputAnswer | null;
-  /** The open attempt: what it waits for, and until when. */
+  /** The open attempt, with what it waits for and until when. */
   attempt: {
     attempt: string;
     seq: number;
@@ -92,11 +91,11 @@ export type WorkerView = {
     waitsFor: string;
     until: string | null;
     owner: string | null;
-    /** The check has replied that it has no result yet. Only a service knows that: no log has it. */
+    /** Set if the check replied that it has no result yet. Known only to a running service, not in the log. */
     pending: PendingView | null;
   } | null;
   lastSeen: string;
-  /** Says why it is out of service: its session has ended, or an operator retired it. Null: it is in service. */
+  /** Set if it is out of service: its session has ended, or an operator retired it. */
   ended: 'ended' | 'retired' | null;
   /** The last transition that changed its state. */
   lastTransition: TransitionView | null;
@@ -106,9 +105,9 @@ export type WorkerView = {
   /** The operator's resolution of the last escalation, until the next prompt or registration. */
   resolution: Resolution | null;
   refused: readonly RefusedEntry[];
-  /** The standing of the worker: who waits for whom, and what would let it go. */
+  /** Who waits for whom, and what would let it proceed. */
   standing: Standing;
-  /** This says the standing in one plain sentence, as everything shows it that lists workers. */
+  /** The standing in one plain sentence, as shown in all lists. */
   sentence: string;
 };
 export type TaskView = {
@@ -120,7 +119,7 @@ export type TaskView = {
   queue: string | null;
   policy: string | null;
   after: readonly string[];
-  /** Higher first. */
+  /** Tasks with a higher priority are claimed first. */
   priority: number;
   outcome: 'completed' | 'cancelled' | null;
   iteration: number | null;
@@ -129,28 +128,28 @@ export type TaskView = {
   hooks: readonly { hook: string; type: string; enabled: boolean; metadata?: Readonly<Record<string, unknown>> }[];
   /** Statistics of each hook that was ever evaluated. */
   hookStats: readonly HookStats[];
-  /** While it is held, its steps as its worker has them. Null: it has no plan. */
+  /** While the task is held, its steps in the worker's plan. Null if it has no plan. */
   plan: Plan | null;
-  /** Used while it was the task that its worker claimed last, by whatever workers. */
+  /** Usage by all its workers, while it was the task that each claimed last. */
   usage: UsageView;
-  /** The attempt whose decision completed it; null: it is not completed, or only its worker said so. */
+  /** The attempt whose decision completed it; null if it is not completed, or its worker reported the completion. */
   judged: { worker: string; attempt: string } | null;
-  /** Without their data, which may be large. */
+  /** Without their contexts, which may be large. */
   checkpoints: readonly Omit<SavedCheckpoint, 'context'>[];
   /** While it is escalated. */
   escalation: TaskEscalation | null;
   refused: readonly RefusedEntry[];
-  /** The standing of the task: who waits for whom, and what would let it go. */
+  /** Who waits for whom, and what would let it proceed. */
   standing: Standing;
-  /** This says the standing in one plain sentence. */
+  /** The standing in one plain sentence. */
   sentence: string;
 };
 export type Checkpoint = Omit<SavedCheckpoint, 'context'> & { readonly context: unknown };
-/** The reply of `get` for one task, with the data of the checkpoint to resume from. */
+/** The reply of `get` for one task, including the checkpoint to resume from. */
 export type TaskDetail = TaskView & { checkpoint: Checkpoint | null };
 /**
- * `pending` counts the unclaimed tasks known here and those `reported` from elsewhere. `next`: the first three known here,
- * in the order in which they should be claimed.
+ * `pending` counts ready tasks plus the `reported` depth of an external queue. `next`: the first three ready tasks in
+ * claiming order.
  */
 export type QueueView = {
   queue: string;
@@ -158,14 +157,17 @@ export type QueueView = {
   reported: number;
   next: readonly NextTask[];
   /**
-   * The number of workers that are alive and could take its tasks: active ones that are neither stopped nor escalated.
+   * The number of workers that could take its tasks: active ones that are neither stopped nor escalated.
    */
   workers: number;
-  /** People are to be told that nobody could take its tasks; `since`: from when on. Null: they are not. */
+  /** Set once people are to be notified that no worker could take its tasks. `since`: when that began. */
   unattended: Unattended | null;
 };
 
-/** @param nowMs not before the fleet's own clock. @param pending what its check has replied that has no result yet */
+/**
+ * @param nowMs not before the fleet's own clock
+ * @param pending the reply of its pending check, if that has no result yet
+ */
 export function viewWorker(
   fleet: Fleet,
   worker: string,
@@ -182,12 +184,12 @@ export function viewWorker(
   const presence = presenceAt(fleet, record, nowMs);
   const pause = pauseAt(context.pause, nowMs);
   const taskUsage = fleet.tasks.get(context.tasks.at(-1) ?? '')?.snapshot.context.usage ?? null;
-  // Field by field: V8 (Node 20) takes most of a microsecond for each field that follows a spread.
+  // No spreads: V8 (Node 20) takes almost a microsecond for each field that follows a spread.
   const view = {
     worker,
     state: value.state,
     presence,
-    // A deadline that is due may not have been handled yet.
+    // The machine's presence may be outdated, if its deadline has not fired yet.
     presenceFrom: presence === value.presence ? record.presenceFrom : value.presence,
     agent: context.agent,
     tasks: context.tasks,
@@ -289,7 +291,7 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
   };
 }
 
-/** The worker that the task was escalated with; null: none, or it is unknown. */
+/** Returns the worker that the task was escalated with, or null. */
 function partnerOf(fleet: Fleet, escalation: TaskEscalation | null) {
   const found = escalation?.withWorker ? fleet.workers.read(escalation.worker)?.snapshot : undefined;
   if (found === undefined) return null;
@@ -297,14 +299,14 @@ function partnerOf(fleet: Fleet, escalation: TaskEscalation | null) {
   return { state: found.value.state, escalation: its, resolution };
 }
 
-/** @param checkpoint which one; the last where none is named. Null: it is not there */
+/** @param checkpoint its id; null for the last one @returns null if there is none */
 export function checkpointOf(fleet: Fleet, task: string, checkpoint: string | null): Checkpoint | null {
   const saved = fleet.tasks.get(task)?.snapshot.context.checkpoints ?? [];
-  const found = saved.findLast((it) => checkpoint === null || it.checkpoint === checkpoint);
+  const found = saved.findLast((candidate) => checkpoint === null || candidate.checkpoint === checkpoint);
   return found === undefined ? null : { ...found, context: fromJsonText(found.context) };
 }
 
-/** Returns null if no entry has named the queue. `main` always exists. */
+/** Returns null for an unknown queue. `main` always exists. */
 export function viewQueue(fleet: Fleet, queue: string): QueueView | null {
   const known = fleet.queues.get(queue);
   if (known === undefined && queue !== 'main') return null;
@@ -326,7 +328,9 @@ export type FleetView = {
 
 export function viewFleet(fleet: Fleet): FleetView {
   const all = <View>(ids: Iterable<string>, view: (id: string) => View | null): Record<string, View> =>
-    Object.fromEntries([...ids].map((id) => [id, view(id)]).filter((it): it is [string, View] => it[1] !== null));
+    Object.fromEntries(
+      [...ids].map((id) => [id, view(id)]).filter((entry): entry is [string, View] => entry[1] !== null),
+    );
   return {
     workers: all(fleet.workers.keys(), (id) => viewWorker(fleet, id, fleet.nowMs)),
     tasks: all(fleet.tasks.keys(), (id) => viewTask(fleet, id)),

@@ -1,10 +1,10 @@
 /**
- * Answers what would have been decided if other policies had come into force. From then on a log is folded twice, under
- * its own policies and under others, and the decisions are compared. Nothing is run: a check's result is the one in the
- * log for the same question in the same attempt. If there is none, the decision is reported as unknown; it is never
- * taken for a pass.
+ * What would have been decided under other policies? From the time at which they come into force, the log is folded
+ * twice, under its own policies and under the others, and the decisions are compared. Nothing is run: results of checks
+ * are taken from the log, for the same question in the same attempt. Without a result, the decision is reported as
+ * unknown; it never counts as a pass.
  *
- * The entries stay the same, because nobody knows what an agent would have done after a different answer.
+ * The entries stay the same, because nobody knows what the agent would have done after a different answer.
  */
 import type { OwnWorkerEntry, StoredEntry } from '../entries/index.ts';
 import { createLogLines, type LogEntry } from '../entries/log-line.ts';
@@ -20,7 +20,10 @@ import type { PolicySet } from '../policy/policy-set.ts';
 import { formatIsoTime } from '../values/time.ts';
 import type { Replay } from './replay.ts';
 
-/** `at`: the time of the attempt. `after` null: it is unknown, since the log has no answer of `check`, or (null) ends within a hold. */
+/**
+ * `at`: the time of the attempt. `after` is null if unknown: the log has no answer of `check`, or if that is null too,
+ * the log ends during a hold.
+ */
 export type Difference = {
   readonly worker: string;
   readonly attempt: string;
@@ -28,23 +31,23 @@ export type Difference = {
   readonly before: Decision;
 } & ({ readonly after: Decision } | { readonly after: null; readonly check: string | null });
 
-/** `attempts`: how many attempts were decided in the log, and compared. */
+/** `attempts`: the number of decided attempts that were compared. */
 export type WhatIfCounts = { attempts: number; differ: number; unknown: number };
 
 export type WhatIf = Pick<Replay, 'fold' | 'foldMessage' | 'startFrom' | 'firstLines'> & {
   /** The differences found since the last call. */
   readonly take: () => Difference[];
-  /** The log is at its end: what the other policies leave open there is unknown. */
+  /** Call it at the end of the log. Attempts that are still open under the other policies become unknown. */
   readonly end: () => void;
   readonly counts: Readonly<WhatIfCounts>;
 };
 
 export type WhatIfOptions = {
-  /** These policies are in force throughout the second fold. */
+  /** The policies of the second fold. */
   readonly policies: PolicySet;
   /**
-   * The time at which they come into force; default: with the first entry. The log before is the same for both, so it
-   * is folded once, and may be left to `startFrom`.
+   * When they come into force. Default: with the first entry. Before that, the log is folded only once, or may be
+   * replaced by `startFrom`.
    */
   readonly sinceMs?: number;
   /** Only attempts of this worker are compared. */
@@ -90,18 +93,19 @@ export function createWhatIf(options: WhatIfOptions): WhatIf {
   };
 }
 
-/** The guard that decided; null: the attempt was superseded, or ended without a judgement. */
+/** Returns the guard that decided; null if the attempt was superseded, or ended unjudged. */
 export const decidingGuard = ({ cause, verdicts }: Decision): string | null =>
   cause === 'superseded' ? null : (verdicts.at(-1)?.guard ?? null);
 
 function differenceOf({ worker, attempt, atMs, after, unknown }: Pair, before: Decision): Difference | null {
-  const place = { worker, attempt, at: formatIsoTime(atMs), before };
-  if (unknown !== null || after === null) return { ...place, after: null, check: unknown };
-  return essenceOf(before) === essenceOf(after) ? null : { ...place, after };
+  const compared = { worker, attempt, at: formatIsoTime(atMs), before };
+  if (unknown !== null || after === null) return { ...compared, after: null, check: unknown };
+  return essenceOf(before) === essenceOf(after) ? null : { ...compared, after };
 }
 
-/** Decisions that differ only in their texts are equal. */
-const essenceOf = (it: Decision): string => `${it.decision} ${it.action} ${it.cause} ${decidingGuard(it)}`;
+/** Decisions that differ only in their texts count as equal. */
+const essenceOf = (decision: Decision): string =>
+  `${decision.decision} ${decision.action} ${decision.cause} ${decidingGuard(decision)}`;
 
 /** One attempt in both folds, until both have decided it. */
 type Pair = {
@@ -110,26 +114,26 @@ type Pair = {
   readonly atMs: number;
   before: Decision | null;
   after: Decision | null;
-  /** For checks of the log's own policy, by name and by number (`#2`): the question, and how long an answer may take. */
+  /** The questions of checks under the log's policy, by name and by number (`#2`), and the timeout of each question. */
   readonly questions: Map<string, string>;
   readonly waitedMs: Map<string, number>;
   /** Answers of the log's checks, by question. */
   readonly answers: Map<string, CheckResult>;
-  /** The other policies' open question. */
+  /** The check that is pending under the other policies. */
   pending: PendingCheck | null;
-  /** The first check that the log has no answer of. */
+  /** The first check without an answer in the log. */
   unknown: string | null;
 };
 
 type BothFolds = {
   readonly before: Fleet;
-  /** It is null if the other policies are not yet in force. */
+  /** Null until the other policies are in force. */
   after: Fleet | null;
   readonly pairs: Map<string, Pair>;
   readonly onPaired: (pair: Pair) => void;
 };
 
-/** Copies the fleet under the other policies. Their `seq` is 0, since no entry of the log has set them. */
+/** Copies the fleet under the other policies. `policySeq` is 0, since no entry of the log has set them. */
 const withPolicies = (fleet: Fleet, policies: PolicySet): Fleet => ({
   ...copyFleet(fleet),
   policies,
@@ -153,7 +157,7 @@ function foldInBoth(both: BothFolds, stored: StoredEntry): void {
     const isKnown = isKnownAttempt(before.workers.read(entry.id)?.known ?? null, attempt);
     if (!isKnown) pairs.set(keyOf(entry.id, attempt), createPair(entry.id, attempt, atMs));
   }
-  // An attempt that was open when the other policies came into force began with those of the log.
+  // An attempt without a pair began before the other policies came into force, and keeps the log's.
   const isAnswer =
     entry.area === 'ownWorker' && entry.type === 'check.finished' && pairs.has(keyOf(entry.id, entry.data.attempt));
   if (isAnswer) recordAnswer(both, entry);
@@ -168,7 +172,7 @@ function createPair(worker: string, attempt: string, atMs: number): Pair {
   return { worker, attempt, atMs, before: null, after: null, ...maps, pending: null, unknown: null };
 }
 
-/** Processes the outcomes of the log's own policies. @returns the attempts that they decided */
+/** Processes the outcomes under the log's policies. @returns the attempts that were decided */
 function processBefore({ pairs, onPaired }: BothFolds, outcomes: readonly Outcome[]): Pair[] {
   const decided: Pair[] = [];
   for (const outcome of outcomes) {
@@ -188,13 +192,13 @@ function processBefore({ pairs, onPaired }: BothFolds, outcomes: readonly Outcom
   return decided;
 }
 
-/** Processes the outcomes under the other policies. `byClock`: a deadline ended the wait. */
+/** Processes the outcomes under the other policies. `byClock`: a deadline caused them. */
 function processAfter(both: BothFolds, outcomes: readonly Outcome[], byClock: boolean): void {
   const { pairs, onPaired } = both;
   for (const outcome of outcomes) {
     const pair = pairOf(pairs, outcome);
     if (pair === undefined) continue;
-    if (byClock && pair.pending !== null && !isWorthTheWait(pair, pair.pending)) pair.unknown ??= pair.pending.name;
+    if (byClock && pair.pending !== null && !waitsNoLonger(pair, pair.pending)) pair.unknown ??= pair.pending.name;
     if (outcome.kind === 'checkPending') {
       pair.pending = outcome.check;
       settle(both, pair.worker, pair.attempt);
@@ -218,7 +222,7 @@ function finish(pairs: BothFolds['pairs'], pair: Pair, onPaired: BothFolds['onPa
   onPaired(pair);
 }
 
-/** One deadline at a time, so that a check that becomes pending at one has its answer before the next. */
+/** Fires one deadline at a time, so that a check that becomes pending at one is answered before the next. */
 function advanceAfter(both: BothFolds, after: Fleet, toMs: number): void {
   for (;;) {
     const next = nextDeadline(after);
@@ -228,17 +232,17 @@ function advanceAfter(both: BothFolds, after: Fleet, toMs: number): void {
   advanceClock(after, toMs);
 }
 
-/** Gives the other policies the answers that the log has; where it can have none the attempt is unknown, and goes on. */
+/** Answers the pending check from the log. If the log has no answer, the attempt is unknown and continues. */
 function settle(both: BothFolds, worker: string, attempt: string): void {
   const { after, pairs } = both;
   const pair = pairs.get(keyOf(worker, attempt));
   const check = pair?.pending;
   if (after === null || pair === undefined || check == null) return;
   const answer = answerTo(pair, check);
-  if (answer === null && pair.before === null) return; // It may still come.
-  if (answer === null && isWorthTheWait(pair, check)) return; // It got no answer in that time in the log either.
+  if (answer === null && pair.before === null) return; // The answer may still come.
+  if (answer === null && waitsNoLonger(pair, check)) return; // It times out, as it did in the log.
   if (answer === null) pair.unknown ??= check.name;
-  // The state goes on as if the check had agreed with what was decided, for that is what the next entries come of.
+  // Continue as if the check agreed with the log's decision, because the following entries resulted from that.
   const outcome = pair.before?.decision === 'block' ? 'fail' : 'pass';
   const data: CheckResult = { ...(answer ?? { outcome }), attempt, check: check.name, number: check.number };
   pair.pending = null;
@@ -255,19 +259,19 @@ function recordAnswer({ pairs }: BothFolds, { id, data }: Extract<OwnWorkerEntry
 
 function answerTo(pair: Pair, check: PendingCheck): CheckResult | null {
   const answer = pair.answers.get(questionOf(check)) ?? null;
-  // Given more time it might have answered.
-  return answer?.outcome === 'timeout' && !isWorthTheWait(pair, check) ? null : answer;
+  // With more time, the check might have answered.
+  return answer?.outcome === 'timeout' && !waitsNoLonger(pair, check) ? null : answer;
 }
 
 /**
- * Tells whether the missing answer in the log means a missing answer here: it was pending there for at least as long.
+ * Tells whether the check waits no longer than it did in the log. Then no answer there means no answer here.
  */
-const isWorthTheWait = (pair: Pair, check: PendingCheck): boolean =>
+const waitsNoLonger = (pair: Pair, check: PendingCheck): boolean =>
   timeoutOf(check) <= (pair.waitedMs.get(questionOf(check)) ?? Number.NEGATIVE_INFINITY);
 
 const timeoutOf = ({ deadlineMs, sinceMs }: PendingCheck): number => deadlineMs - sinceMs;
 
-/** Returns what is checked, whatever the policy calls it: an answer about other files does not count. */
+/** Identifies what is checked, regardless of the check's name and settings. */
 function questionOf(check: PendingCheck): string {
   if (check.by === 'hooks') return `hook ${check.key}`;
   const { name: _, base: __, when: ___, onError: ____, timeoutMs: _____, ...question } = check.check;

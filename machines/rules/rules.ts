@@ -1,8 +1,8 @@
 /**
- * The versions of the rules by which a log is folded (protocol.md §15). A log says from which entry on a version
- * applies; earlier entries are folded by the rules of their time. So a version is never changed once it was released.
- * The next version differs here, by machines with other guards or actions (`workerMachine.provide`), or in the fold,
- * which asks `fleet.rules.version`. The logs of a version in test/logs/ must always fold to the same states.
+ * The versions of the rules by which a log is folded (protocol.md §15). The log says from which entry on a version
+ * applies; earlier entries are folded by their own version. So a released version never changes. A new version either
+ * provides machines with other guards or actions (`workerMachine.provide`) here, or branches on `fleet.rules.version`
+ * in the fold. The logs of each version in test/logs/ must always fold to the same states.
  */
 import { createStepper, type Stepper } from '../step.ts';
 import { taskMachine } from '../task/task.ts';
@@ -25,7 +25,7 @@ export class Rules {
     this.#machines = machines;
   }
 
-  /** One of each serves every fleet, since they hold no state. Made when a fleet first needs them: it takes 0.1 s. */
+  /** Shared by all fleets, since steppers hold no state. Created on first use, which takes 0.1 s. */
   get steppers(): Steppers {
     const { workerMachine, taskMachine } = this.#machines;
     this.#steppers ??= {
@@ -36,16 +36,16 @@ export class Rules {
   }
 }
 
-/** Ascending, without a gap. The first holds where a log names none. */
+/** Ascending, without gaps. The first applies where a log names no version. */
 export const releasedRules: readonly Rules[] = [new Rules(1, { workerMachine, taskMachine })];
 
-/** The first and the last version, as in `replica.joined`. */
+/** Returns the first and last version, as in `replica.joined`. */
 export const rulesRange = (known: readonly Rules[]): readonly [min: number, max: number] => [
   known[0]?.version ?? 1,
   known.at(-1)?.version ?? 1,
 ];
 
-/** Says why a log that needs `version` cannot be folded. */
+/** Explains why a log that needs `version` cannot be folded. */
 export function describeUnknownRules(version: number, known: readonly Rules[]): string {
   const [min, max] = rulesRange(known);
   const range = min === max ? `version ${min}` : `versions ${min} to ${max}`;

@@ -1,4 +1,4 @@
-/** The context of a task's machine: everything that is known of the task. */
+/** The context of a task's machine, its events, and the reasons for refusing some of them. */
 import { z } from 'zod';
 import type { EventOf, OwnTaskEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
@@ -84,28 +84,28 @@ const hookStats = lazy(() =>
   ),
 );
 
-/** At most, of the statistics of one hook: its names and its last reason. */
+/** Upper bound of the statistics of one hook, with its names and last reason. */
 const hookStatsSize = 1_024;
 
-/** A row for each field: how it begins, what a snapshot may hold of it, and its size. */
+/** For each field: initial value, schema in snapshots, and size. */
 export const taskFields = {
   fleet: field<string>('', text),
   task: field<string>('', text),
   title: field<string | null>(null, textOrNull, sizeOfJson),
-  /** It is null if the task is in no queue, and so is never pending. */
+  /** Null if the task is in no queue; then it is never pending. */
   queue: field<string | null>(null, textOrNull),
   plan: field<Plan | null>(null, plan.nullable(), sizeOfPlan),
   policy: field<string | null>(null, textOrNull),
   after: field<readonly string[]>(empty, texts, sizeOfJson),
-  /** Higher first. */
+  /** Tasks with a higher priority are claimed first. */
   priority: field<number>(0, number),
   worker: field<string | null>(null, textOrNull),
-  /** The request `claim-next` by which its worker got it; null: by none, or it is not held. */
+  /** The `claim-next` request that claimed it; null if it was claimed otherwise or is not held. */
   request: field<string | null>(null, textOrNull),
-  /** The way in which it reached `stopped`. */
+  /** How the task reached `stopped`. */
   outcome: field<'completed' | 'cancelled' | null>(null, z.enum(['completed', 'cancelled']).nullable()),
   hooks: field<readonly Hook[]>(empty, hooks, sizeOfJson),
-  /** The statistics include hooks that are gone, so that the end of a task can be explained. */
+  /** Includes removed hooks, so that the end of a task can be explained. */
   hookStats: field<readonly HookStats[]>(
     empty,
     hookStats,
@@ -114,16 +114,16 @@ export const taskFields = {
   iteration: field<Iteration | null>(null, iteration.nullable(), sizeOfJson),
   checkpoints: field<readonly SavedCheckpoint[]>(empty, checkpoints, sizeOfJson),
   evaluations: field<readonly Evaluation[]>(empty, evaluations, sizeOfJson),
-  /** The iterations that the last entry judged; several if a change of hooks ended their wait. */
+  /** The iterations judged by the last entry. Several if a change of hooks ended their wait. */
   validated: field<readonly Judged[]>(empty, validated, sizeOfJson),
   refused: field<readonly RefusedEntry[]>(empty, refused, sizeOfJson),
   escalation: field<TaskEscalation | null>(null, taskEscalation, sizeOfJson),
-  /** Used while it was the task that its worker claimed last; since the last claim. */
+  /** Usage since the last claim, while it was the task that its worker claimed last. */
   usage: field<Period>(unusedPeriod, period),
 };
 
 export type TaskContext = RecordOf<typeof taskFields>;
-/** `queue` null: in none, until `task.created` gives one. */
+/** `queue` is null until `task.created` assigns one. */
 export type TaskInput = { readonly fleet: string; readonly task: string; readonly queue?: string | null };
 
 const fresh: TaskContext = startOf(taskFields);
@@ -135,14 +135,14 @@ export const createTaskContext = ({ fleet, task, queue = null }: TaskInput): Tas
   queue,
 });
 
-// The events of a task's machine: the entries of protocol.md §3 about a task, those of the worker that claims or
-// releases it, and what the fold adds where there is no entry.
+// The events of a task's machine: entries about the task (protocol.md §3), entries of the worker that claims or
+// releases it, and events that the fold derives without an entry.
 
-/** The fleet around the task, which the entry itself does not say. All of it may be left out. */
+/** Facts about the fleet that the entry does not contain. All are optional. */
 export type TaskSurroundings = {
   /** The worker that claims the task. */
   readonly worker?: string | undefined;
-  /** The files that the holding worker modified, whether it may have changed any other, and its labels. */
+  /** The files that the holding worker modified, whether it may have modified others, and its labels. */
   readonly files?: readonly string[] | undefined;
   readonly filesUnknown?: boolean | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
@@ -150,59 +150,67 @@ export type TaskSurroundings = {
   readonly owner?: string | null | undefined;
 };
 
-/** `seq` and `atMs`: the entry's place and time in the log. */
-export type Place = { readonly seq: number; readonly atMs: number; readonly facts?: TaskSurroundings | undefined };
+/** The sequence number and time of the entry, and facts from the fold. */
+export type TaskEventBase = {
+  readonly seq: number;
+  readonly atMs: number;
+  readonly facts?: TaskSurroundings | undefined;
+};
 type HoldingEntry = Extract<WorkerEntry, { type: 'task.claimed' | 'task.completed' | 'task.failed' | 'task.released' }>;
-/** An entry with usage of the worker that claimed the task last. */
+/** An entry that counts towards the usage of the task that the worker claimed last. */
 type UsingEntry = Extract<WorkerEntry, { type: 'usage.reported' | 'stop.attempted' }>;
 
 export type TaskEvent =
-  | EventOf<TaskEntry, Place>
-  | EventOf<OwnTaskEntry, Place>
-  | EventOf<HoldingEntry, Place>
-  | EventOf<UsingEntry, Place>
-  /** The task's worker tries to stop, or works again after a block. */
-  | ({ readonly type: 'attempt.opened' | 'work.resumed' } & Place)
-  /** `escalation`: the one that the decision makes, where the disposition is `escalated`. */
+  | EventOf<TaskEntry, TaskEventBase>
+  | EventOf<OwnTaskEntry, TaskEventBase>
+  | EventOf<HoldingEntry, TaskEventBase>
+  | EventOf<UsingEntry, TaskEventBase>
+  /** The task's worker tries to stop, or resumes work after a block. */
+  | ({ readonly type: 'attempt.opened' | 'work.resumed' } & TaskEventBase)
+  /** `escalation`: set if the disposition is `escalated`. */
   | ({
       readonly type: 'attempt.closed';
       readonly disposition: TaskDisposition;
       readonly escalation: TaskEscalation | null;
-    } & Place)
-  /** Somebody resumed its worker, for which a budget of this task was used up. */
-  | ({ readonly type: 'budget.granted' } & Place)
-  /** The task's worker is stale, and the policy escalates that. */
-  | ({ readonly type: 'stale.escalated'; readonly escalation: TaskEscalation } & Place)
-  /** The task's worker has let go of it; the steps come as the worker had them. */
-  | ({ readonly type: 'steps.returned'; readonly steps: Plan } & Place)
+    } & TaskEventBase)
+  /** A person resumed the worker that was escalated because this task's budget was used up. */
+  | ({ readonly type: 'budget.granted' } & TaskEventBase)
+  /** The task's worker became stale, and its policy escalates that. */
+  | ({ readonly type: 'stale.escalated'; readonly escalation: TaskEscalation } & TaskEventBase)
+  /** The task's worker no longer holds it. `steps`: the task's steps from the worker's plan. */
+  | ({ readonly type: 'steps.returned'; readonly steps: Plan } & TaskEventBase)
   /** The task's hooks judged a stop. */
-  | ({ readonly type: 'hooks.evaluated'; readonly runs: readonly HookRun[]; readonly attempt: string | null } & Place)
+  | ({
+      readonly type: 'hooks.evaluated';
+      readonly runs: readonly HookRun[];
+      readonly attempt: string | null;
+    } & TaskEventBase)
   | { readonly type: 'entry.refused'; readonly refused: RefusedEntry };
 
-export type On<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
+export type TaskEventOf<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
 
-// Which entries about a task are not valid in its current state, and why (protocol.md §3 and §7).
+// Refusals: entries about a task that are not valid in its current state (protocol.md §3 and §7).
 
-/** This many evaluations may be open: each holds up to 64 KiB for as long as a remote hook takes. */
+/** Maximum number of open evaluations. Each holds up to 64 KiB for as long as a remote hook takes. */
 const evaluationsMax = 64;
 
-/** Says why the entry is refused; null: it is valid. */
+/** Returns the reason for refusing the entry, or null. */
 export function refusalOf(context: TaskContext, event: TaskEvent): string | null {
   const { task, hooks, outcome } = context;
   switch (event.type) {
     case 'task.cancelled':
       return `task ${task} is ${outcome ?? 'stopped'}`;
     case 'hook.registered':
-      if (hooks.some((it) => it.hook === event.data.hook)) return `hook ${event.data.hook} exists`;
+      if (hooks.some((known) => known.hook === event.data.hook)) return `hook ${event.data.hook} exists`;
       if (hooks.length >= hooksMax) return `task ${task} has ${hooksMax} hooks, the most there may be`;
-      return hooks.reduce((sum, it) => sum + membersWithin(it.form), membersWithin(event.data as HookForm)) >
+      return hooks.reduce((sum, known) => sum + membersWithin(known.form), membersWithin(event.data as HookForm)) >
         hookMembersMax
         ? `the hooks of task ${task} would have more than ${hookMembersMax} members, the most there may be`
         : null;
     case 'hook.enabled':
     case 'hook.disabled':
     case 'hook.unregistered':
-      return hooks.some((it) => it.hook === event.data.hook) ? null : `hook ${event.data.hook} is unknown`;
+      return hooks.some((known) => known.hook === event.data.hook) ? null : `hook ${event.data.hook} is unknown`;
     case 'iteration.validated':
     case 'iteration.completed':
     case 'iteration.advanced':

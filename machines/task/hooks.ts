@@ -1,15 +1,15 @@
-/** Hooks: conditions that were registered on the task, in order (protocol.md §7). */
+/** Hooks: conditions registered on the task, in order (protocol.md §7). */
 import type { HookForm } from '../entries/task.ts';
 import type { Hook } from '../guards/task-hooks/hook.ts';
 import { toJsonText } from '../values/text.ts';
-import { empty, type On, type Place, type TaskContext } from './context.ts';
+import { empty, type TaskContext, type TaskEventBase, type TaskEventOf } from './context.ts';
 import { reviewEvaluations } from './iteration.ts';
 
-/** Changes the hooks, and evaluates again what waits for one of them. */
-const rehook = (context: TaskContext, hooks: readonly Hook[], event: Place): TaskContext =>
+/** Changes the hooks, and judges open evaluations again. */
+const rehook = (context: TaskContext, hooks: readonly Hook[], event: TaskEventBase): TaskContext =>
   reviewEvaluations({ ...context, hooks }, event);
 
-export function registerHook(context: TaskContext, event: On<'hook.registered'>): TaskContext {
+export function registerHook(context: TaskContext, event: TaskEventOf<'hook.registered'>): TaskContext {
   const { hook, enabled, ...form } = event.data;
   const { metadata } = form;
   const added: Hook = {
@@ -21,7 +21,7 @@ export function registerHook(context: TaskContext, event: On<'hook.registered'>)
   return rehook(context, [...context.hooks, added], event);
 }
 
-/** Fields that no type reads are left out. */
+/** Drops metadata, except the field that checkpoint hooks read. */
 function withoutMetadata({ metadata, of, ...form }: HookForm): HookForm {
   return {
     ...form,
@@ -30,27 +30,29 @@ function withoutMetadata({ metadata, of, ...form }: HookForm): HookForm {
   };
 }
 
-/** The id of a hook that was registered without one. */
+/** Returns an unused id for a hook registered without one. */
 function freeHookId({ hooks }: TaskContext): string {
   for (let count = hooks.length + 1; ; count += 1) {
     const id = `hook-${count}`;
-    if (!hooks.some((it) => it.hook === id)) return id;
+    if (!hooks.some((known) => known.hook === id)) return id;
   }
 }
 
-export const enableHook = (context: TaskContext, event: On<'hook.enabled' | 'hook.disabled'>): TaskContext =>
+export const enableHook = (context: TaskContext, event: TaskEventOf<'hook.enabled' | 'hook.disabled'>): TaskContext =>
   rehook(
     context,
-    context.hooks.map((it) => (it.hook === event.data.hook ? { ...it, enabled: event.type === 'hook.enabled' } : it)),
+    context.hooks.map((known) =>
+      known.hook === event.data.hook ? { ...known, enabled: event.type === 'hook.enabled' } : known,
+    ),
     event,
   );
 
-/** The id of the hook is free again. */
-export const removeHook = (context: TaskContext, event: On<'hook.unregistered'>): TaskContext =>
+/** Removes a hook and frees its id. */
+export const removeHook = (context: TaskContext, event: TaskEventOf<'hook.unregistered'>): TaskContext =>
   rehook(
     context,
-    context.hooks.filter((it) => it.hook !== event.data.hook),
+    context.hooks.filter((known) => known.hook !== event.data.hook),
     event,
   );
 
-export const removeHooks = (context: TaskContext, event: Place): TaskContext => rehook(context, empty, event);
+export const removeHooks = (context: TaskContext, event: TaskEventBase): TaskContext => rehook(context, empty, event);

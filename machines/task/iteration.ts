@@ -1,6 +1,7 @@
 /**
- * Iterations: the turns of a loop that works on the task, and how the task's hooks judge them (protocol.md §7). One that
- * needs the answer of a remote hook stays open until an entry brings it, or its time is up.
+ * Iterations: the rounds of a loop that works on the task, as judged by the task's hooks (protocol.md §7). An
+ * evaluation that needs the answer of a remote hook stays open until an entry brings the answer or its deadline
+ * passes.
  */
 import type { HookResult } from '../guards/decision.ts';
 import {
@@ -16,10 +17,10 @@ import { type CheckResult, isAbout } from '../policy/checks/check-result.ts';
 import { createWork, type Work, workMax } from '../policy/glob.ts';
 import { promisesOf } from '../policy/promise.ts';
 import { formatIsoTime } from '../values/time.ts';
-import { empty, type On, type Place, type TaskContext } from './context.ts';
+import { empty, type TaskContext, type TaskEventBase, type TaskEventOf } from './context.ts';
 import { addCheckpoint, countHookRuns, type Evaluation, phaseOf } from './records.ts';
 
-export function startIteration({ data }: On<'iteration.started'>): Partial<TaskContext> {
+export function startIteration({ data }: TaskEventOf<'iteration.started'>): Partial<TaskContext> {
   const { iteration, maxIterations, completionPromises, rules, breakers } = data;
   return {
     iteration: {
@@ -41,7 +42,7 @@ export function advanceIteration({ iteration }: TaskContext): Partial<TaskContex
   return { iteration: { ...iteration, iteration: iteration.iteration + 1, failures, failed: false } };
 }
 
-/** Judges an iteration by its last validation. */
+/** An iteration is judged by its last validation. */
 const judgeIteration = (iteration: Iteration, fields: Evaluation['fields']): Iteration => ({
   ...iteration,
   failed: hasFailedRule(iteration, fields),
@@ -51,54 +52,55 @@ export const completeIteration = ({ iteration }: TaskContext): Partial<TaskConte
   iteration: iteration === null ? null : { ...iteration, completed: true },
 });
 
-/** A rule that counts in this iteration failed. */
+/** Tells whether a rule that counts in this iteration failed. */
 const hasFailedRule = (iteration: Iteration | null, { validation }: Evaluation['fields']): boolean =>
-  validation?.some((it) => !it.passed && (iteration?.rules?.includes(it.rule) ?? true)) ?? false;
+  validation?.some((result) => !result.passed && (iteration?.rules?.includes(result.rule) ?? true)) ?? false;
 
-/** `pending` null: nothing yet. */
-type Begun = Omit<Evaluation, 'pending'> & { readonly pending: Evaluation['pending'] | null };
+/** An evaluation that may not be waiting for a hook yet. */
+type OpenEvaluation = Omit<Evaluation, 'pending'> & { readonly pending: Evaluation['pending'] | null };
 
-/** Judges the current iteration, unless an evaluation with this attempt is already open. */
-export function validate(context: TaskContext, event: On<'iteration.validated'>): TaskContext {
+/** Judges the current iteration, unless an evaluation of this attempt is already open. */
+export function validate(context: TaskContext, event: TaskEventOf<'iteration.validated'>): TaskContext {
   const { data: fields, seq, facts } = event;
   const { evaluations, iteration } = context;
   const attempt = fields.attempt ?? `seq-${seq}`;
-  if (iteration === null || evaluations.some((it) => it.attempt === attempt)) return context;
+  if (iteration === null || evaluations.some((known) => known.attempt === attempt)) return context;
   const begun = { attempt, seq, owner: facts?.owner ?? null, iteration, fields, results: {}, pending: null };
   const judged = { ...context, iteration: judgeIteration(iteration, fields) };
   return judgeAll(judged, [begun], event);
 }
 
 /** Applies the answer of a remote hook to the evaluation that waits for it. */
-export function answerHook(context: TaskContext, event: On<'check.finished'>): TaskContext {
+export function answerHook(context: TaskContext, event: TaskEventOf<'check.finished'>): TaskContext {
   const { data } = event;
-  const open = context.evaluations.find((it) => isAbout(data, it, it.pending));
+  const open = context.evaluations.find((evaluation) => isAbout(data, evaluation, evaluation.pending));
   return open === undefined ? context : judgeAll(context, [answered(open, data)], event);
 }
 
-/** Ends the wait of evaluations whose deadline has passed: of the named one, or of all. */
-export function expireHooks(context: TaskContext, event: On<'timer.fired'>): TaskContext {
+/** Times out the evaluations whose deadline has passed: the one of the named attempt, or all. */
+export function expireHooks(context: TaskContext, event: TaskEventOf<'timer.fired'>): TaskContext {
   const { attempt } = event.data;
   const due = context.evaluations.filter(
-    (it) => it.pending.deadlineMs <= event.atMs && (attempt === undefined || it.attempt === attempt),
+    (evaluation) =>
+      evaluation.pending.deadlineMs <= event.atMs && (attempt === undefined || evaluation.attempt === attempt),
   );
-  const timedOut = due.map((it) =>
-    answered(it, { attempt: it.attempt, check: it.pending.name, outcome: 'timeout' as const }),
+  const timedOut = due.map((evaluation) =>
+    answered(evaluation, { attempt: evaluation.attempt, check: evaluation.pending.name, outcome: 'timeout' as const }),
   );
   return judgeAll(context, timedOut, event);
 }
 
-/** Call this when the hooks have changed: the answer of a pending hook that is gone or disabled is not waited for. */
-export const reviewEvaluations = (context: TaskContext, event: Place): TaskContext =>
+/** Judges the open evaluations again. Call it when hooks changed: nothing waits for a removed or disabled hook. */
+export const reviewEvaluations = (context: TaskContext, event: TaskEventBase): TaskContext =>
   judgeAll(context, context.evaluations, event);
 
-const answered = (open: Evaluation, result: CheckResult): Begun => ({
+const answered = (open: Evaluation, result: CheckResult): OpenEvaluation => ({
   ...open,
   results: { ...open.results, [open.pending.key]: keptAnswer(result) },
 });
 
-/** All evaluations together may cost as much work as one. */
-function judgeAll(context: TaskContext, all: readonly Begun[], at: Place): TaskContext {
+/** All evaluations together share the work limit of one. */
+function judgeAll(context: TaskContext, all: readonly OpenEvaluation[], at: TaskEventBase): TaskContext {
   let after: TaskContext = all.length === 0 ? context : { ...context, validated: empty };
   let left = workMax;
   for (const begun of all) {
@@ -109,10 +111,10 @@ function judgeAll(context: TaskContext, all: readonly Begun[], at: Place): TaskC
   return after.validated.length > 0 || after === context ? after : { ...after, validated: context.validated };
 }
 
-function judge(context: TaskContext, begun: Begun, at: Place, work: Work): TaskContext {
+function judge(context: TaskContext, begun: OpenEvaluation, at: TaskEventBase, work: Work): TaskContext {
   const outcome = evaluate(context, begun, at, work);
   const { attempt } = begun;
-  const others = context.evaluations.filter((it) => it.attempt !== attempt);
+  const others = context.evaluations.filter((evaluation) => evaluation.attempt !== attempt);
   if (outcome.kind === 'pending') {
     const pending = pendingFor(begun, outcome, at.atMs);
     return pending === begun.pending ? context : { ...context, evaluations: [...others, { ...begun, pending }] };
@@ -134,7 +136,7 @@ function judge(context: TaskContext, begun: Begun, at: Place, work: Work): TaskC
 }
 
 function pendingFor(
-  { pending }: Begun,
+  { pending }: OpenEvaluation,
   { key, name }: HooksOutcome & { kind: 'pending' },
   nowMs: number,
 ): Evaluation['pending'] {
@@ -144,8 +146,8 @@ function pendingFor(
 
 function evaluate(
   context: TaskContext,
-  { fields, results, iteration }: Begun,
-  { facts }: Place,
+  { fields, results, iteration }: OpenEvaluation,
+  { facts }: TaskEventBase,
   work: Work,
 ): HooksOutcome {
   const scope = {
@@ -164,7 +166,7 @@ function evaluate(
 
 type Ended = Exclude<HooksOutcome, { kind: 'pending' }>;
 
-function resultOf({ fleet, task }: TaskContext, { fields }: Begun, outcome: Ended): HookResult {
+function resultOf({ fleet, task }: TaskContext, { fields }: OpenEvaluation, outcome: Ended): HookResult {
   const place = { fleet, attempt: fields.attempt ?? null, taskId: task, iteration: fields.iteration };
   if (outcome.kind !== 'answer') {
     const noAnswer = { nextPrompt: null, checkpointCreated: false, ...whyNoAnswer(outcome.runs) };
@@ -174,7 +176,7 @@ function resultOf({ fleet, task }: TaskContext, { fields }: Begun, outcome: Ende
   return { ...place, hookId, action, reason, nextPrompt, checkpointCreated: checkpoint, metadata: metadata() };
 }
 
-/** One that could not be judged says so; others are as if they were not there. */
+/** Reports a hook that failed. If none did, the result is the same as without hooks. */
 function whyNoAnswer(runs: readonly HookRun[]): Pick<HookResult, 'reason' | 'metadata'> {
   const failed = runs.find((run) => run.failed);
   if (failed !== undefined)
@@ -182,8 +184,8 @@ function whyNoAnswer(runs: readonly HookRun[]): Pick<HookResult, 'reason' | 'met
   return { reason: 'No hooks registered for this task', metadata: {} };
 }
 
-/** Breaker: n iterations in a row had a failed rule in their last validation. */
-function applyBreaker(result: HookResult, { iteration, fields }: Begun): HookResult {
+/** Circuit breaker: escalates after `failuresMax` iterations in a row whose last validation had a failed rule. */
+function applyBreaker(result: HookResult, { iteration, fields }: OpenEvaluation): HookResult {
   const { failures, failuresMax } = iteration;
   if (failuresMax === null || result.action !== 'continue' || !hasFailedRule(iteration, fields)) return result;
   if (failures + 1 < failuresMax) return result;

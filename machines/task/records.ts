@@ -1,22 +1,20 @@
-/** What a task keeps of its evaluations, hooks and checkpoints (protocol.md §7). */
+/** The records that a task keeps of evaluations, hooks and checkpoints (protocol.md §7; seed 001, hook_evaluate). */
 import type { TaskEntry } from '../entries/index.ts';
 import type { HookResult } from '../guards/decision.ts';
 import type { HookResults, HookRun, Iteration } from '../guards/task-hooks/hook.ts';
 import { type JsonText, toJsonText } from '../values/text.ts';
 
-// Evaluations: `iteration.validated` entries, judged by the task's hooks (protocol.md §7; seed 001, hook_evaluate).
-
-/** An `iteration.validated` whose remote hooks have not all answered. */
+/** An `iteration.validated` that waits for the answer of a remote hook. */
 export type Evaluation = {
   readonly attempt: string;
   readonly seq: number;
-  /** The replica that calls the hook, if there is one. */
+  /** The replica that calls the hook; null if the fleet has no members. */
   readonly owner: string | null;
-  /** The iteration as it was; the loop may go on meanwhile. */
+  /** The iteration at the time of the entry. The loop may continue meanwhile. */
   readonly iteration: Iteration;
   readonly fields: Extract<TaskEntry, { type: 'iteration.validated' }>['data'];
   readonly results: HookResults;
-  /** The hook that it waits for. `number`: which one of this evaluation, 1-based. */
+  /** The hook that it waits for. `number`: the 1-based number of the question within this evaluation. */
   readonly pending: {
     readonly number: number;
     readonly key: string;
@@ -25,12 +23,10 @@ export type Evaluation = {
   };
 };
 
-/** How an iteration was judged, and the result of each hook. `attempt` is the entry's own, or `seq-<seq>`. */
+/** The result for an iteration, and of each hook. `attempt` is the id in the entry, or `seq-<seq>`. */
 export type Judged = { readonly attempt: string; readonly result: HookResult; readonly runs: readonly HookRun[] };
 
-// Statistics of hooks, kept with their task.
-
-/** How often a hook was evaluated, and with which actions (seed 001, Hook Metrics). `tookMs`: of its remote parts, in all. */
+/** Counts of a hook's evaluations and actions (seed 001, Hook Metrics). `tookMs`: total time of its remote calls. */
 export type HookStats = {
   readonly hook: string;
   readonly type: string;
@@ -52,14 +48,14 @@ export type HookStats = {
 const hookStatsMax = 64;
 const reasonLengthMax = 500;
 
-type Place = { readonly attempt: string | null; readonly at: string };
+type RunContext = { readonly attempt: string | null; readonly at: string };
 
 export function countHookRuns(
   known: readonly HookStats[],
   runs: readonly HookRun[],
-  place: Place,
+  place: RunContext,
 ): readonly HookStats[] {
-  const stats = new Map(known.map((it) => [it.hook, it]));
+  const stats = new Map(known.map((stat) => [stat.hook, stat]));
   for (const run of runs) stats.set(run.hook, counted(stats.get(run.hook), run, place));
   return [...stats.values()].slice(-hookStatsMax);
 }
@@ -69,7 +65,7 @@ const uncounted = { asked: 0, complete: 0, continue: 0, escalate: 0, skip: 0, er
 function counted(
   before: HookStats | undefined,
   { hook, type, action, reason, failed, tookMs }: HookRun,
-  { attempt, at }: Place,
+  { attempt, at }: RunContext,
 ): HookStats {
   const known = before ?? uncounted;
   const count = (kind: HookRun['action']) => known[kind] + (action === kind ? 1 : 0);
@@ -87,13 +83,13 @@ function counted(
   };
 }
 
-/** Checkpoints: points at which work on a task can be resumed, newest last. */
+/** A point from which work on a task can be resumed. */
 export type SavedCheckpoint = {
   readonly checkpoint: string;
   readonly at: string;
   readonly phase: string | null;
   readonly step: string | number | null;
-  /** The agent's own context, as it was saved. */
+  /** Context that the agent saved. */
   readonly context: JsonText;
 };
 
@@ -111,6 +107,6 @@ export function addCheckpoint(
   return [...checkpoints, added].slice(-checkpointsMax);
 }
 
-/** The phase is the last checkpoint's that named one. */
+/** Returns the phase of the last checkpoint that named one, or null. */
 export const phaseOf = ({ checkpoints }: { readonly checkpoints: readonly SavedCheckpoint[] }): string | null =>
-  checkpoints.findLast((it) => it.phase !== null)?.phase ?? null;
+  checkpoints.findLast((checkpoint) => checkpoint.phase !== null)?.phase ?? null;

@@ -1,7 +1,7 @@
 /**
- * Task: one unit of work, from its creation to its completion (protocol.md §4), with its hooks and iterations
- * (protocol.md §7). The answers of the hooks to an iteration are in the snapshot's `validated`. Pure: clocks and the
- * worker that holds it arrive with the events.
+ * The machine of a task: one unit of work, from creation to completion (protocol.md §4), with its hooks and iterations
+ * (protocol.md §7). Results of iterations are in the context's `validated`. Events bring the time and all facts about
+ * the worker.
  */
 import { assign, setup } from 'xstate';
 import { returnSteps } from '../policy/plan.ts';
@@ -10,7 +10,14 @@ import { acknowledge, escalate, noteNotice, type TaskEscalation } from '../value
 import type { TaskDisposition } from '../values/states.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { addUse, grantPeriod, oneTurn, useOf } from '../values/usage.ts';
-import { createTaskContext, type On, refusalOf, type TaskContext, type TaskEvent, type TaskInput } from './context.ts';
+import {
+  createTaskContext,
+  refusalOf,
+  type TaskContext,
+  type TaskEvent,
+  type TaskEventOf,
+  type TaskInput,
+} from './context.ts';
 import { enableHook, registerHook, removeHook, removeHooks } from './hooks.ts';
 import { advanceIteration, answerHook, completeIteration, expireHooks, startIteration, validate } from './iteration.ts';
 import { addCheckpoint, countHookRuns } from './records.ts';
@@ -21,12 +28,12 @@ const refusedMax = 20;
 
 const unheld = { worker: null, request: null } as const;
 
-/** An action on the task's data. */
+/** Wraps a function that returns the changed fields. */
 function change<E extends TaskEvent>(act: (context: TaskContext, event: E) => Partial<TaskContext>) {
   return assign<TaskContext, TaskEvent, undefined, TaskEvent, never>(({ context, event }) => act(context, event as E));
 }
 
-function createFrom(context: TaskContext, { data }: On<'task.created'>): Partial<TaskContext> {
+function createFrom(context: TaskContext, { data }: TaskEventOf<'task.created'>): Partial<TaskContext> {
   const { title, plan, policy, after, priority } = data;
   return {
     queue: data.queue ?? context.queue ?? 'main',
@@ -38,8 +45,8 @@ function createFrom(context: TaskContext, { data }: On<'task.created'>): Partial
   };
 }
 
-/** Given up as failed by its worker. */
-function escalationOf({ worker }: TaskContext, { data, seq, atMs }: On<'task.failed'>): TaskEscalation {
+/** Returns the escalation of a task that its worker gave up as failed. */
+function escalationOf({ worker }: TaskContext, { data, seq, atMs }: TaskEventOf<'task.failed'>): TaskEscalation {
   const reason = data.reason ?? `${worker === null ? 'Its worker' : `Worker ${worker}`} gave it up as failed`;
   const since = formatIsoTime(atMs);
   return {
@@ -65,7 +72,7 @@ const ends = {
 } as const;
 const refused = { actions: 'refuse' } as const;
 const disposition = ({ event }: { event: TaskEvent }) => ({
-  disposition: (event as On<'attempt.closed'>).disposition,
+  disposition: (event as TaskEventOf<'attempt.closed'>).disposition,
 });
 
 export const taskMachine = setup({
@@ -75,66 +82,69 @@ export const taskMachine = setup({
     isBlocked: (_, { disposition }: { disposition: TaskDisposition }) => disposition === 'blocked',
     isEscalated: (_, { disposition }: { disposition: TaskDisposition }) => disposition === 'escalated',
     isReleased: (_, { disposition }: { disposition: TaskDisposition }) => disposition === 'released',
-    resumes: ({ event }) => (event as On<'escalation.resolved'>).data.verdict === 'resume',
+    resumes: ({ event }) => (event as TaskEventOf<'escalation.resolved'>).data.verdict === 'resume',
     isRefused: ({ context, event }) => refusalOf(context, event) !== null,
   },
   actions: {
     create: change(createFrom),
-    hold: change((it, { data, facts, atMs }: On<'task.claimed'>) => ({
+    hold: change((task, { data, facts, atMs }: TaskEventOf<'task.claimed'>) => ({
       worker: facts?.worker ?? null,
       request: data.request ?? null,
       escalation: null,
-      usage: { ...it.usage, sinceMs: atMs },
+      usage: { ...task.usage, sinceMs: atMs },
     })),
-    addUsage: change((it, { data }: On<'usage.reported'>) => ({ usage: addUse(it.usage, useOf(data)) })),
-    countTurn: change((it) => ({ usage: addUse(it.usage, oneTurn) })),
-    grantBudget: change((it, { atMs }: On<'budget.granted'>) => ({ usage: grantPeriod(it.usage, atMs) })),
+    addUsage: change((task, { data }: TaskEventOf<'usage.reported'>) => ({ usage: addUse(task.usage, useOf(data)) })),
+    countTurn: change((task) => ({ usage: addUse(task.usage, oneTurn) })),
+    grantBudget: change((task, { atMs }: TaskEventOf<'budget.granted'>) => ({ usage: grantPeriod(task.usage, atMs) })),
     free: assign(unheld),
-    complete: change((it, event) => ({
-      ...removeHooks(it, event as On<'task.completed'>),
+    complete: change((task, event) => ({
+      ...removeHooks(task, event as TaskEventOf<'task.completed'>),
       ...unheld,
       outcome: 'completed',
     })),
-    cancel: change((it, event) => ({
-      ...removeHooks(it, event as On<'task.cancelled'>),
+    cancel: change((task, event) => ({
+      ...removeHooks(task, event as TaskEventOf<'task.cancelled'>),
       ...unheld,
       outcome: 'cancelled',
       escalation: null,
     })),
-    fail: change((it, event: On<'task.failed'>) => ({ escalation: escalationOf(it, event), ...unheld })),
-    escalate: change((_it, { escalation }: On<'stale.escalated' | 'attempt.closed'>) => ({ escalation, ...unheld })),
-    acknowledge: change((it, { data, atMs }: On<'escalation.acknowledged'>) => ({
-      escalation: acknowledge(it.escalation, data.by, formatIsoTime(atMs)),
+    fail: change((task, event: TaskEventOf<'task.failed'>) => ({ escalation: escalationOf(task, event), ...unheld })),
+    escalate: change((_task, { escalation }: TaskEventOf<'stale.escalated' | 'attempt.closed'>) => ({
+      escalation,
+      ...unheld,
     })),
-    noteNotice: change((it, { atMs }: On<'escalation.notified'>) => ({
-      escalation: noteNotice(it.escalation, formatIsoTime(atMs)),
+    acknowledge: change((task, { data, atMs }: TaskEventOf<'escalation.acknowledged'>) => ({
+      escalation: acknowledge(task.escalation, data.by, formatIsoTime(atMs)),
     })),
-    resume: change((it, { atMs }: On<'escalation.resolved'>) => ({
+    noteNotice: change((task, { atMs }: TaskEventOf<'escalation.notified'>) => ({
+      escalation: noteNotice(task.escalation, formatIsoTime(atMs)),
+    })),
+    resume: change((task, { atMs }: TaskEventOf<'escalation.resolved'>) => ({
       escalation: null,
-      usage: it.escalation?.budget === 'task' ? grantPeriod(it.usage, atMs) : it.usage,
+      usage: task.escalation?.budget === 'task' ? grantPeriod(task.usage, atMs) : task.usage,
     })),
     registerHook: change(registerHook),
     enableHook: change(enableHook),
     removeHook: change(removeHook),
-    clearHooks: change((it, event: On<'hooks.cleared'>) => removeHooks(it, event)),
-    // A task without a plan got none by being held.
-    keepSteps: change((it, { steps }: On<'steps.returned'>) => ({
-      plan: it.plan === null && steps.length === 0 ? null : returnSteps(it.plan ?? [], it.task, steps),
+    clearHooks: change((task, event: TaskEventOf<'hooks.cleared'>) => removeHooks(task, event)),
+    // Being held does not give a plan to a task without one.
+    keepSteps: change((task, { steps }: TaskEventOf<'steps.returned'>) => ({
+      plan: task.plan === null && steps.length === 0 ? null : returnSteps(task.plan ?? [], task.task, steps),
     })),
-    startIteration: change((_it, event: On<'iteration.started'>) => startIteration(event)),
-    advanceIteration: change((it) => advanceIteration(it)),
-    completeIteration: change((it, event: On<'iteration.completed'>) => ({
-      ...removeHooks(it, event),
-      ...completeIteration(it),
+    startIteration: change((_task, event: TaskEventOf<'iteration.started'>) => startIteration(event)),
+    advanceIteration: change((task) => advanceIteration(task)),
+    completeIteration: change((task, event: TaskEventOf<'iteration.completed'>) => ({
+      ...removeHooks(task, event),
+      ...completeIteration(task),
     })),
     validate: change(validate),
     answerHook: change(answerHook),
     expireHooks: change(expireHooks),
-    countHookRuns: change((it, { runs, attempt, atMs }: On<'hooks.evaluated'>) => ({
-      hookStats: countHookRuns(it.hookStats, runs, { attempt, at: formatIsoTime(atMs) }),
+    countHookRuns: change((task, { runs, attempt, atMs }: TaskEventOf<'hooks.evaluated'>) => ({
+      hookStats: countHookRuns(task.hookStats, runs, { attempt, at: formatIsoTime(atMs) }),
     })),
-    saveCheckpoint: change((it, { data, atMs }: On<'checkpoint.saved'>) => ({
-      checkpoints: addCheckpoint(it.checkpoints, data, formatIsoTime(atMs)),
+    saveCheckpoint: change((task, { data, atMs }: TaskEventOf<'checkpoint.saved'>) => ({
+      checkpoints: addCheckpoint(task.checkpoints, data, formatIsoTime(atMs)),
     })),
     refuse: change(refuse),
   },

@@ -1,8 +1,8 @@
-/** A digest for comparing texts: the same on every replica and in every release, because states contain it. */
+/** Digests and hashes. They must never change between releases, because states contain them. */
 
 /**
- * 53 bits, so that it is a number: two of FNV's kind with different factors, mixed into each other. Not for secrets: two
- * texts with one hash are easy to construct.
+ * Digests texts to 53 bits, so that the result is an exact number: two FNV-like hashes with different factors, mixed
+ * into each other. Not cryptographic: collisions are easy to construct.
  */
 export function digestOf(parts: readonly string[]): number {
   let [low, high] = [0x811c9dc5, 0x9747b28c];
@@ -24,11 +24,9 @@ function mix(bits: number): number {
   return twice ^ (twice >>> 16);
 }
 
-// A hash for rendezvous hashing: what many processes must agree on without asking each other. Not for secrets.
-
 /**
- * Hashes a text with FNV-1a, and mixes once more, because short keys that differ at the end would otherwise stay in
- * order. The result is from 0 to 2^32 - 1.
+ * Hashes a text for rendezvous hashing, to a number from 0 to 2^32 - 1. Not cryptographic. FNV-1a plus one more mixing
+ * step: otherwise short keys that differ only at the end would keep their order.
  */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5;
@@ -37,16 +35,16 @@ export function hashOf(text: string): number {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-/** Bytes in base64, with the functions that browsers and Node have in common. */
+// Base64 and UTF-8, with the functions that browsers and Node have in common.
 
 type Runtime = {
   readonly atob: (base64: string) => string;
   readonly TextDecoder: new () => { decode(bytes: Uint8Array): string };
 };
-// These files know no runtime's types.
+// These files are compiled without the types of any runtime.
 const { atob, TextDecoder } = globalThis as unknown as Runtime;
 
-/** Returns null if it is no base64. */
+/** Returns null for invalid base64. */
 export function fromBase64(base64: string): Uint8Array | null {
   try {
     return Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0));
@@ -57,5 +55,5 @@ export function fromBase64(base64: string): Uint8Array | null {
 
 const decoder = new TextDecoder();
 
-/** Decodes every payload: bytes that are not UTF-8 become U+FFFD (protocol.md §2). */
+/** Decodes a payload; bytes that are not UTF-8 become U+FFFD (protocol.md §2). */
 export const decodeUtf8 = (bytes: Uint8Array): string => decoder.decode(bytes);

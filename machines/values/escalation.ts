@@ -1,33 +1,35 @@
-/** An escalation: what needs a person, since when and why, and who has acknowledged it (protocol.md §4). */
+/** Escalations and other matters that need a person (protocol.md §4). */
 import type { Cause } from './states.ts';
 
-/** Tells how often people were notified of something that needs one, and who has acknowledged it. */
+/** The state of the notices about a matter that needs a person, and who acknowledged it. */
 export type Noticed = {
   readonly acknowledgedBy: string | null;
   readonly acknowledgedAt: string | null;
-  /** The number of times that people were notified of it, and when they last were. */
+  /** How often people were notified, and when they last were. */
   readonly notified: number;
   readonly notifiedAt: string | null;
 };
 
 export type Escalation = Noticed & {
-  /** The entry that caused it: the attempt's, `task.failed`, or the last one before a worker became stale. */
+  /**
+   * Sequence number of the entry that caused it: the attempt, `task.failed`, or the last before a worker became stale.
+   */
   readonly seq: number;
   readonly since: string;
   readonly reason: string;
-  /** The decision's cause; `failed`: the worker gave its task up; `stale`: nothing was heard of it. */
+  /** The cause of the decision; `failed` if the worker gave its task up; `stale` if the worker fell silent. */
   readonly cause: Cause | 'failed' | 'stale';
-  /** With cause `budget`: the budget that is used up, and that resuming grants once more. */
+  /** With cause `budget`: the exhausted budget, which resuming grants again. */
   readonly budget?: 'session' | 'prompt' | 'task' | 'day';
   readonly attempt: string | null;
-  /** The worker whose attempt or task it was. */
+  /** The worker that made the attempt or held the task. */
   readonly worker: string;
 };
 
 /** `withWorker`: the worker was escalated too, so one notice serves both. */
 export type TaskEscalation = Escalation & { readonly withWorker: boolean };
 
-/** The way in which an operator last resolved the worker's escalation; the agent is given the prompt. */
+/** How an operator last resolved the worker's escalation. The agent receives the prompt. */
 export type Resolution = {
   readonly at: string;
   readonly by: string;
@@ -37,18 +39,18 @@ export type Resolution = {
 
 export type EscalatedEntity = 'worker' | 'task';
 
-/** A request waits for a person for longer than `escalation.waiting`; `since`: from when on that is so. */
+/** Set on a request that has waited for a person longer than `escalation.waiting`; `since` is when that time was up. */
 export type Overdue = Noticed & { readonly since: string };
 
 /**
- * Tasks of a queue are ready, and nobody alive could take them for longer than `escalation.unattended`. `since`: from
- * when on nobody could. `at`: from when on people are to be told, and `seq`: the last entry before that.
+ * Set on a queue with ready tasks that no active worker could take for longer than `escalation.unattended`. `since`:
+ * when that began. `at`: when people are first notified. `seq`: the last entry before `at`.
  */
 export type Unattended = Noticed & { readonly seq: number; readonly since: string; readonly at: string };
 
 type Origin = Pick<Escalation, 'seq' | 'since' | 'reason' | 'cause' | 'attempt' | 'worker'>;
 
-/** Nobody has heard of it. */
+/** Nobody was notified yet. */
 export const unnoticed: Noticed = Object.freeze({
   acknowledgedBy: null,
   acknowledgedAt: null,
@@ -58,19 +60,23 @@ export const unnoticed: Noticed = Object.freeze({
 
 export const escalate = (origin: Origin): Escalation => ({ ...origin, ...unnoticed });
 
-/** The newest acknowledgement stands: a second person may take over. Null stays null. */
-export const acknowledge = <It extends Noticed | null>(it: It, by: string, at: string): It =>
-  it === null ? it : { ...it, acknowledgedBy: by, acknowledgedAt: at };
+/** The latest acknowledgement counts, so a second person may take over. Null stays null. */
+export const acknowledge = <Matter extends Noticed | null>(matter: Matter, by: string, at: string): Matter =>
+  matter === null ? matter : { ...matter, acknowledgedBy: by, acknowledgedAt: at };
 
-export const noteNotice = <It extends Noticed | null>(it: It, at: string): It =>
-  it === null ? it : { ...it, notified: it.notified + 1, notifiedAt: at };
+export const noteNotice = <Matter extends Noticed | null>(matter: Matter, at: string): Matter =>
+  matter === null ? matter : { ...matter, notified: matter.notified + 1, notifiedAt: at };
 
-/** The name of the next notice: the same on every replica, at every try, and no other notice's. */
-export const nextDelivery = (fleet: string, entity: EscalatedEntity | 'queue', id: string, it: Begun): string =>
-  [fleet, entity, id, it.seq, it.since, it.notified + 1].join('/');
+/** Returns the name of the next notice: unique to the notice, and equal on every replica and at every try. */
+export const nextDelivery = (
+  fleet: string,
+  entity: EscalatedEntity | 'queue',
+  id: string,
+  { seq, since, notified }: NoticedMatter,
+): string => [fleet, entity, id, seq, since, notified + 1].join('/');
 
-/** The name of the next notice of a request that is overdue. `seq` and `since` are the request's. */
-export const nextWaitingDelivery = (fleet: string, worker: string, { seq, since, notified }: Begun): string =>
+/** Returns the name of the next notice of an overdue request. `seq` and `since` are those of the request. */
+export const nextWaitingDelivery = (fleet: string, worker: string, { seq, since, notified }: NoticedMatter): string =>
   [fleet, 'worker', worker, 'waiting', seq, since, notified + 1].join('/');
 
-type Begun = { readonly seq: number; readonly since: string; readonly notified: number };
+type NoticedMatter = { readonly seq: number; readonly since: string; readonly notified: number };

@@ -1,28 +1,28 @@
 /**
- * Tables of fields. A record that the fold keeps (a worker, a task, a decision) is described by one table: how each field
- * begins, what a snapshot may hold of it, and what it adds to the size of the state. Everything else follows from it.
+ * Tables of fields. One table describes a record of the fold (a worker, a task, a decision): for each field its initial
+ * value, its schema in a snapshot, and its share of the state's size. Everything else is derived from the table.
  */
 import type { z } from 'zod';
 
-/** A value of JSON that was not checked yet. */
+/** An unchecked JSON value. */
 export type Json = unknown;
 
 export type Field<Value> = {
-  /** Its value in a new record. A snapshot leaves it out while it has this value. */
+  /** The value in a new record. Snapshots omit a field that still has it. */
   readonly start: Value;
-  /** What a snapshot may hold of it. It only checks: the value is taken as it is. */
+  /** Checks the value in a snapshot. The value is used as read, not as parsed by the schema. */
   readonly schema: z.ZodType;
-  /** Size in units of the state (`fleet/state-size.ts`). Without it the fixed size of the record covers it. */
+  /** Size in units of the state (`fleet/state-size.ts`), or null if the fixed size of the record covers it. */
   readonly size: ((value: NonNullable<Value>, record: never) => number) | null;
-  /** How a snapshot writes it, where it is not written as it is. `schema` is of what is written. */
-  readonly codec: { readonly write: (value: Value) => Json; readonly read: (kept: never) => Value } | null;
+  /** Converts the value for snapshots; null if it is written unchanged. `schema` describes the written form. */
+  readonly codec: { readonly write: (value: Value) => Json; readonly read: (written: never) => Value } | null;
 };
 
 type AnyField = {
   readonly start: unknown;
   readonly schema: z.ZodType;
   readonly size: ((value: never, record: never) => number) | null;
-  readonly codec: { readonly write: (value: never) => Json; readonly read: (kept: never) => unknown } | null;
+  readonly codec: { readonly write: (value: never) => Json; readonly read: (written: never) => unknown } | null;
 };
 export type Fields = Readonly<Record<string, AnyField>>;
 
@@ -35,21 +35,21 @@ export const field = <Value>(
   size: Field<Value>['size'] | undefined = undefined,
 ): Field<Value> => ({ start, schema, size: size ?? null, codec: null });
 
-/** A field that a snapshot writes in another form. */
-export const codedField = <Value, Kept>(
+/** A field that snapshots write in another form. */
+export const codedField = <Value, Written>(
   start: Value,
-  schema: z.ZodType<Kept>,
-  codec: { readonly write: (value: Value) => Kept; readonly read: (kept: Kept) => Value },
+  schema: z.ZodType<Written>,
+  codec: { readonly write: (value: Value) => Written; readonly read: (written: Written) => Value },
 ): Field<Value> => ({ start, schema, size: null, codec });
 
-/** The schemas of an object whose keys must be complete: a missing one does not compile. */
+/** A schema for each key of an object type. A missing key is a compile error. */
 export type ShapeOf<Value> = { readonly [Key in keyof Required<Value>]: z.ZodType };
 
-/** A record in which every field is as it begins. */
+/** Returns a record with the initial values. */
 export const startOf = <Table extends Fields>(table: Table): RecordOf<Table> =>
   Object.fromEntries(Object.entries(table).map(([name, { start }]) => [name, start])) as RecordOf<Table>;
 
-/** The fields of `record` that are not as they begin; those of `omitted` are left out. */
+/** Returns the fields of `record` that differ from their initial values, except those in `omitted`. */
 export function changesOf(table: Fields, record: object, omitted: ReadonlySet<string>): Record<string, unknown> {
   const changed: Record<string, unknown> = {};
   for (const name in table) {
@@ -61,7 +61,7 @@ export function changesOf(table: Fields, record: object, omitted: ReadonlySet<st
   return changed;
 }
 
-/** Some of the fields of a record. */
+/** Copies the named fields of a record. */
 export function pick(record: object, names: readonly string[]): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
   for (const name of names) picked[name] = (record as Record<string, unknown>)[name];
@@ -69,11 +69,13 @@ export function pick(record: object, names: readonly string[]): Record<string, u
 }
 
 /**
- * Checks fields that were read, and decodes them. Unknown ones are a later release's, and are removed.
- * @throws Error naming the field whose value is of another form
+ * Checks and decodes the fields of a snapshot, in place. Removes unknown fields, which a later release may have
+ * written.
+ * @throws Error naming the field with an invalid value
  */
 export function checkFields(table: Fields, given: unknown): Record<string, unknown> {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw new Error('it holds no fields');
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new Error('expected an object of fields');
   const fields = given as Record<string, unknown>;
   for (const name of Object.keys(fields)) {
     const row = Object.hasOwn(table, name) ? table[name] : undefined;
@@ -86,15 +88,15 @@ export function checkFields(table: Fields, given: unknown): Record<string, unkno
   return fields;
 }
 
-/** @throws Error naming the place whose value is of another form */
+/** @throws Error naming the path of the invalid value */
 export function checkValue(schema: z.ZodType, value: unknown, name: string): void {
   const { error } = schema.safeParse(value);
   if (error === undefined) return;
   const [{ path, message } = { path: [], message: '' }] = error.issues;
-  throw new Error(`it holds something of another form: ${[name, ...path.map(String), message].join(': ')}`);
+  throw new Error(`invalid value: ${[name, ...path.map(String), message].join(': ')}`);
 }
 
-/** An empty list equals an empty object: no field is ever the one and then the other. */
+/** Treats an empty list and an empty object as equal: no field can be both. */
 const isSame = (a: unknown, b: unknown): boolean => a === b || (isEmpty(a) && isEmpty(b));
 
 function isEmpty(value: unknown): boolean {
@@ -103,7 +105,7 @@ function isEmpty(value: unknown): boolean {
   return true;
 }
 
-/** Tells whether two values have the same JSON. False may also mean that their keys have another order. */
+/** Tells whether two values have the same JSON. Also false if only the order of the keys differs. */
 export function isEqualJson(a: Json, b: Json): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -121,13 +123,13 @@ export function isEqualJson(a: Json, b: Json): boolean {
   );
 }
 
-/** Those of its fields that have a size, with their names. */
+/** Lists the fields that have a size. */
 export const sizesOf = (table: Fields): readonly SizedField[] =>
   Object.entries(table).flatMap(([name, { size }]) => (size === null ? [] : [{ name, size }]));
 
 export type SizedField = { readonly name: string; readonly size: (value: never, record: never) => number };
 
-/** How much larger `after` is than `before`. Only what has changed is measured: after most steps nothing has. */
+/** Returns how much larger `after` is than `before`. Measures only changed fields; most steps change none. */
 export function growthOf(sizes: readonly SizedField[], before: object | null, after: object): number {
   if (before === after) return 0;
   const from = before as Record<string, unknown> | null;
@@ -143,10 +145,10 @@ export function growthOf(sizes: readonly SizedField[], before: object | null, af
   return growth;
 }
 
-/** An object of a list, with its header and pointers. */
+/** The size of an item of a list apart from its content: object header and pointers. */
 export const perItem = 64;
 
-/** Returns the size of a value that came as JSON; empty lists and objects count as nothing. */
+/** Returns the size of a JSON value. Empty lists and objects have size 0. */
 export function sizeOfJson(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;
@@ -155,7 +157,7 @@ export function sizeOfJson(value: unknown): number {
   else
     for (const key of Object.keys(value)) {
       const held = (value as Record<string, unknown>)[key];
-      // JSON leaves it out, and after a restart the size must be the same.
+      // JSON omits undefined, and the size must be the same after a restart.
       if (held !== undefined) size += perItem + sizeOfJson(held);
     }
   return size;

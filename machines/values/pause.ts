@@ -1,13 +1,13 @@
-/** A person's pause: while it holds, the worker's stops are not judged (protocol.md §3 and §5). */
+/** A person's pause: while it is in effect, the worker's stops are not judged (protocol.md §3 and §5). */
 import { formatIsoTime } from './time.ts';
 
-/** `untilMs` null: until the session ends. */
+/** `untilMs` is null if the pause lasts until the session ends. */
 export type Pause = { readonly by: string; readonly sinceMs: number; readonly untilMs: number | null };
 
 /** The pause as views show it. */
 export type PauseView = { readonly by: string; readonly since: string; readonly until: string | null };
 
-/** Returns the pause if it still holds at `nowMs`. At exactly its end it is over. */
+/** Returns the pause if it is in effect at `nowMs`, or null. It is over at exactly `untilMs`. */
 export const pauseAt = (pause: Pause | null, nowMs: number): Pause | null =>
   pause !== null && (pause.untilMs === null || nowMs < pause.untilMs) ? pause : null;
 

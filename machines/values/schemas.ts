@@ -1,4 +1,4 @@
-/** Fields as schemas: ids, texts, durations, times. Their plain forms are in separate files, as not all code needs zod. */
+/** Schemas of common fields. Their plain functions are in separate files, because not all code needs zod. */
 import { z } from 'zod';
 import { idFault, idPattern, stepIdPattern } from './id.ts';
 import { filesMax, pathLengthMax, titleLengthMax } from './limits.ts';
@@ -8,7 +8,7 @@ import { durationMsMax, durationPattern, parseDuration, parseIsoTime } from './t
 export const idSchema = z.string().regex(idPattern, idFault);
 export const stepIdSchema = z.string().regex(stepIdPattern, idFault);
 
-/** A text of so many code points at most. */
+/** A text of at most `lengthMax` code points. */
 export const textSchema = (lengthMax: number) =>
   z
     .string()
@@ -17,7 +17,7 @@ export const textSchema = (lengthMax: number) =>
 
 const tooLong = 'is longer than 100 years (36525d)';
 
-/** Accepts the written form or a number, and gives whole milliseconds, 100 years at most. */
+/** Accepts the written form or a number of milliseconds. Produces whole milliseconds, at most 100 years. */
 export const durationSchema = z.union([
   z.int().nonnegative().max(durationMsMax, tooLong),
   z
@@ -27,7 +27,7 @@ export const durationSchema = z.union([
     .transform((text) => parseDuration(text) as number),
 ]);
 
-/** A time field of an entry, as milliseconds. */
+/** A time field of an entry. Produces milliseconds. */
 export const isoTimeSchema = z.string().transform((text, context) => {
   const atMs = parseIsoTime(text);
   if (atMs !== null) return atMs;
@@ -36,23 +36,23 @@ export const isoTimeSchema = z.string().transform((text, context) => {
 });
 
 const gitRefLengthMax = 256;
-/** A text that git reads as a commit. One that begins with `-` would be an option. */
+/** A git revision. Must not begin with `-`: git would take it for an option. */
 export const gitRefSchema = textSchema(gitRefLengthMax)
   .min(1)
   .regex(/^[^-]/, 'a ref does not begin with -')
   .regex(/^[^\s\p{Cc}]+$/u, 'a ref has no spaces');
 
-/** Policies are read in two ways: loosely from the log, and strictly (unknown keys are errors) from a configuration. */
+/** Policies are read loosely from the log, but strictly (unknown keys are errors) from a configuration. */
 export type ObjectMaker = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.ZodObject<Shape>;
 
 export const looseObject: ObjectMaker = (shape) => z.object(shape);
 export const strictObject: ObjectMaker = (shape) => z.strictObject(shape) as never;
 
-/** A name that is in no subject, so it need not be an id. Not empty. */
+/** A non-empty name. Never part of a subject, so it need not be an id. */
 export const name = z.string().min(1);
 /** A title or a reason. */
 export const title = textSchema(titleLengthMax);
-/** Validated as a whole: there may be thousands, and the first wrong one is enough. */
+/** A list of paths. Validated as a whole: there may be thousands, and reporting the first bad one is enough. */
 export const files = z
   .custom<string[]>()
   .superRefine((value: unknown, context) => {
@@ -61,7 +61,7 @@ export const files = z
   })
   .meta({ type: 'array', items: { type: 'string', minLength: 1, maxLength: pathLengthMax }, maxItems: filesMax });
 
-/** Says what is wrong with a list of files; null if nothing is. */
+/** Returns the first fault of a list of files, or null. */
 export function filesFault(value: unknown): { path: number[]; message: string } | null {
   if (!Array.isArray(value)) return { path: [], message: 'is not a list of paths' };
   if (value.length > filesMax) return { path: [], message: `has more than ${filesMax} paths` };
@@ -72,7 +72,7 @@ export function filesFault(value: unknown): { path: number[]; message: string } 
   return null;
 }
 
-/** An object with any content, kept as it came. */
+/** An object with any content, kept unchanged. */
 export const metadata = z
   .custom<Record<string, unknown>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),

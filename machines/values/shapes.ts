@@ -1,10 +1,12 @@
-/** Schemas of values that workers and tasks keep, for the tables of their fields. Unknown keys are a later release's. */
+/**
+ * Schemas of values that workers and tasks keep, for the tables of their fields. Later releases may add unknown keys.
+ */
 import { z } from 'zod';
 
 export const text = z.string();
 export const number = z.number();
 export const count = z.int().nonnegative();
-/** Milliseconds of which a date can be made. */
+/** Milliseconds within the range of a date. */
 export const time = z.number().min(-8.64e15).max(8.64e15);
 export const flag = z.boolean();
 export const texts = z.array(text);
@@ -13,11 +15,11 @@ export const timeOrNull = time.nullable();
 export const numberOrNull = number.nullable();
 export const object = z.looseObject;
 
-/** Zod makes it when it is first needed, and keeps it: a command that reads no snapshot would pay milliseconds for all. */
+/** Builds the schema on first use. Commands that read no snapshot would otherwise pay milliseconds for all schemas. */
 export const { lazy } = z;
 
-/** A text that is JSON itself. */
-export const jsonText = text.refine(isJson, 'is no JSON');
+/** A string that contains JSON. */
+export const jsonText = text.refine(isJson, 'is not JSON');
 
 function isJson(value: string): boolean {
   try {

@@ -1,4 +1,4 @@
-/** The names of states. The file has no schemas, so that a page can load it alone. */
+/** Names of states and causes. Free of zod, so that a web page can load it alone. */
 
 export const workerStates = ['idle', 'working', 'validating', 'blocked', 'escalated', 'stopped'] as const;
 export type State = (typeof workerStates)[number];
@@ -29,7 +29,7 @@ export const causes = [
 export type Cause = (typeof causes)[number];
 
 /**
- * The disposition of the tasks that a worker holds when its attempt ends (protocol.md §4); `dispositionOf` of
- * worker/decide.ts decides it.
+ * What becomes of a worker's tasks when its attempt ends (protocol.md §4). Decided by `dispositionOf` in
+ * worker/decide.ts.
  */
 export type TaskDisposition = 'completed' | 'blocked' | 'escalated' | 'released' | 'held';

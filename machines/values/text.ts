@@ -1,6 +1,6 @@
-/** The length of texts, in code points. */
+/** Lengths of texts in code points and bytes, and JSON as text. */
 
-/** Tells whether `text` has more than `lengthMax` code points. Reads no further than it must. */
+/** Tells whether `text` has more than `lengthMax` code points. Stops reading as soon as it knows. */
 export function isLonger(text: string, lengthMax: number): boolean {
   if (text.length <= lengthMax) return false;
   if (text.length > 2 * lengthMax) return true;
@@ -9,7 +9,7 @@ export function isLonger(text: string, lengthMax: number): boolean {
   return length > lengthMax;
 }
 
-/** At most `lengthMax` code points: of a longer text the middle is left out, where `…` stands. */
+/** Shortens a text to `lengthMax` code points by replacing its middle with `…`. */
 export function cutMiddle(text: string, lengthMax: number): string {
   if (!isLonger(text, lengthMax)) return text;
   const tail = Math.floor((lengthMax - 1) / 2);
@@ -22,44 +22,43 @@ export function cutMiddle(text: string, lengthMax: number): string {
   return [text.slice(0, end), '…', text.slice(start)].join('');
 }
 
-/** The first `lengthMax` code points. */
+/** Returns the first `lengthMax` code points. */
 export const cutEnd = (text: string, lengthMax: number): string =>
   // `join` copies: a slice would keep the whole text in memory.
   isLonger(text, lengthMax) ? [...text.slice(0, 2 * lengthMax)].slice(0, lengthMax).join('') : text;
 
 /** Tells whether a surrogate pair begins at this index. */
-const isPair = (text: string, at: number): boolean =>
-  (text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00;
+const isPair = (text: string, index: number): boolean =>
+  (text.charCodeAt(index) & 0xfc00) === 0xd800 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00;
 
-/** Returns how many bytes `text` has in UTF-8. */
+/** Returns the length of `text` in UTF-8, in bytes. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
-    // A pair of surrogates is four bytes in all.
+    // A surrogate pair takes four bytes in total.
     if (unit >= 0x80) bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2;
   }
   return bytes;
 }
 
-// Values of any form that an entry contains are kept as JSON text: 64 KiB of text stay 64 KiB, while as objects they
-// could take a megabyte.
+// Values of unknown shape are kept as JSON text: 64 KiB of text stay 64 KiB, but could take a megabyte as objects.
 
-/** JSON of a value, which is parsed when somebody wants to see it. */
+/** The JSON of a value, parsed only when it is shown. */
 export type JsonText = string;
 
-/** Undefined has no JSON, and counts as null. */
+/** Undefined, which has no JSON, becomes null. */
 export const toJsonText = (value: unknown): JsonText => JSON.stringify(value ?? null);
 
 export const fromJsonText = (text: JsonText): unknown => JSON.parse(text);
 
-/** The most bytes that one UTF-16 unit of a string takes: `\uXXXX`. */
+/** The most bytes that one UTF-16 unit can take in JSON: `\uXXXX`. */
 export const unitLengthMax = 6;
 const numberLengthMax = 25;
 
 /**
- * At least the bytes that the value takes as JSON in UTF-8: from the lengths of its texts, much faster than making the
- * JSON. `Infinity` for what would make its own JSON.
+ * Returns an upper bound of the value's size as JSON in UTF-8. Uses the lengths of its texts, which is much faster than
+ * writing the JSON. `Infinity` if the value has a `toJSON`.
  */
 export function jsonLengthMax(value: unknown): number {
   if (typeof value === 'string') return unitLengthMax * value.length + 2;

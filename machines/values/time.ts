@@ -1,12 +1,12 @@
 /**
- * Times on the wire: ISO 8601 in UTC (docs/protocol.md §1), to and from milliseconds since 1970. Written out here because
- * `machines/` may not use `Date`: a clock must not be in reach of a fold.
+ * Converts times on the wire, which are ISO 8601 in UTC (docs/protocol.md §1), to and from milliseconds since 1970.
+ * Implemented here because `machines/` may not use `Date`: a fold must have no access to a clock.
  */
 
 const shape = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:Z|\+00:00)$/;
 const dayMs = 86_400_000;
 
-/** The instant in milliseconds (finer fractions are cut), or null where the text names none. */
+/** Returns milliseconds, cutting off finer fractions, or null if the text is not a valid time. */
 export function parseIsoTime(text: string): number | null {
   const match = shape.exec(text);
   if (match === null) return null;
@@ -17,7 +17,7 @@ export function parseIsoTime(text: string): number | null {
   return daysSinceEpoch(year, month, day) * dayMs + hour * 3_600_000 + minute * 60_000 + second * 1_000 + fraction;
 }
 
-/** `2026-03-02T12:00:00.000Z`; `atMs` is a whole number of milliseconds from year 0 on. */
+/** Formats as `2026-03-02T12:00:00.000Z`. `atMs` must be whole milliseconds, not before year 0. */
 export function formatIsoTime(atMs: number): string {
   const days = Math.floor(atMs / dayMs);
   const inDay = atMs - days * dayMs;
@@ -33,7 +33,7 @@ const isLeap = (year: number) => (year % 4 === 0 && year % 100 !== 0) || year % 
 const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const daysIn = (year: number, month: number) => (month === 2 && isLeap(year) ? 29 : (monthDays[month - 1] ?? 0));
 
-// Days from a civil date and back, in eras of 400 years that begin on the first of March, so that a leap day is last.
+// Days from a civil date and back, in eras of 400 years. Years begin on the first of March, so that a leap day is last.
 function daysSinceEpoch(year: number, month: number, day: number): number {
   const shifted = month <= 2 ? year - 1 : year;
   const era = Math.floor(shifted / 400);
@@ -58,23 +58,23 @@ function civilDate(days: number): [number, number, number] {
   return [year, month, dayOfYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1];
 }
 
-/** Durations of configuration: `250ms`, `50s`, `10m`, `2h`, `7d`, or a number of milliseconds (docs/protocol.md §1). */
+// Durations in configurations: `250ms`, `50s`, `10m`, `2h`, `7d`, or a number of milliseconds (docs/protocol.md §1).
 
 const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** 100 years: from any time of the log it leads to one that a date can still hold. */
+/** 100 years. Added to any time of the log, the result still fits in a date. */
 export const durationMsMax = 36_525 * unitMs.d;
 
 export const durationPattern = /^\d{1,12}(\.\d{1,3})?(ms|s|m|h|d)$/;
 
-/** The written form in whole milliseconds; null: it is not a duration. */
+/** Parses the written form to whole milliseconds; null if the text is not a duration. */
 export function parseDuration(text: string): number | null {
   if (!durationPattern.test(text)) return null;
   const unit = /[a-z]+$/.exec(text)?.[0] as keyof typeof unitMs;
   return Math.round(Number.parseFloat(text) * unitMs[unit]);
 }
 
-/** Formats it for people: `1h 5m`, `90s`, `250ms`; at most two units, 0 is `0s`. */
+/** Formats a duration for people, with at most two units: `1h 5m`, `1m 30s`, `250ms`, `0s`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return ms === 0 ? '0s' : `${ms}ms`;
   const seconds = Math.round(ms / 1_000);

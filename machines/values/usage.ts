@@ -1,9 +1,9 @@
 /**
- * Counts what agents use: tokens, money and turns, as sums that only grow (protocol.md §3). Money is kept in whole
- * billionths of a dollar, so that a thousand reports of 0.1 are 100 exactly, on every replica.
+ * Counts the tokens, money and turns that agents use, as sums that only grow (protocol.md §3). Money is kept in whole
+ * billionths of a dollar, so that a thousand reports of 0.1 add up to exactly 100 on every replica.
  */
 
-/** Increments, as `usage.reported` has them. */
+/** The increments of a `usage.reported` entry. */
 export type UsageReport = {
   readonly input?: number | undefined;
   readonly output?: number | undefined;
@@ -16,7 +16,7 @@ export type UsageReport = {
 /** `turns`: attempts to stop. */
 export type Used = { readonly tokens: number; readonly nanoUsd: number; readonly turns: number };
 
-/** The usage since `sinceMs`. `granted`: the sums when a person granted its budget once more; null: never. */
+/** The usage since `sinceMs`. `granted`: the sums when a person last granted the budget again, or null. */
 export type Period = Used & { readonly sinceMs: number; readonly granted: Grant | null };
 type Grant = Used & { readonly atMs: number };
 
@@ -37,15 +37,15 @@ export function beginUsage(sinceMs: number): WorkerUsage {
 
 const nanosPerUsd = 1_000_000_000;
 
-/** Whoever may publish may report any number: sums stay where integers are exact, nine million dollars and more. */
+/** Agents can report any number. Caps sums where integers are still exact, which is above nine million dollars. */
 const capped = (sum: number): number => Math.min(sum, Number.MAX_SAFE_INTEGER);
 
-/** Counts the tokens of a budget. Tokens read from a cache cost a tenth and are no new work, so they do not count. */
+/** Counts tokens towards a budget. Tokens read from a cache cost a tenth and are not new work, so they do not count. */
 export const tokensOf = ({ input = 0, output = 0, cacheWrite = 0 }: UsageReport): number =>
   capped(input + output + cacheWrite);
 
 const nanoUsdOf = (usd: number): number => capped(Math.round(usd * nanosPerUsd));
-/** The double next to the decimal number that was added up. */
+/** Returns the double nearest to the decimal sum. */
 export const usdOf = (nanoUsd: number): number => nanoUsd / nanosPerUsd;
 
 export const addUsed = (sum: Used, more: Used): Used => ({
@@ -74,13 +74,13 @@ export const addToBoth = ({ session, prompt }: WorkerUsage, more: Used): WorkerU
   return { session: added, prompt: prompt === session ? added : addUse(prompt, more) };
 };
 
-/** Grants the budget once more: it counts from here. */
+/** Grants the budget again: usage counts from here. */
 export const grantPeriod = <Sum extends Used>(sum: Sum, atMs: number): Sum & { readonly granted: Grant } => ({
   ...sum,
   granted: { tokens: sum.tokens, nanoUsd: sum.nanoUsd, turns: sum.turns, atMs },
 });
 
-/** Returns what counts towards a budget: the usage since the period began, or since it was granted once more. */
+/** Returns the usage that counts towards a budget: since the period began, or since the budget was granted again. */
 export const countedOf = ({ tokens, nanoUsd, turns, granted }: Used & Pick<Period, 'granted'>): Used =>
   granted === null
     ? { tokens, nanoUsd, turns }
@@ -90,11 +90,11 @@ export const countedOf = ({ tokens, nanoUsd, turns, granted }: Used & Pick<Perio
 export type UsageView = { readonly tokens: number; readonly usd: number; readonly turns: number };
 export const viewUsage = ({ tokens, nanoUsd, turns }: Used): UsageView => ({ tokens, usd: usdOf(nanoUsd), turns });
 
-// Sums of what agents have reported as used, by any name: a day, a model, a task or a worker.
+// Sums of usage reports, grouped by day, model, task or worker.
 
-/** `cacheRead`: tokens that count towards no budget. `reports`: how many were added up. */
+/** `cacheRead`: tokens that count towards no budget. `reports`: the number of reports in the sum. */
 export type UsageSum = Used & { readonly cacheRead: number; readonly reports: number };
-/** `name` null: no model was named, or no task was held. */
+/** `name` is null if the report named no model, or the worker held no task. */
 export type NamedUsage = { readonly name: string | null } & UsageSum;
 
 export const noUsage: UsageSum = Object.freeze({ ...unused, cacheRead: 0, reports: 0 });
@@ -115,7 +115,7 @@ export const byName = (a: NamedUsage, b: NamedUsage): number => ((a.name ?? '') 
 export const byCost = (a: NamedUsage, b: NamedUsage): number =>
   b.nanoUsd - a.nanoUsd || b.tokens - a.tokens || byName(a, b);
 
-/** Returns a sum as programs get it, in dollars. */
+/** Returns a sum as programs receive it, with money in dollars. */
 export function showUsage({ cacheRead, reports, ...used }: UsageSum) {
   const { usd, tokens } = viewUsage(used);
   return { usd, tokens, cacheRead, reports };

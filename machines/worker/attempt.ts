@@ -1,11 +1,18 @@
 /**
- * A worker's attempt, from its opening to its end. Here, input from outside only goes into the context. The chart of
- * `validating` judges it by the guards, and takes a transition that decides or waits (protocol.md §4 and §5).
+ * Opens, updates and ends a worker's attempt. Input from outside only changes the context here. The transitions of
+ * state `validating` evaluate the guards, then decide or wait (protocol.md §4 and §5).
  */
 import type { Attempt, PendingCheck } from '../guards/attempt.ts';
 import { expiredResult, startPending } from '../guards/circumstances.ts';
 import { type GuardName, isWorkGuard, type WorkGuard } from '../guards/decision.ts';
-import { advanceTo, type Evaluation, type JudgedAttempt, resultIn, stopAt, streakAfter } from '../guards/evaluate.ts';
+import {
+  advanceTo,
+  type GuardEvaluation,
+  type JudgedAttempt,
+  resultIn,
+  stopAt,
+  streakAfter,
+} from '../guards/evaluate.ts';
 import { type DecidingResult, type GuardResult, reasonsOf } from '../guards/guard.ts';
 import { guardRows } from '../guards/index.ts';
 import { type StopOutcome, stopOutcomes } from '../guards/outcome.ts';
@@ -19,11 +26,11 @@ import { addToBoth, oneTurn } from '../values/usage.ts';
 import { type Change, pauseAfterSession, resetCounts, withHeldAtEnd, withoutTasks } from './changes.ts';
 import { empty, type WorkerContext } from './context.ts';
 import { decide } from './decide.ts';
-import { factsFor, type On, policyFor } from './events.ts';
+import { factsFor, policyFor, type WorkerEventOf } from './events.ts';
 
 const noFindings = Object.freeze({});
 
-export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>): Change {
+export function openAttempt(context: WorkerContext, event: WorkerEventOf<'stop.attempted'>): Change {
   const { seq, data: fields } = event;
   const inForce = policyFor(event.facts);
   const facts = factsFor(context, inForce, event);
@@ -37,7 +44,7 @@ export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>)
 
 type Opening = Pick<Attempt, 'attempt' | 'seq' | 'fields' | 'inForce' | 'facts'>;
 
-/** The attempt as it stands before its first guard. */
+/** Returns the attempt before its first guard. */
 export function createAttempt(
   { profile }: WorkerContext,
   { attempt, seq, fields, inForce, facts }: Opening,
@@ -70,38 +77,44 @@ const noteVerdict = (detail: string) => ({ guard: 'policy', verdict: 'error', de
 const noWait = Object.freeze({ checks: 0, hooks: 0 });
 
 /**
- * Tells whether a `check.started` or `check.finished` is about the pending check of the open attempt; others change
- * nothing.
+ * Tells whether a `check.started` or `check.finished` is about the pending check of the open attempt. Others are
+ * ignored.
  */
-export const isAboutPending = ({ attempt }: WorkerContext, { data }: On<'check.started' | 'check.finished'>): boolean =>
-  attempt !== null && attempt.pending !== null && isAbout(data, attempt, attempt.pending);
+export const isAboutPending = (
+  { attempt }: WorkerContext,
+  { data }: WorkerEventOf<'check.started' | 'check.finished'>,
+): boolean => attempt !== null && attempt.pending !== null && isAbout(data, attempt, attempt.pending);
 
-/** Only if `isAboutPending`. */
-export function startCheck({ attempt }: WorkerContext, { atMs }: On<'check.started'>): Change {
+/** Call only if `isAboutPending`. */
+export function startCheck({ attempt }: WorkerContext, { atMs }: WorkerEventOf<'check.started'>): Change {
   const { pending } = attempt as Attempt;
   return { attempt: { ...(attempt as Attempt), pending: startPending(pending as PendingCheck, atMs) } };
 }
 
-/** Only if `isAboutPending`. */
-export const answerCheck = (context: WorkerContext, event: On<'check.finished'>): Change => ({
+/** Call only if `isAboutPending`. */
+export const answerCheck = (context: WorkerContext, event: WorkerEventOf<'check.finished'>): Change => ({
   attempt: answered(context, event, event.data),
 });
 
-/** Evaluates the attempt again: a deadline is due, or a task has arrived for a held attempt. */
-export function reevaluate(context: WorkerContext, event: On<'timer.fired'>): Change {
+/** Evaluates the attempt again when its deadline is due, or when a task has arrived for a held attempt. */
+export function reevaluate(context: WorkerContext, event: WorkerEventOf<'timer.fired'>): Change {
   const attempt = context.attempt as Attempt;
   const { pending } = attempt;
   if (pending !== null) {
     if (event.atMs < pending.deadlineMs) return {};
     return { attempt: answered(context, event, expiredResult(pending, attempt.attempt)) };
   }
-  // A held attempt is first checked for tasks that are ready now, then for its deadline.
-  const verdicts = attempt.verdicts.filter((it) => it.guard !== 'pending');
+  // Restart at guard `pending`, so that a ready task takes precedence over the end of the hold.
+  const verdicts = attempt.verdicts.filter((verdict) => verdict.guard !== 'pending');
   const facts = factsFor(context, attempt.inForce, event);
   return { attempt: { ...attempt, facts, verdicts, guard: 'pending', isHeld: false } };
 }
 
-function answered(context: WorkerContext, event: On<'check.finished' | 'timer.fired'>, result: CheckResult): Attempt {
+function answered(
+  context: WorkerContext,
+  event: WorkerEventOf<'check.finished' | 'timer.fired'>,
+  result: CheckResult,
+): Attempt {
   const attempt = context.attempt as Attempt;
   const { by, sinceMs, ...pending } = attempt.pending as PendingCheck;
   const facts = factsFor(context, attempt.inForce, event);
@@ -116,25 +129,25 @@ export const isWaiting = ({ attempt }: WorkerContext): boolean =>
 
 const isOpen = (worker: WorkerContext): worker is WorkerContext & JudgedAttempt => worker.attempt !== null;
 
-/** The worker that is judged; null: it has no open attempt. */
+/** Returns the worker if it has an open attempt, or null. */
 export const judgedIn = (worker: WorkerContext): (WorkerContext & JudgedAttempt) | null =>
   isOpen(worker) ? worker : null;
 
 /** Leaves the attempt open at `guard`. */
-export function wait(worker: WorkerContext, evaluation: Evaluation | undefined, guard: GuardName): Change {
+export function wait(worker: WorkerContext, evaluation: GuardEvaluation | undefined, guard: GuardName): Change {
   const result = evaluation === undefined ? null : resultIn(evaluation, guard);
   if (!isOpen(worker) || evaluation === undefined || result === null) return {};
   const attempt = stopAt(guard, result, advanceTo(guard, worker.attempt, evaluation), 'pass');
   return { attempt, failureStreak: streakAfter(worker.failureStreak, attempt) };
 }
 
-/** A row of the chart: the guard that decides, the state it leads to, and the guard whose block it replaces, if any. */
+/** A transition: the guard that decides, its target state, and the guard whose block it replaces, or null. */
 export type DecidingRow = { readonly guard: GuardName; readonly to: StopOutcome; readonly by: WorkGuard | null };
 
-/** Makes the decision of the transition that was taken: its target state gives decision and action, its guard the cause. */
+/** Makes the decision of the transition that was taken. The target state determines decision and action. */
 export function decideBy(
   worker: WorkerContext,
-  evaluation: Evaluation | undefined,
+  evaluation: GuardEvaluation | undefined,
   { guard, to, by }: DecidingRow,
 ): Change {
   if (!isOpen(worker) || evaluation === undefined) return {};
@@ -158,7 +171,7 @@ export function decideBy(
   return decide(worker, attempt, ruling, failureStreak);
 }
 
-/** The result of a guard that was provided under this name, and that decides where the guard of that name does not. */
+/** The result of a provided guard that decides where the guard that it replaces does not. */
 function providedResult(guard: GuardName, to: StopOutcome, replaced: GuardResult | null): DecidingResult {
   const reason = `Guard ${guard} decided`;
   const cause = guardRows[guard].leadsTo[to] ?? 'unjudged';
@@ -166,7 +179,7 @@ function providedResult(guard: GuardName, to: StopOutcome, replaced: GuardResult
   return { kind: 'decides', detail: reason, input: replaced?.input ?? {}, ruling };
 }
 
-/** No transition of the chart was taken: the stop is allowed without a judgement, and the attempt ends. */
+/** Ends the attempt if no transition was taken: the stop is allowed unjudged. */
 export function decideNothing(worker: WorkerContext): Change {
   if (worker.attempt === null) return {};
   const ruling = {
@@ -179,10 +192,10 @@ export function decideNothing(worker: WorkerContext): Change {
   return decide(worker, worker.attempt, ruling);
 }
 
-/** A newer attempt or a prompt supersedes the open attempt. */
+/** Ends the open attempt because of a newer attempt or a prompt. */
 export function supersedeAttempt(
   context: WorkerContext,
-  event: On<'attempt.superseded' | 'stop.attempted' | 'prompt.submitted'>,
+  event: WorkerEventOf<'attempt.superseded' | 'stop.attempted' | 'prompt.submitted'>,
 ): Change {
   const { attempt } = context;
   if (attempt === null) return {};
@@ -197,11 +210,11 @@ export function supersedeAttempt(
   return decide(context, { ...attempt, facts }, ruling);
 }
 
-/** The session ends or the worker is retired; an open attempt is allowed. */
-export function closeSession(context: WorkerContext, event: On<'session.ended' | 'worker.retired'>): Change {
-  const as = event.type === 'worker.retired' || context.ended === 'retired' ? 'retired' : 'ended';
+/** Ends the session or retires the worker. An open attempt is allowed. */
+export function closeSession(context: WorkerContext, event: WorkerEventOf<'session.ended' | 'worker.retired'>): Change {
+  const ended = event.type === 'worker.retired' || context.ended === 'retired' ? 'retired' : 'ended';
   const closed = {
-    ended: as,
+    ended,
     escalation: null,
     ...noInputs,
     background: empty,
@@ -213,8 +226,8 @@ export function closeSession(context: WorkerContext, event: On<'session.ended' |
   } as const;
   const freed = context.tasks.length > 0 ? { ...resetCounts, activeMs: event.atMs } : {};
   if (context.attempt === null) return { ...closed, ...freed };
-  const reason = as === 'retired' ? 'The worker was retired' : 'The session ended';
-  const verdict = { guard: 'retired', verdict: 'allow', detail: reason, input: { ended: as } } as const;
+  const reason = ended === 'retired' ? 'The worker was retired' : 'The session ended';
+  const verdict = { guard: 'retired', verdict: 'allow', detail: reason, input: { ended } } as const;
   const facts = factsFor(context, context.attempt.inForce, event);
   const attempt: Attempt = { ...context.attempt, facts, verdicts: [...context.attempt.verdicts, verdict] };
   const ruling = { ...stopOutcomes.stopped, cause: 'retired', reason, nextPrompt: null, guard: 'retired' } as const;

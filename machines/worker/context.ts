@@ -1,6 +1,6 @@
 /**
- * The context of a worker's machine: everything that is known of the worker. `workerFields` describes each field once:
- * type, new context, copies, size and snapshots follow from it.
+ * The context of a worker's machine. `workerFields` describes each field once; type, initial context, copies, size and
+ * snapshots are derived from it.
  */
 import { z } from 'zod';
 import type { RefusedEntry } from '../entries/refusal.ts';
@@ -35,7 +35,7 @@ import {
 import type { TaskDisposition } from '../values/states.ts';
 import { beginUsage, type Period, type WorkerUsage } from '../values/usage.ts';
 
-/** A tool that runs. `call`: the agent's id of it; null: it gave none. Up to `untilMs` its worker is not stale. */
+/** A running tool. `call`: the agent's id for it, or null. Until `untilMs` it keeps its worker from being stale. */
 export type ToolCall = {
   readonly tool: string;
   readonly call: string | null;
@@ -46,16 +46,16 @@ export type ToolCall = {
 export type WorkerInput = { readonly fleet: string; readonly worker: string; readonly atMs: number };
 
 export const empty: readonly never[] = Object.freeze([]);
-/** Nothing was modified since the last prompt or claim. */
+/** No file was modified since the last prompt or claim. */
 export const noFiles = Object.freeze({ files: empty, filesBytes: 0, filesDropped: 0, filesUnknown: false });
 
-/** What all attempts share is left out: the policy, and the fleet around the worker. */
+/** Ignores the parts that attempts share: the policy and the facts about the fleet. */
 const sizeOfAttempt = ({ fields, verdicts, feedback, findings, hookResults, judgedTasks: judged }: Attempt): number =>
-  [fields, verdicts, feedback, findings, hookResults, judged].reduce((sum, it) => sum + sizeOfJson(it), 0);
+  [fields, verdicts, feedback, findings, hookResults, judged].reduce((sum, part) => sum + sizeOfJson(part), 0);
 
 const periods = lazy(() => z.array(period).min(1).max(2) as z.ZodType<readonly Period[]>);
 
-/** A row for each field: how it begins, what a snapshot may hold of it, and its size. */
+/** For each field: initial value, schema in snapshots, and size. */
 export const workerFields = {
   fleet: field<string>('', text),
   worker: field<string>('', text),
@@ -66,19 +66,19 @@ export const workerFields = {
   parent: field<string | null>(null, textOrNull),
   cwd: field<string | null>(null, textOrNull, sizeOfJson),
   labels: field<Readonly<Record<string, string>>>(Object.freeze({}), z.record(text, text), sizeOfJson),
-  /** False: no person is at the session, which ends with its turn. Null: the agent did not say. */
+  /** False if nobody attends the session, so that it ends with its turn; null if the agent did not say. */
   interactive: field<boolean | null>(null, flag.nullable()),
   ended: field<'ended' | 'retired' | null>(null, z.enum(['ended', 'retired']).nullable()),
   escalation: field<Escalation | null>(null, escalation, sizeOfJson),
   budgetExhausted: field<boolean>(false, flag),
-  /** A person's pause, which may be over; null: none. */
+  /** The last pause by a person, which may be over, or null. */
   pause: field<Pause | null>(null, object({ by: text, sinceMs: time, untilMs: timeOrNull }).nullable(), sizeOfJson),
   usage: codedField<WorkerUsage, readonly Period[]>(beginUsage(0), periods, {
-    // Of the session; and of the prompt, unless it is the same.
+    // The session's usage, then the prompt's unless it is the same object.
     write: ({ session, prompt }) => (session === prompt ? [session] : [session, prompt]),
     read: ([session, prompt]) => ({ session: session as Period, prompt: prompt ?? (session as Period) }),
   }),
-  /** Outstanding background work, in the order in which it started. */
+  /** Outstanding background work in starting order. */
   background: field<readonly BackgroundWork[]>(
     empty,
     z.array(object({ id: text, kind: textOrNull, command: textOrNull, sinceMs: time })),
@@ -113,7 +113,7 @@ export const workerFields = {
     texts,
     (files: readonly string[], { filesBytes }: { readonly filesBytes: number }) => filesBytes + files.length * perItem,
   ),
-  /** Size of `files` in UTF-8, and how many older ones were dropped since the list was last emptied. */
+  /** Size of `files` in UTF-8, and the number of files dropped since the list was last emptied. */
   filesBytes: field<number>(noFiles.filesBytes, number),
   filesDropped: field<number>(noFiles.filesDropped, number),
   /** A tool may have changed any file since `files` was last emptied. */
@@ -125,27 +125,27 @@ export const workerFields = {
   tasks: field<readonly string[]>(empty, texts, sizeOfJson),
   toolCount: field<number>(0, number),
   activeMs: field<number>(0, time),
-  /** The worker's own usage limit; null: none. `untilMs` null: until it is cleared. */
+  /** The worker's own usage limit, or null. `untilMs` is null if the limit lasts until it is cleared. */
   limit: field<{ readonly untilMs: number | null } | null>(null, object({ untilMs: timeOrNull }).nullable()),
-  /** Every scope of a usage limit that it ever reported. */
+  /** Every usage limit scope that it ever reported. */
   scopes: field<readonly string[]>(empty, texts, sizeOfJson),
-  /** The source whose usage reports count, by its name; null: none has reported yet. */
+  /** The source whose usage reports count; null until one has named itself. */
   usageSource: field<string | null>(null, textOrNull, sizeOfJson),
-  /** The open attempt; null: none. */
+  /** The open attempt, or null. */
   attempt: field<Attempt | null>(null, attemptShape.nullable(), sizeOfAttempt),
   lastDecision: field<Decision | null>(null, keptDecision.nullable(), decisionSizeBeyond),
   lastDisposition: field<TaskDisposition>('held', z.enum(['completed', 'blocked', 'escalated', 'released', 'held'])),
   /** The results of the held tasks' hooks in the last decision. */
   lastJudgedTasks: field<Attempt['judgedTasks']>(empty, judgedTasks, sizeOfJson),
-  /** Tools that run, in the order in which they started. */
+  /** Running tools in starting order. */
   calls: field<readonly ToolCall[]>(
     empty,
     z.array(object({ tool: text, call: textOrNull, atMs: time, untilMs: time })),
     sizeOfJson,
   ),
   /**
-   * The tasks that it lost without completing them, other than by giving them back itself: `verify` asks about those
-   * that are not stopped. Empty from its next prompt, task or registration on.
+   * Uncompleted tasks that were taken from it, as opposed to tasks it released itself. `verify` includes those that are
+   * not stopped. Emptied by its next prompt, claim or registration.
    */
   heldAtEnd: field<readonly string[]>(empty, texts, sizeOfJson),
   /** An operator's last answer to an input request. */
@@ -170,7 +170,7 @@ const fresh: WorkerContext = startOf(workerFields);
 export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): WorkerContext =>
   changeContext(fresh, { fleet, worker, activeMs: atMs, usage: beginUsage(atMs) });
 
-/** A copy with these changes; a field that is undefined does not change. */
+/** Returns a copy with these changes. Undefined fields do not change. */
 export function changeContext(worker: WorkerContext, change: Partial<WorkerContext>): WorkerContext {
   const copy = copyOf(worker) as Record<string, unknown>;
   for (const name in change) {
@@ -181,8 +181,8 @@ export function changeContext(worker: WorkerContext, change: Partial<WorkerConte
 }
 
 /**
- * A literal of all fields gives every context the same hidden class. With `{ ...worker }` V8 (Node 20) makes one for each
- * copy of a copy, and a loop over the names takes six times as long. A field that is missing here does not compile.
+ * A literal of all fields gives every context the same hidden class. With `{ ...worker }`, V8 (Node 20) creates one for
+ * each copy of a copy; a loop over the names takes six times as long. A missing field is a compile error.
  */
 const copyOf = (worker: WorkerContext): WorkerContext => ({
   fleet: worker.fleet,

@@ -1,4 +1,4 @@
-/** Ends an attempt: the decision, the counts after it, and what happens to the held tasks (protocol.md §4 and §5). */
+/** Ends an attempt: makes the decision, and updates counts and held tasks (protocol.md §4 and §5). */
 import type { Attempt } from '../guards/attempt.ts';
 import type { Decision, GuardName } from '../guards/decision.ts';
 import { countOf } from '../guards/evaluate.ts';
@@ -14,8 +14,8 @@ import type { WorkerContext } from './context.ts';
 import { fitDecision } from './fit-decision.ts';
 import { promptOf } from './way-out.ts';
 
-/** `guard` null: no guard decided. */
-export type Decided = Ruling & { readonly guard: GuardName | null };
+/** `guard` is null if no guard decided. */
+export type GuardRuling = Ruling & { readonly guard: GuardName | null };
 
 /**
  * @param attempt the attempt at its end, with current facts
@@ -24,12 +24,12 @@ export type Decided = Ruling & { readonly guard: GuardName | null };
 export function decide(
   context: WorkerContext,
   attempt: Attempt,
-  ruling: Decided,
+  ruling: GuardRuling,
   failureStreak = context.failureStreak,
 ): Change {
   const lastDecision = fitDecision(decisionOf(context, attempt, ruling));
   const lastDisposition = dispositionOf(ruling);
-  const freed = frees(lastDisposition) && context.tasks.length > 0;
+  const freed = losesTasks(lastDisposition) && context.tasks.length > 0;
   const counts = countsAfter(context, ruling, failureStreak);
   return {
     attempt: null,
@@ -39,19 +39,20 @@ export function decide(
     retryCount: counts.retryCount,
     keepAlives: counts.keepAlives,
     failureStreak: counts.failureStreak,
-    // A worker that is escalated already stays in the same escalation.
+    // An already escalated worker keeps its escalation.
     escalation: ruling.action === 'escalate' ? (context.escalation ?? escalationOf(lastDecision)) : null,
     ...(freed ? withoutTasks(context, context.tasks) : { tasks: context.tasks, plan: context.plan }),
-    heldAtEnd: heldAfter(context, lastDisposition),
+    heldAtEnd: heldAtEndAfter(context, lastDisposition),
     activeMs: freed ? attempt.facts.nowMs : context.activeMs,
   };
 }
 
-/** Tells whether the worker no longer holds its tasks after this. */
-export const frees = (disposition: TaskDisposition): boolean => disposition !== 'held' && disposition !== 'blocked';
+/** Tells whether the worker loses its tasks. */
+export const losesTasks = (disposition: TaskDisposition): boolean =>
+  disposition !== 'held' && disposition !== 'blocked';
 
-/** Keeps the tasks that it held for `verify`, if the decision takes them from it without completing them. */
-export const heldAfter = (worker: WorkerContext, disposition: TaskDisposition): readonly string[] =>
+/** Remembers tasks for `verify` that the decision takes from the worker without completing them. */
+export const heldAtEndAfter = (worker: WorkerContext, disposition: TaskDisposition): readonly string[] =>
   disposition === 'escalated' || disposition === 'released' ? withHeldAtEnd(worker, worker.tasks) : worker.heldAtEnd;
 
 export function escalationOf({ seq, at, reason, cause, attempt, worker, verdicts }: Decision): Escalation {
@@ -61,7 +62,7 @@ export function escalationOf({ seq, at, reason, cause, attempt, worker, verdicts
   return isBudgetPeriod(per) ? { ...made, budget: per } : made;
 }
 
-function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): Decision {
+function decisionOf(context: WorkerContext, attempt: Attempt, ruling: GuardRuling): Decision {
   const { decision, action, cause, reason } = ruling;
   const { policy, name, seq } = attempt.inForce;
   const { facts } = attempt;
@@ -98,7 +99,7 @@ type Counts = Pick<WorkerContext, 'retryCount' | 'keepAlives' | 'failureStreak'>
 
 function countsAfter(
   { retryCount, keepAlives }: WorkerContext,
-  ruling: Decided,
+  ruling: GuardRuling,
   failureStreak: WorkerContext['failureStreak'],
 ): Counts {
   if (ruling.decision === 'allow')

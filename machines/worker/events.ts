@@ -1,6 +1,6 @@
 /**
- * The events of a worker's machine: the entries of protocol.md §3 about a worker, and what the fold adds where there is
- * no entry.
+ * The events of a worker's machine: entries about the worker (protocol.md §3), and events that the fold derives without
+ * an entry.
  */
 import type { EventOf, OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
@@ -16,70 +16,71 @@ import { unusedPeriod } from '../values/usage.ts';
 import type { WorkerContext } from './context.ts';
 
 /**
- * The fleet around the worker at `atMs`, which the entry itself does not say. All of it may be left out: then the
- * built-in policy holds, the queue is empty and a usage limit is the worker's own.
+ * Facts about the fleet at `atMs` that the entry does not contain. All are optional: by default the built-in policy
+ * applies, the queue is empty, and only the worker's own usage limit counts.
  */
 export type Surroundings = {
-  /** The policy in the configuration's form, as under `policies:` in stopgate.yaml. */
+  /** The policy as written under `policies:` in stopgate.yaml. */
   readonly policy?: object | undefined;
   readonly pendingTasks?: number | undefined;
-  /** The first of them. */
+  /** The first pending tasks. */
   readonly nextTasks?: readonly NextTask[] | undefined;
   readonly limited?: boolean | undefined;
-  /** The held tasks, in any order: what a task's machine has as its context fits. `task`: the only one. */
+  /** The held tasks in any order; the context of a task's machine fits. `task` is for a single one. */
   readonly tasks?: readonly GivenTask[] | undefined;
   readonly task?: GivenTask | undefined;
-  /** The fleet's budget and its usage on this day; null: it has no budget. */
+  /** The fleet's daily budget and usage; null if it has no budget. */
   readonly day?: DayUsage | null | undefined;
-  /** The task's own plan, with a claim or a new plan of the task. */
+  /** The plan of the task, for `task.claimed` and `task.planned`. */
   readonly plan?: Plan | null | undefined;
-  /** The fold's own: the policy as it was found, and the worker's queue. `tasks` are complete and in order then. */
+  /** Set by the fold only: the resolved policy and the worker's queue. Then `tasks` must be complete and in order. */
   readonly inForce?: PolicyInForce | undefined;
   readonly queue?: string | undefined;
-  /** Every verdict shows the input of its guard. */
+  /** If set, every verdict shows the input of its guard. */
   readonly showsInputs?: boolean | undefined;
-  /** The guard at which an attempt begins. */
+  /** The guard at which the attempt begins. Default: the first. */
   readonly from?: GuardName | undefined;
 };
 
-/**
- * The facts about a held task: its hooks, its iteration, the phase of its last checkpoint that named one, its usage.
- */
+/** Facts about a held task. */
 export type GivenTask = Pick<TaskFacts, 'task'> & Partial<TaskFacts>;
 
-/** `seq` and `atMs`: the entry's place and time in the log. */
-type Place = { readonly seq: number; readonly atMs: number; readonly facts?: Surroundings | undefined };
+/** The sequence number and time of the entry, and facts from the fold. */
+type WorkerEventBase = { readonly seq: number; readonly atMs: number; readonly facts?: Surroundings | undefined };
 
 export type WorkerEvent =
-  | EventOf<WorkerEntry, Place>
-  | EventOf<OwnWorkerEntry, Place>
+  | EventOf<WorkerEntry, WorkerEventBase>
+  | EventOf<OwnWorkerEntry, WorkerEventBase>
   /**
-   * A held task is no longer this worker's. `isOpen`: the task is still to be done, and the worker did not give it back
-   * itself, so `verify` asks about it.
+   * The worker no longer holds the task. `isOpen`: the task is not done, and the worker did not release it itself, so
+   * `verify` includes it.
    */
-  | ({ readonly type: 'task.lost'; readonly data: { readonly task: string; readonly isOpen?: boolean } } & Place)
-  /** A held task was given another plan, in its facts. */
-  | ({ readonly type: 'task.planned'; readonly data: { readonly task: string } } & Place)
-  /** Another attempt, or a prompt, is about to take the place of the open one. */
-  | ({ readonly type: 'attempt.superseded' } & Place)
-  /** The worker is stale and holds a task, and its policy escalates that. */
-  | ({ readonly type: 'stale.escalated'; readonly escalation: Escalation } & Place)
-  /** Requests that were made at `sinceMs` or before have waited for a person for too long. */
-  | ({ readonly type: 'input.overdue'; readonly sinceMs: number } & Place)
-  /** People were notified of the overdue request of this entry; or somebody has acknowledged all of them. */
-  | ({ readonly type: 'input.noticed'; readonly data: { readonly request: number } } & Place)
-  | ({ readonly type: 'input.acknowledged'; readonly data: { readonly by: string } } & Place)
+  | ({
+      readonly type: 'task.lost';
+      readonly data: { readonly task: string; readonly isOpen?: boolean };
+    } & WorkerEventBase)
+  /** A held task got another plan, which is in the facts. */
+  | ({ readonly type: 'task.planned'; readonly data: { readonly task: string } } & WorkerEventBase)
+  /** A newer attempt or a prompt is about to supersede the open attempt. */
+  | ({ readonly type: 'attempt.superseded' } & WorkerEventBase)
+  /** The worker became stale while holding tasks, and its policy escalates that. */
+  | ({ readonly type: 'stale.escalated'; readonly escalation: Escalation } & WorkerEventBase)
+  /** Requests made at or before `sinceMs` are overdue. */
+  | ({ readonly type: 'input.overdue'; readonly sinceMs: number } & WorkerEventBase)
+  /** People were notified of the overdue request with this sequence number, or somebody acknowledged all of them. */
+  | ({ readonly type: 'input.noticed'; readonly data: { readonly request: number } } & WorkerEventBase)
+  | ({ readonly type: 'input.acknowledged'; readonly data: { readonly by: string } } & WorkerEventBase)
   | { readonly type: 'presence.changed'; readonly presence: Presence }
   | { readonly type: 'files.cleared' }
   | { readonly type: 'entry.refused'; readonly refused: RefusedEntry };
 
-export type On<T extends WorkerEvent['type']> = Extract<WorkerEvent, { type: T }>;
+export type WorkerEventOf<T extends WorkerEvent['type']> = Extract<WorkerEvent, { type: T }>;
 
-// The policy and the facts of an attempt, from what an event says of the fleet around the worker.
+// Policy and facts of an attempt, from the facts of an event.
 
 const builtIn: PolicyInForce = Object.freeze({ name: 'default', seq: 0, policy: builtInPolicy, notes: [] });
 
-/** The policy of an attempt that begins. @throws ZodError if the given policy is not valid */
+/** Returns the policy of a new attempt. @throws ZodError if the given policy is invalid */
 export function policyFor(given: Surroundings | undefined): PolicyInForce {
   if (given?.inForce !== undefined) return given.inForce;
   if (given?.policy !== undefined) return { ...builtIn, policy: policySchema.parse(given.policy) };
@@ -110,12 +111,12 @@ function heldTasks(held: readonly string[], { task: only, tasks = [] }: Surround
       iteration = null,
       phase = null,
       usage = unusedPeriod,
-    } = given.find((it) => it.task === task) ?? {};
+    } = given.find((candidate) => candidate.task === task) ?? {};
     return { task, hooks, iteration, phase, usage };
   });
 }
 
-/** A task of which nothing else is known. */
+/** Facts about an unknown task. */
 export const bareTask = (task: string): TaskFacts => ({
   task,
   hooks: [],

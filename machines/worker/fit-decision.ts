@@ -1,13 +1,13 @@
-/** Shortens a decision to fit into one message and to be readable (docs/protocol.md §2). */
+/** Shortens a decision so that it is readable and fits into one message (docs/protocol.md §2). */
 import type { Decision, Verdict } from '../guards/decision.ts';
 import { cutDetails, type Feedback } from '../policy/checks/check-result.ts';
 import { decisionBytesMax, feedbackLengthMax, nextPromptLengthMax, reasonLengthMax } from '../values/limits.ts';
 import { cutMiddle, jsonLengthMax, unitLengthMax, utf8Length } from '../values/text.ts';
 
-/** The replica that answers fills in its name and the time that it took. */
+/** Leaves room for `replica` and `tookMs`, which the answering replica fills in. */
 const bytesMax = decisionBytesMax - 512;
 
-/** Long texts are cut in the middle. If that is not enough, extra fields are dropped first, and then lists are cut. */
+/** Cuts long texts in the middle. If that is not enough, drops optional fields, then shortens lists. */
 export function fitDecision(decision: Decision): Decision {
   const { reason, nextPrompt, feedback, verdicts } = decision;
   const cut = {
@@ -17,17 +17,17 @@ export function fitDecision(decision: Decision): Decision {
     feedback: feedback.map(cutFeedback),
     verdicts: verdicts.map(cutDetail),
   };
-  return shrinks.reduce((it, shrink) => (fits(it) ? it : shrink(it)), cut);
+  return shrinks.reduce((shrunk, shrink) => (fits(shrunk) ? shrunk : shrink(shrunk)), cut);
 }
 
 const fits = (decision: Decision): boolean => {
-  if (lengthMax(decision) <= bytesMax) return true;
+  if (bytesUpperBound(decision) <= bytesMax) return true;
   const text = JSON.stringify(decision);
   return 3 * text.length <= bytesMax || utf8Length(text) <= bytesMax;
 };
 
-/** An upper bound of its bytes as JSON: adding up the lengths of its texts is much faster than making the JSON. */
-function lengthMax({
+/** An upper bound of the JSON size in bytes. Adding up the lengths of texts is much faster than writing the JSON. */
+function bytesUpperBound({
   fleet,
   worker,
   task,
@@ -47,12 +47,14 @@ function lengthMax({
     units += detail.length;
     if (input !== undefined) inputs += jsonLengthMax(input);
   }
-  return besideTexts + unitLengthMax * units + besideDetail * verdicts.length + inputs + jsonLengthMax(feedback);
+  return (
+    decisionOverhead + unitLengthMax * units + verdictOverhead * verdicts.length + inputs + jsonLengthMax(feedback)
+  );
 }
 
-/** Keys, numbers and fixed texts, in bytes: of a decision, and of a verdict. */
-const besideTexts = 1_000;
-const besideDetail = 120;
+/** Keys, numbers and fixed words of a decision and of a verdict, in bytes. */
+const decisionOverhead = 1_000;
+const verdictOverhead = 120;
 
 const cutFeedback = (each: Feedback): Feedback => ({
   ...each,
@@ -68,23 +70,23 @@ const cutDetail = (verdict: Verdict): Verdict => {
 const shownMax = 32;
 const shortLengthMax = 200;
 
-/** Applied in order until the decision fits. After the last one it does, because everything left has a bound. */
+/** Applied in order until the decision fits. It always fits after the last, because everything left is bounded. */
 const shrinks: readonly ((decision: Decision) => Decision)[] = [
-  (it) => ({ ...it, feedback: it.feedback.map((each) => ({ ...each, details: '…' })) }),
-  (it) => ({
-    ...it,
-    verdicts: it.verdicts.map((each) => (each.input === undefined ? each : { ...each, input: { cut: '…' } })),
+  (decision) => ({ ...decision, feedback: decision.feedback.map((each) => ({ ...each, details: '…' })) }),
+  (decision) => ({
+    ...decision,
+    verdicts: decision.verdicts.map((each) => (each.input === undefined ? each : { ...each, input: { cut: '…' } })),
   }),
-  (it) => ({
-    ...it,
-    feedback: cutList(it.feedback, { check: '…', outcome: 'fail', message: '…', details: {} }),
-    verdicts: cutList(it.verdicts, { guard: 'policy', verdict: 'error', detail: '…' }),
-    tasks: cutList(it.tasks, '…'),
+  (decision) => ({
+    ...decision,
+    feedback: cutList(decision.feedback, { check: '…', outcome: 'fail', message: '…', details: {} }),
+    verdicts: cutList(decision.verdicts, { guard: 'policy', verdict: 'error', detail: '…' }),
+    tasks: cutList(decision.tasks, '…'),
   }),
-  (it) => ({
-    ...it,
-    feedback: it.feedback.map((each) => ({ ...each, message: cutMiddle(each.message, shortLengthMax) })),
-    verdicts: it.verdicts.map((each) => ({ ...each, detail: cutMiddle(each.detail, shortLengthMax) })),
+  (decision) => ({
+    ...decision,
+    feedback: decision.feedback.map((each) => ({ ...each, message: cutMiddle(each.message, shortLengthMax) })),
+    verdicts: decision.verdicts.map((each) => ({ ...each, detail: cutMiddle(each.detail, shortLengthMax) })),
   }),
 ];
 

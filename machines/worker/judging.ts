@@ -1,4 +1,4 @@
-/** The transitions of `validating`, by which the chart decides a stop (protocol.md §4 and §5). */
+/** The transitions of state `validating`, which decide a stop (protocol.md §4 and §5). */
 import {
   type FailureGuard,
   failureGuards,
@@ -11,7 +11,7 @@ import { guardRows } from '../guards/index.ts';
 import type { StopOutcome } from '../guards/outcome.ts';
 
 type MainGuard = Exclude<GuardName, FailureGuard>;
-const isMain = (guard: GuardName): guard is MainGuard => !failureGuards.some((it) => it === guard);
+const isMain = (guard: GuardName): guard is MainGuard => !failureGuards.some((failureGuard) => failureGuard === guard);
 const statesOf = (guard: GuardName) => Object.keys(guardRows[guard].leadsTo) as StopOutcome[];
 
 const waitAt = (guard: GuardName) =>
@@ -46,17 +46,17 @@ const rowsOf = (guard: MainGuard) => [
 ];
 
 /**
- * A stop is judged here: action `judge` evaluates the guards of protocol.md §5 in their order, once, and then there is a
- * row for each state that one of them may lead to. The rows read the result of `judge`, and the action of the row that
- * is taken makes the decision. If `checks` or `hooks` blocks, `retries` and `stuck` may decide instead. An attempt that
- * waits for an answer, or is held, stays as it is until an event brings news.
+ * Action `judge` evaluates the guards of protocol.md §5 once, in order. Then comes one transition for each state that a
+ * guard may lead to. They read the result of `judge`, and the one that is taken makes the decision. If `checks` or
+ * `hooks` is about to block, `retries` and `stuck` may decide instead. An attempt that waits for an answer or is held
+ * does not change until an event brings news.
  */
 export const judging = [
-  { guard: 'waits' } as const,
+  { guard: 'isWaiting' } as const,
   { guard: 'isUnjudged', actions: 'judge' } as const,
   ...guardNames.filter(isMain).flatMap(rowsOf),
-  // A provided guard does not agree with the guard that it replaces: the next ones are asked.
-  { guard: 'isPassedOver', actions: 'judge' } as const,
-  // Nothing stays open because no guard decided.
+  // A provided guard overruled the guard that it replaces: evaluate the remaining guards.
+  { guard: 'isOverruled', actions: 'judge' } as const,
+  // No guard decided. The attempt must not stay open because of that.
   { target: 'idle', actions: 'decideNothing' } as const,
 ];

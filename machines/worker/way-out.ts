@@ -1,9 +1,9 @@
-/** The way out of a block that its prompt names: a person may let the agent stop unjudged (protocol.md §5). */
+/** Adds the way out to the prompt of a block: a person may let the agent stop unjudged (protocol.md §5). */
 import type { JudgedWorker } from '../guards/attempt.ts';
 import type { Ruling } from '../guards/guard.ts';
 import type { Policy } from '../policy/policy.ts';
 
-/** The agents whose adapters read `/stopgate off` in a person's prompt. */
+/** Agents whose adapters recognise `/stopgate off` in a person's prompt. */
 export const promptedAgents: ReadonlySet<string> = new Set([
   'claude',
   'codex',
@@ -16,7 +16,7 @@ export const promptedAgents: ReadonlySet<string> = new Set([
 
 const wayOut = 'A person can let it stop unjudged by typing /stopgate off.';
 
-/** The prompt of a block names a person's way out where there is one, at the end of its first paragraph. */
+/** Returns the prompt with the way out, if there is one, at the end of its first paragraph. */
 export function promptOf(
   { agent, interactive }: Pick<JudgedWorker, 'agent' | 'interactive'>,
   { pause }: Pick<Policy, 'pause'>,

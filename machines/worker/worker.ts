@@ -1,11 +1,11 @@
 /**
- * Worker: one agent session, from its registration to the stop that is allowed. It has the six states and, beside them,
- * `presence` (protocol.md §4). The named guards judge a stop here, and the answer is in the snapshot's `lastDecision`.
- * Pure: clocks, ids and the fleet around it arrive with the events.
+ * The machine of a worker: one agent session, from its registration to the stop that is allowed. It has a region of six
+ * states and a region `presence` (protocol.md §4). Stops are judged in state `validating`; the answer is the context's
+ * `lastDecision`. Events bring the time and all facts about the fleet.
  */
 import { assign, setup } from 'xstate';
 import { type FailureGuard, type GuardName, guardNames, type WorkGuard } from '../guards/decision.ts';
-import { type Evaluation, evaluate, isUnfinished, leadsInsteadTo, leadsTo, mustWait } from '../guards/evaluate.ts';
+import { evaluate, type GuardEvaluation, isUnfinished, leadsInsteadTo, leadsTo, mustWait } from '../guards/evaluate.ts';
 import type { StopOutcome } from '../guards/outcome.ts';
 import { replaceOwnSteps, updateStep } from '../policy/plan.ts';
 import type { Stepped } from '../step.ts';
@@ -38,7 +38,6 @@ import {
   escalateStale,
   finishBackground,
   isByPerson,
-  letGoOfTask,
   mayPause,
   noteOverdue,
   noticeInput,
@@ -47,6 +46,7 @@ import {
   reachLimit,
   receiveInput,
   register,
+  releaseTask,
   requestInput,
   resolveEscalation,
   startBackground,
@@ -55,7 +55,7 @@ import {
   useTool,
 } from './changes.ts';
 import { changeContext, createWorkerContext, noFiles, type WorkerContext, type WorkerInput } from './context.ts';
-import type { On, Surroundings, WorkerEvent } from './events.ts';
+import type { Surroundings, WorkerEvent, WorkerEventOf } from './events.ts';
 import { judging } from './judging.ts';
 
 export type WorkerSnapshot = Stepped<typeof workerMachine>;
@@ -63,12 +63,12 @@ export type WorkerSnapshot = Stepped<typeof workerMachine>;
 const refusedMax = 20;
 
 /**
- * `evaluation`: the results of the guards for the open attempt, from `judge` up to the next change of the worker; never
- * in a snapshot at rest.
+ * `evaluation`: the guards' results for the open attempt. Only set within a step, between `judge` and the next change
+ * of the worker.
  */
-type Machine = { readonly worker: WorkerContext; readonly evaluation?: Evaluation | undefined };
+type Machine = { readonly worker: WorkerContext; readonly evaluation?: GuardEvaluation | undefined };
 
-/** An action on the worker's own data. It is one object within the context, for XState copies a context key by key. */
+/** Wraps a function that returns the changed fields. They are nested in `worker`: XState copies contexts key by key. */
 function change<E extends WorkerEvent>(act: (worker: WorkerContext, event: E) => Change) {
   return assign<Machine, WorkerEvent, undefined, WorkerEvent, never>(({ context, event }) => ({
     worker: changeContext(context.worker, act(context.worker, event as E)),
@@ -76,9 +76,9 @@ function change<E extends WorkerEvent>(act: (worker: WorkerContext, event: E) =>
   }));
 }
 
-/** An action with parameters that reads the results of the guards instead of the event. */
+/** Like `change`, for actions that read parameters and the guards' results instead of the event. */
 function changeBy<Params extends object>(
-  act: (params: Params, worker: WorkerContext, evaluation: Evaluation | undefined) => Change,
+  act: (params: Params, worker: WorkerContext, evaluation: GuardEvaluation | undefined) => Change,
 ) {
   return assign<Machine, WorkerEvent, Params, WorkerEvent, never>(({ context }, params) => ({
     worker: changeContext(context.worker, act(params, context.worker, context.evaluation)),
@@ -86,7 +86,7 @@ function changeBy<Params extends object>(
   }));
 }
 
-/** Evaluates the guards, or those after the one that a provided guard has overruled. */
+/** Evaluates the guards, or the remaining ones after a provided guard overruled the last. */
 const judge = assign<Machine, WorkerEvent, undefined, WorkerEvent, never>(({ context, event }) => {
   const { worker, evaluation } = context;
   const judged = judgedIn(worker);
@@ -94,107 +94,118 @@ const judge = assign<Machine, WorkerEvent, undefined, WorkerEvent, never>(({ con
   return { worker, evaluation: judged === null ? undefined : evaluate(judged, showsInputs, evaluation) };
 });
 
-/** `context` as the guards of the chart read it. */
-type Given = { readonly context: Machine };
+/** The argument of the chart's guards. */
+type GuardArgs = { readonly context: Machine };
 type ToState = { readonly to: StopOutcome };
 type Instead = ToState & { readonly by: WorkGuard };
 
-/** The guards of protocol.md §5 by their names: each tells whether it decides, and for this state. */
+/** The guards of protocol.md §5 by name: each tells whether it decides for state `to`. */
 const decidingGuards = Object.fromEntries(
   guardNames.map((guard) => [
     guard,
-    ({ context: { evaluation } }: Given, { to, by }: ToState & Partial<Instead>) =>
+    ({ context: { evaluation } }: GuardArgs, { to, by }: ToState & Partial<Instead>) =>
       evaluation !== undefined &&
       (by === undefined ? leadsTo(evaluation, guard, to) : leadsInsteadTo(evaluation, by, guard, to)),
   ]),
-) as Record<Exclude<GuardName, FailureGuard>, (given: Given, params: ToState) => boolean> &
-  Record<FailureGuard, (given: Given, params: Instead) => boolean>;
+) as Record<Exclude<GuardName, FailureGuard>, (args: GuardArgs, params: ToState) => boolean> &
+  Record<FailureGuard, (args: GuardArgs, params: Instead) => boolean>;
 
-/** Holds for an attempt id that comes again, as far as the worker knows; the fleet knows more of them. */
-const isRepeat = ({ attempt, lastDecision }: WorkerContext, { data, seq }: On<'stop.attempted'>): boolean => {
+/** Recognises repeats of the open and the last attempt. The fleet recognises more (`known-attempts.ts`). */
+const isRepeat = (
+  { attempt, lastDecision }: WorkerContext,
+  { data, seq }: WorkerEventOf<'stop.attempted'>,
+): boolean => {
   const id = data.attempt ?? `seq-${seq}`;
   return attempt?.attempt === id || (attempt === null && lastDecision?.attempt === id);
 };
-const taskOf = (event: WorkerEvent): string => (event as On<'task.released'>).data.task;
+const taskOf = (event: WorkerEvent): string => (event as WorkerEventOf<'task.released'>).data.task;
 
 const machine = setup({
   types: {} as { context: Machine; events: WorkerEvent; input: WorkerInput },
   guards: {
     ...decidingGuards,
-    waits: ({ context }: Given) => isWaiting(context.worker),
-    isUnjudged: ({ context: { worker, evaluation } }: Given) => worker.attempt !== null && evaluation === undefined,
-    mustWait: ({ context: { evaluation } }: Given, { guard }: { guard: GuardName }) =>
+    isWaiting: ({ context }: GuardArgs) => isWaiting(context.worker),
+    isUnjudged: ({ context: { worker, evaluation } }: GuardArgs) => worker.attempt !== null && evaluation === undefined,
+    mustWait: ({ context: { evaluation } }: GuardArgs, { guard }: { guard: GuardName }) =>
       evaluation !== undefined && mustWait(evaluation, guard),
-    isPassedOver: ({ context: { evaluation } }: Given) => evaluation !== undefined && isUnfinished(evaluation),
-    isRepeat: ({ context: { worker }, event }) => isRepeat(worker, event as On<'stop.attempted'>),
-    isAboutPending: ({ context: { worker }, event }) => isAboutPending(worker, event as On<'check.finished'>),
+    isOverruled: ({ context: { evaluation } }: GuardArgs) => evaluation !== undefined && isUnfinished(evaluation),
+    isRepeat: ({ context: { worker }, event }) => isRepeat(worker, event as WorkerEventOf<'stop.attempted'>),
+    isAboutPending: ({ context: { worker }, event }) =>
+      isAboutPending(worker, event as WorkerEventOf<'check.finished'>),
     inService: ({ context: { worker } }) => worker.ended === null,
-    mayReturn: ({ context: { worker } }) => worker.ended !== 'retired',
-    changesMode: ({ context: { worker }, event }) => changesMode(worker, (event as On<'heartbeat.sent'>).data),
-    mayPause: ({ event }) => mayPause(event as On<'worker.paused'>),
-    isByPerson: ({ event }) => isByPerson((event as On<'prompt.submitted'>).data),
+    canReregister: ({ context: { worker } }) => worker.ended !== 'retired',
+    changesMode: ({ context: { worker }, event }) =>
+      changesMode(worker, (event as WorkerEventOf<'heartbeat.sent'>).data),
+    mayPause: ({ event }) => mayPause(event as WorkerEventOf<'worker.paused'>),
+    isByPerson: ({ event }) => isByPerson((event as WorkerEventOf<'prompt.submitted'>).data),
     isReturnByPerson: ({ context: { worker }, event }) =>
-      worker.ended !== 'retired' && isByPerson((event as On<'prompt.submitted'>).data),
-    holdsNotIt: ({ context: { worker }, event }) => !worker.tasks.includes(taskOf(event)),
-    holdsNoOther: ({ context: { worker }, event }) => worker.tasks.every((task) => task === taskOf(event)),
+      worker.ended !== 'retired' && isByPerson((event as WorkerEventOf<'prompt.submitted'>).data),
+    isNotHolding: ({ context: { worker }, event }) => !worker.tasks.includes(taskOf(event)),
+    holdsOnlyThis: ({ context: { worker }, event }) => worker.tasks.every((task) => task === taskOf(event)),
     resumes: (_, { verdict }: { verdict: 'resume' | 'stop' }) => verdict === 'resume',
     nowActive: (_, { presence }: { presence: Presence }) => presence === 'active',
     nowStale: (_, { presence }: { presence: Presence }) => presence === 'stale',
     nowLimited: (_, { presence }: { presence: Presence }) => presence === 'limited',
   },
   actions: {
-    setMode: change((it, { data }: On<'heartbeat.sent'>) => changeMode(it, data)),
-    move: change((_it, { data }: On<'worker.moved'>) => ({ cwd: data.cwd })),
-    pause: change((_it, event: On<'worker.paused'>) => pauseWorker(event)),
+    setMode: change((worker, { data }: WorkerEventOf<'heartbeat.sent'>) => changeMode(worker, data)),
+    move: change((_worker, { data }: WorkerEventOf<'worker.moved'>) => ({ cwd: data.cwd })),
+    pause: change((_worker, event: WorkerEventOf<'worker.paused'>) => pauseWorker(event)),
     unpause: change(() => ({ pause: null })),
     resumeSession: change(() => ({ ended: null })),
-    register: change((it, event: On<'worker.registered'>) => register(it, event)),
-    prompt: change((it, event: On<'prompt.submitted'>) => beginTurn(it, event)),
-    startCall: change((it, event: On<'tool.started'>) => ({ calls: startCall(it.calls, event) })),
-    useTool: change((it, event: On<'tool.used'>) => useTool(it, event)),
-    setPlan: change((it, { data }: On<'plan.updated'>) => ({ plan: replaceOwnSteps(it.plan, data.steps) })),
-    setStep: change((it, { data }: On<'step.updated'>) => ({ plan: updateStep(it.plan, data) })),
-    takeTask: change((it, event: On<'task.claimed'>) => takeTask(it, event)),
-    planTask: change((it, event: On<'task.planned'>) => planTask(it, event)),
-    letGo: change((it, event: On<'task.lost' | 'task.failed'>) => letGoOfTask(it, event)),
-    startBackground: change((it, event: On<'background.started'>) => startBackground(it, event)),
-    finishBackground: change((it, event: On<'background.finished'>) => finishBackground(it, event)),
-    requestInput: change((it, event: On<'input.requested'>) => requestInput(it, event)),
-    receiveInput: change((it, event: On<'input.received'>) => receiveInput(it, event)),
-    answerInput: change((it, event: On<'input.answered'>) => answerInput(it, event)),
-    noteOverdue: change((it, event: On<'input.overdue'>) => noteOverdue(it, event)),
-    noticeInput: change((it, event: On<'input.noticed'>) => noticeInput(it, event)),
-    acknowledgeInputs: change((it, event: On<'input.acknowledged'>) => acknowledgeInputs(it, event)),
-    reachLimit: change((it, event: On<'limit.reached'>) => reachLimit(it, event)),
-    clearLimit: change((_it, { data }: On<'limit.cleared'>) => (data.scope === undefined ? { limit: null } : {})),
+    register: change((worker, event: WorkerEventOf<'worker.registered'>) => register(worker, event)),
+    prompt: change((worker, event: WorkerEventOf<'prompt.submitted'>) => beginTurn(worker, event)),
+    startCall: change((worker, event: WorkerEventOf<'tool.started'>) => ({ calls: startCall(worker.calls, event) })),
+    useTool: change((worker, event: WorkerEventOf<'tool.used'>) => useTool(worker, event)),
+    setPlan: change((worker, { data }: WorkerEventOf<'plan.updated'>) => ({
+      plan: replaceOwnSteps(worker.plan, data.steps),
+    })),
+    setStep: change((worker, { data }: WorkerEventOf<'step.updated'>) => ({ plan: updateStep(worker.plan, data) })),
+    takeTask: change((worker, event: WorkerEventOf<'task.claimed'>) => takeTask(worker, event)),
+    planTask: change((worker, event: WorkerEventOf<'task.planned'>) => planTask(worker, event)),
+    release: change((worker, event: WorkerEventOf<'task.lost' | 'task.failed'>) => releaseTask(worker, event)),
+    startBackground: change((worker, event: WorkerEventOf<'background.started'>) => startBackground(worker, event)),
+    finishBackground: change((worker, event: WorkerEventOf<'background.finished'>) => finishBackground(worker, event)),
+    requestInput: change((worker, event: WorkerEventOf<'input.requested'>) => requestInput(worker, event)),
+    receiveInput: change((worker, event: WorkerEventOf<'input.received'>) => receiveInput(worker, event)),
+    answerInput: change((worker, event: WorkerEventOf<'input.answered'>) => answerInput(worker, event)),
+    noteOverdue: change((worker, event: WorkerEventOf<'input.overdue'>) => noteOverdue(worker, event)),
+    noticeInput: change((worker, event: WorkerEventOf<'input.noticed'>) => noticeInput(worker, event)),
+    acknowledgeInputs: change((worker, event: WorkerEventOf<'input.acknowledged'>) => acknowledgeInputs(worker, event)),
+    reachLimit: change((worker, event: WorkerEventOf<'limit.reached'>) => reachLimit(worker, event)),
+    clearLimit: change((_worker, { data }: WorkerEventOf<'limit.cleared'>) =>
+      data.scope === undefined ? { limit: null } : {},
+    ),
     exhaustBudget: change(() => ({ budgetExhausted: true })),
-    addUsage: change((it, event: On<'usage.reported'>) => addUsage(it, event)),
-    openAttempt: change((it, event: On<'stop.attempted'>) => openAttempt(it, event)),
-    startCheck: change((it, event: On<'check.started'>) => startCheck(it, event)),
-    answerCheck: change((it, event: On<'check.finished'>) => answerCheck(it, event)),
-    reevaluate: change((it, event: On<'timer.fired'>) => reevaluate(it, event)),
-    supersede: change((it, event: On<'attempt.superseded'>) => supersedeAttempt(it, event)),
-    close: change((it, event: On<'session.ended'>) => closeSession(it, event)),
+    addUsage: change((worker, event: WorkerEventOf<'usage.reported'>) => addUsage(worker, event)),
+    openAttempt: change((worker, event: WorkerEventOf<'stop.attempted'>) => openAttempt(worker, event)),
+    startCheck: change((worker, event: WorkerEventOf<'check.started'>) => startCheck(worker, event)),
+    answerCheck: change((worker, event: WorkerEventOf<'check.finished'>) => answerCheck(worker, event)),
+    reevaluate: change((worker, event: WorkerEventOf<'timer.fired'>) => reevaluate(worker, event)),
+    supersede: change((worker, event: WorkerEventOf<'attempt.superseded'>) => supersedeAttempt(worker, event)),
+    close: change((worker, event: WorkerEventOf<'session.ended'>) => closeSession(worker, event)),
     judge,
-    decide: changeBy((row: DecidingRow, it, evaluation) => decideBy(it, evaluation, row)),
-    wait: changeBy(({ guard }: { guard: GuardName }, it, evaluation) => wait(it, evaluation, guard)),
-    decideNothing: change((it) => decideNothing(it)),
-    acknowledge: change((it, { data, atMs }: On<'escalation.acknowledged'>) => ({
-      escalation: acknowledge(it.escalation, data.by, formatIsoTime(atMs)),
+    decide: changeBy((row: DecidingRow, worker, evaluation) => decideBy(worker, evaluation, row)),
+    wait: changeBy(({ guard }: { guard: GuardName }, worker, evaluation) => wait(worker, evaluation, guard)),
+    decideNothing: change((worker) => decideNothing(worker)),
+    acknowledge: change((worker, { data, atMs }: WorkerEventOf<'escalation.acknowledged'>) => ({
+      escalation: acknowledge(worker.escalation, data.by, formatIsoTime(atMs)),
     })),
-    noteNotice: change((it, { atMs }: On<'escalation.notified'>) => ({
-      escalation: noteNotice(it.escalation, formatIsoTime(atMs)),
+    noteNotice: change((worker, { atMs }: WorkerEventOf<'escalation.notified'>) => ({
+      escalation: noteNotice(worker.escalation, formatIsoTime(atMs)),
     })),
-    resolve: change((it, event: On<'escalation.resolved'>) => resolveEscalation(it, event)),
-    escalateStale: change((it, event: On<'stale.escalated'>) => escalateStale(it, event)),
+    resolve: change((worker, event: WorkerEventOf<'escalation.resolved'>) => resolveEscalation(worker, event)),
+    escalateStale: change((worker, event: WorkerEventOf<'stale.escalated'>) => escalateStale(worker, event)),
     clearFiles: change(() => noFiles),
-    noteRefusal: change((it, { refused }: On<'entry.refused'>) => ({
-      refused: [...it.refused, refused].slice(-refusedMax),
+    noteRefusal: change((worker, { refused }: WorkerEventOf<'entry.refused'>) => ({
+      refused: [...worker.refused, refused].slice(-refusedMax),
     })),
   },
 });
 
-const presence = ({ event }: { event: WorkerEvent }) => ({ presence: (event as On<'presence.changed'>).presence });
+const presence = ({ event }: { event: WorkerEvent }) => ({
+  presence: (event as WorkerEventOf<'presence.changed'>).presence,
+});
 const presenceMoves = {
   'presence.changed': [
     { guard: { type: 'nowLimited', params: presence }, target: 'limited' },
@@ -203,7 +214,7 @@ const presenceMoves = {
   ],
 } as const;
 
-/** Work leads to `working`; other entries that need no state stand at the root. */
+/** Work entries lead to `working`. Entries that do not depend on the state are handled at the root. */
 const workMoves = {
   'prompt.submitted': [{ guard: 'isByPerson', target: 'working', actions: 'prompt' }, { target: 'working' }],
   'tool.started': { target: 'working', actions: 'startCall' },
@@ -212,24 +223,24 @@ const workMoves = {
   'step.updated': { target: 'working', actions: 'setStep' },
   'task.claimed': { target: 'working', actions: 'takeTask' },
 } as const;
-const letGo = [
-  { guard: 'holdsNotIt' },
-  { guard: 'holdsNoOther', target: 'idle', actions: 'letGo' },
-  { actions: 'letGo' },
+const release = [
+  { guard: 'isNotHolding' },
+  { guard: 'holdsOnlyThis', target: 'idle', actions: 'release' },
+  { actions: 'release' },
 ] as const;
-const letGoOnly = [{ guard: 'holdsNotIt' }, { actions: 'letGo' }] as const;
-const lettingGo = {
-  'task.completed': letGo,
-  'task.failed': letGo,
-  'task.released': letGo,
-  'task.lost': letGo,
+const releaseOnly = [{ guard: 'isNotHolding' }, { actions: 'release' }] as const;
+const releases = {
+  'task.completed': release,
+  'task.failed': release,
+  'task.released': release,
+  'task.lost': release,
 } as const;
 const attempted = {
   'stop.attempted': [{ guard: 'isRepeat' }, { target: 'validating', actions: 'openAttempt' }],
 } as const;
 const close = { target: 'stopped', actions: 'close' } as const;
 const closed = { 'session.ended': close, 'worker.retired': close } as const;
-/** Staleness has no transition in `validating`: while an attempt is open the worker waits for us. */
+/** Not handled in `validating`: while an attempt is open, the worker waits for the service. */
 const stale = { 'stale.escalated': { target: 'escalated', actions: 'escalateStale' } } as const;
 const registration = { 'worker.registered': { target: 'idle', actions: 'register' } } as const;
 
@@ -256,7 +267,7 @@ export const workerMachine = machine.createMachine({
     'usage.reported': { actions: 'addUsage' },
     'files.cleared': { actions: 'clearFiles' },
     'entry.refused': { actions: 'noteRefusal' },
-    // Where no state below handles it, an entry changes the context only.
+    // If no state below handles one of these, it only changes the context.
     'worker.registered': { actions: 'register' },
     'tool.started': { actions: 'startCall' },
     'tool.used': { actions: 'useTool' },
@@ -264,21 +275,21 @@ export const workerMachine = machine.createMachine({
     'step.updated': { actions: 'setStep' },
     'task.claimed': { actions: 'takeTask' },
     'task.planned': { actions: 'planTask' },
-    'task.completed': letGoOnly,
-    'task.failed': letGoOnly,
-    'task.released': letGoOnly,
-    'task.lost': letGoOnly,
+    'task.completed': releaseOnly,
+    'task.failed': releaseOnly,
+    'task.released': releaseOnly,
+    'task.lost': releaseOnly,
   },
   states: {
     state: {
       initial: 'idle',
       states: {
-        idle: { on: { ...workMoves, ...lettingGo, ...attempted, ...closed, ...stale } },
-        // Work here changes the context only, by the root.
+        idle: { on: { ...workMoves, ...releases, ...attempted, ...closed, ...stale } },
+        // Work entries are handled at the root, which only changes the context.
         working: {
           on: {
             'prompt.submitted': { guard: 'isByPerson', actions: 'prompt' },
-            ...lettingGo,
+            ...releases,
             ...attempted,
             ...closed,
             ...stale,
@@ -293,11 +304,11 @@ export const workerMachine = machine.createMachine({
             'check.finished': { guard: 'isAboutPending', actions: 'answerCheck' },
             'timer.fired': { actions: 'reevaluate' },
             'attempt.superseded': { target: 'working', actions: 'supersede' },
-            // Another agent or the system ends no attempt.
+            // Prompts by other agents or the system do not end an attempt.
             'prompt.submitted': { guard: 'isByPerson', target: 'working', actions: ['supersede', 'prompt'] },
           },
         },
-        blocked: { on: { ...workMoves, ...lettingGo, ...attempted, ...closed, ...registration, ...stale } },
+        blocked: { on: { ...workMoves, ...releases, ...attempted, ...closed, ...registration, ...stale } },
         escalated: {
           on: {
             ...attempted,
@@ -325,16 +336,16 @@ export const workerMachine = machine.createMachine({
             'prompt.submitted': [
               { guard: 'isReturnByPerson', target: 'working', actions: 'prompt' },
               { guard: 'isByPerson', actions: 'prompt' },
-              // One whose session has ended is back, with its counts.
-              { guard: 'mayReturn', target: 'working', actions: 'resumeSession' },
+              // A worker whose session had ended returns, and keeps its counts.
+              { guard: 'canReregister', target: 'working', actions: 'resumeSession' },
             ],
             'tool.started': [{ guard: 'inService', target: 'working', actions: 'startCall' }, { actions: 'startCall' }],
             'tool.used': [{ guard: 'inService', target: 'working', actions: 'useTool' }, { actions: 'useTool' }],
             'plan.updated': [{ guard: 'inService', target: 'working', actions: 'setPlan' }, { actions: 'setPlan' }],
             'step.updated': [{ guard: 'inService', target: 'working', actions: 'setStep' }, { actions: 'setStep' }],
-            // One that is out of service takes no task: no action, so that the root does not act either.
+            // Out of service, it takes no task. The empty transition keeps the root from handling the event.
             'task.claimed': [{ guard: 'inService', target: 'working', actions: 'takeTask' }, {}],
-            ...lettingGo,
+            ...releases,
             ...stale,
           },
         },

@@ -98,7 +98,7 @@ describe.each(Object.entries(runs) as [string, Run][])('the recorded histories, 
         };
         actors.send(parseIsoTime(at) ?? 0, subject.slice('stopgate.main.'.length), data, seq);
       }
-      const decided = actors.results.filter((it): it is Decision => 'verdicts' in it);
+      const decided = actors.results.filter((result): result is Decision => 'verdicts' in result);
       const stored = inOrderOf(decided, storedDecisions(lines));
       const known = ({ policy: _, ...judgement }: ReturnType<typeof judgementOf>) => judgement;
       expect(decided.map(judgementOf).map(known)).toEqual(stored.map(judgementOf).map(known));
@@ -128,4 +128,4 @@ const statesIn = ({ workers, tasks }: FleetView, actors?: PlainActors) => ({
 
 /** An attempt that stays open gives nothing, and the name of a policy is its place in a set. */
 const expected = ({ expect: parts }: Case) =>
-  parts.filter((it) => it.decision !== null && it.action !== null).map(({ policy: _, ...part }) => part);
+  parts.filter((part) => part.decision !== null && part.action !== null).map(({ policy: _, ...part }) => part);

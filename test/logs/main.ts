@@ -17,7 +17,7 @@ export async function main(args: readonly string[]): Promise<number> {
     options: { reason: { type: 'string' }, show: { type: 'string' }, rules: { type: 'string' } },
   });
   const version = Number(values.rules ?? releasedRules.at(-1)?.version);
-  if (!releasedRules.some((it) => it.version === version)) throw new Error(`no rules have version ${version}`);
+  if (!releasedRules.some((rules) => rules.version === version)) throw new Error(`no rules have version ${version}`);
   if (values.show !== undefined) {
     const log = baselineLog(Number(values.show), version);
     process.stdout.write(`${log.join('\n')}\n${JSON.stringify(foldLines(log), null, 1)}\n`);

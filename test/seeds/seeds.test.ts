@@ -40,7 +40,7 @@ test('no claim is made twice', () => {
 
 test('each departure says why', () => {
   const departures = seeds.flatMap(({ parts }) =>
-    parts.flatMap(({ rules }) => rules.flatMap((it) => it.differs ?? [])),
+    parts.flatMap(({ rules }) => rules.flatMap((rule) => rule.differs ?? [])),
   );
   expect(departures.filter((text) => !/\b(because|since)\b/.test(text))).toEqual([]);
 });

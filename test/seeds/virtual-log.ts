@@ -44,10 +44,10 @@ export function createVirtualLog(policies: object = { default: {} }, more: objec
   };
   const take = () => {
     const taken = pending.splice(0);
-    refusals.push(...taken.flatMap((it) => (it.kind === 'refused' ? [it.reason] : [])));
+    refusals.push(...taken.flatMap((outcome) => (outcome.kind === 'refused' ? [outcome.reason] : [])));
     return taken;
   };
-  const takeDecisions = () => take().flatMap((it) => (it.kind === 'decided' ? [it.decision] : []));
+  const takeDecisions = () => take().flatMap((outcome) => (outcome.kind === 'decided' ? [outcome.decision] : []));
   publish('00:00', 'own.fleet.main.policy.set', { policies, ...more });
   return {
     fleet,
@@ -61,7 +61,7 @@ export function createVirtualLog(policies: object = { default: {} }, more: objec
     validate(at, task, work) {
       take();
       publish(at, `task.${task}.iteration.validated`, work);
-      return take().flatMap((it) => (it.kind === 'validated' ? [it.result] : []))[0] ?? null;
+      return take().flatMap((outcome) => (outcome.kind === 'validated' ? [outcome.result] : []))[0] ?? null;
     },
     refusals() {
       take();

@@ -1,11 +1,11 @@
-/** Claims: a worker takes tasks and releases them (protocol.md §3 and §4). */
+/** Workers claim and release tasks (protocol.md §3 and §4). */
 import type { WorkerEntry } from '../../entries/index.ts';
 import type { PolicyInForce } from '../../guards/attempt.ts';
 import { noPlan, type Plan } from '../../policy/plan.ts';
 import type { TaskEvent } from '../../task/context.ts';
 import type { WorkerContext } from '../../worker/context.ts';
 import type { WorkerEvent } from '../../worker/events.ts';
-import { type Fleet, placeOf, type WorkerRecord } from '../fleet.ts';
+import { type Fleet, positionOf, type WorkerRecord } from '../fleet.ts';
 import { policyInForce, queueOfWorker } from '../policies.ts';
 import { describeFull, exceedsState, growthOfTask, growthOfWorker, newActorSize } from '../state-size.ts';
 import { createTask, stepTask } from '../tasks.ts';
@@ -19,22 +19,22 @@ export function claimTask(
   const { task } = data;
   const { worker: context } = record.snapshot.context;
   const facts = { plan: planOf(fleet, task), inForce: joinedPolicy(fleet, context, task) };
-  const taken = { type: 'task.claimed', data: { task }, ...placeOf(fleet), facts } as const;
-  const held = { type: 'task.claimed', data, ...placeOf(fleet), facts: { worker: context.worker } } as const;
-  const reason = roomFault(fleet, record, taken, held);
+  const taken = { type: 'task.claimed', data: { task }, ...positionOf(fleet), facts } as const;
+  const held = { type: 'task.claimed', data, ...positionOf(fleet), facts: { worker: context.worker } } as const;
+  const reason = capacityFault(fleet, record, taken, held);
   if (reason !== null) {
     refuseWorker(fleet, record, 'task.claimed', reason);
     return;
   }
   if (!fleet.tasks.has(task)) createTask(fleet, task, queueOfWorker(context, policyInForce(fleet, context)));
   stepTask(fleet, task, held);
-  if (context.attempt !== null) stepTask(fleet, task, { type: 'attempt.opened', ...placeOf(fleet) });
+  if (context.attempt !== null) stepTask(fleet, task, { type: 'attempt.opened', ...positionOf(fleet) });
   stepWorker(fleet, record, taken);
   resumeTasks(fleet, record);
 }
 
-/** Says that the fleet is too full for what the worker and the task would keep after the claim, or null. */
-function roomFault(
+/** Returns the reason if the claim would make the worker and the task exceed the fleet's size limit, or null. */
+function capacityFault(
   fleet: Fleet,
   { snapshot }: WorkerRecord,
   taken: Extract<WorkerEvent, { type: 'task.claimed' }>,
@@ -50,21 +50,21 @@ function roomFault(
   return exceedsState(fleet, growth) ? describeFull(fleet.stateSizeMax) : null;
 }
 
-/** Returns the policy with the task joined, which only an open attempt reads. */
+/** Returns the policy that applies with this task too. Only an open attempt reads it. */
 const joinedPolicy = (fleet: Fleet, context: WorkerContext, task: string): PolicyInForce | undefined =>
   context.attempt === null ? undefined : policyInForce(fleet, { ...context, tasks: [...context.tasks, task] });
 
 const planOf = (fleet: Fleet, task: string): Plan => fleet.tasks.get(task)?.snapshot.context.plan ?? noPlan;
 
-export function letGoOfTask(
+export function releaseTask(
   fleet: Fleet,
   record: WorkerRecord,
   entry: Extract<WorkerEntry, { type: 'task.completed' | 'task.failed' | 'task.released' }>,
 ): void {
   const { type } = entry;
   const { task } = entry.data;
-  const event = { type, data: entry.data, ...placeOf(fleet) } as TaskEvent;
-  // What its worker no longer keeps then, the task keeps: only an escalation is more than before.
+  const event = { type, data: entry.data, ...positionOf(fleet) } as TaskEvent;
+  // The steps only move from the worker back to the task, so only an escalation makes the state larger.
   const known = fleet.tasks.get(task)?.snapshot;
   const growth = known === undefined ? 0 : growthOfTask(known.context, fleet.taskStepper.next(known, event).context);
   if (exceedsState(fleet, growth)) {
@@ -72,25 +72,29 @@ export function letGoOfTask(
     return;
   }
   stepTask(fleet, task, event);
-  stepWorker(fleet, record, { type: 'task.lost', data: { task, isOpen: type === 'task.failed' }, ...placeOf(fleet) });
+  stepWorker(fleet, record, {
+    type: 'task.lost',
+    data: { task, isOpen: type === 'task.failed' },
+    ...positionOf(fleet),
+  });
 }
 
-/** The task was cancelled, or taken from its worker. */
+/** Takes a cancelled task from its worker. */
 export function loseTask(fleet: Fleet, worker: string, task: string): void {
   const record = fleet.workers.get(worker);
-  if (record !== undefined) stepWorker(fleet, record, { type: 'task.lost', data: { task }, ...placeOf(fleet) });
+  if (record !== undefined) stepWorker(fleet, record, { type: 'task.lost', data: { task }, ...positionOf(fleet) });
 }
 
 const plannedEvent = (fleet: Fleet, task: string, plan: Plan) =>
-  ({ type: 'task.planned', data: { task }, ...placeOf(fleet), facts: { plan } }) as const;
+  ({ type: 'task.planned', data: { task }, ...positionOf(fleet), facts: { plan } }) as const;
 
-/** A held task was given another plan. */
+/** Replaces the plan of a held task. */
 export function planTask(fleet: Fleet, worker: string, task: string, plan: Plan): void {
   const record = fleet.workers.get(worker);
   if (record !== undefined) stepWorker(fleet, record, plannedEvent(fleet, task, plan));
 }
 
-/** Returns by how much the worker keeps more once a task that it holds has this plan. */
+/** Returns how much the worker grows if this becomes the plan of a task that it holds. */
 export function growthOfPlan(fleet: Fleet, worker: string, task: string, plan: Plan | undefined): number {
   const snapshot = plan === undefined ? undefined : fleet.workers.get(worker)?.snapshot;
   if (plan === undefined || snapshot === undefined) return 0;
@@ -103,11 +107,11 @@ export function clearFilesOf(fleet: Fleet, worker: string): void {
   if (record !== undefined) stepWorker(fleet, record, { type: 'files.cleared' });
 }
 
-/** A blocked task is worked on again at its worker's next work entry. */
+/** A blocked task is working again once its worker is. */
 export function resumeTasks(fleet: Fleet, { snapshot }: WorkerRecord): void {
   if (snapshot.value.state !== 'working') return;
   for (const task of snapshot.context.worker.tasks) {
     if (fleet.tasks.get(task)?.snapshot.value === 'blocked')
-      stepTask(fleet, task, { type: 'work.resumed', ...placeOf(fleet) });
+      stepTask(fleet, task, { type: 'work.resumed', ...positionOf(fleet) });
   }
 }

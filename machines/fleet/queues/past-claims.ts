@@ -1,18 +1,17 @@
 /**
- * The claims by a request that their workers have let go of. A request that is repeated gets its task again, while the
- * worker holds it (`claimedBy`) and for two minutes after it let go of it (protocol.md §5): a reply may have been lost
- * while its agent worked on.
+ * Released claims of `claim-next` requests. A repeated request gets the same task as before, as long as the worker
+ * holds it and for two minutes after (protocol.md §5): the first reply may have been lost.
  */
 import type { TaskContext } from '../../task/context.ts';
 import type { Fleet } from '../fleet.ts';
 
 const keptMs = 120_000;
-/** Far more than workers let go of in two minutes. The oldest makes room; a repeat of its request claims another task. */
+/** Far more than workers release in two minutes. The oldest is evicted; repeating its request claims another task. */
 const claimsMax = 10_000;
 
 const keyOf = (worker: string, request: string): string => `${worker}:${request}`;
 
-/** Call it after each step of a task's machine. The oldest claim is the first of the map. */
+/** Records a released claim. Call it after each step of a task's machine. */
 export function trackPastClaim(fleet: Fleet, task: string, before: TaskContext, after: TaskContext): void {
   const { worker, request } = before;
   if (worker === null || request === null || after.worker === worker) return;
@@ -26,7 +25,7 @@ export function trackPastClaim(fleet: Fleet, task: string, before: TaskContext, 
   }
 }
 
-/** Returns the task that the worker holds by this request, or let go of less than two minutes before `nowMs`; null: none. */
+/** Returns the task that this request claimed if the worker holds it or released it within two minutes, or null. */
 export function claimedBy(fleet: Fleet, worker: string, request: string, nowMs: number): string | null {
   const held = fleet.workers.read(worker)?.snapshot.context.worker.tasks ?? [];
   const found = held.find((task) => fleet.tasks.read(task)?.snapshot.context.request === request);

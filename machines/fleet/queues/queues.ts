@@ -1,9 +1,9 @@
 /**
- * Queues: a queue is known while a known task names it, or its depth was among the last to be reported. Otherwise every
- * name would be kept for ever.
+ * Queues. A queue is kept while a known task is in it, or while its depth is among the last reported. Otherwise names
+ * would accumulate forever.
  *
- * A worker attends its own queue while it is active and neither stopped nor escalated. People are notified of a queue
- * whose ready tasks nobody could take for too long (`escalation.unattended`, protocol.md §8).
+ * A worker attends its queue while it is active and neither stopped nor escalated. People are notified of a queue whose
+ * ready tasks no worker could take for too long (`escalation.unattended`, protocol.md §8).
  */
 import type { NextTask } from '../../guards/attempt.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
@@ -15,7 +15,7 @@ import { actorKey, type Fleet, type QueueRecord, queueOf, type WorkerRecord } fr
 import { trackNeglect } from '../owner.ts';
 import { policyInForce, queueOfWorker } from '../policies.ts';
 
-/** Moves a task to its queue, or to another one: `from` until now, `to` from now on. */
+/** Moves a task from one queue to another; null is no queue. */
 export function changeQueue(fleet: Fleet, task: string, from: string | null, to: string | null): void {
   if (to !== null) queueOf(fleet, to).tasks += 1;
   if (from === null) return;
@@ -28,7 +28,7 @@ export function changeQueue(fleet: Fleet, task: string, from: string | null, to:
 }
 
 /**
- * Stores the depth of a queue that is kept elsewhere. The queue that was not reported for the longest time makes room.
+ * Stores the depth of an external queue. If there are too many, the least recently reported one is dropped.
  */
 export function reportDepth(fleet: Fleet, queue: string, pending: number): void {
   queueOf(fleet, queue).reported = pending;
@@ -48,12 +48,11 @@ function dropIfUnused(fleet: Fleet, queue: string): void {
   if (queueOf(fleet, queue).tasks === 0 && !fleet.reports.has(queue)) fleet.queues.delete(queue);
 }
 
-// Who attends them.
+// Attendance: which workers could take tasks from a queue.
 
 /**
- * Counts the worker for the queue that it could take tasks from now. Call it when its state, its presence or its queue
- * may have changed.
- * @param before its context before the step, where nothing else has changed since
+ * Updates the queue that the worker attends. Call it when the worker's state, presence or queue may have changed.
+ * @param before the context before the step, if nothing else has changed since
  */
 export function trackAttendance(fleet: Fleet, record: WorkerRecord, before?: WorkerContext): void {
   const { worker } = record.snapshot.context;
@@ -69,7 +68,7 @@ export function trackAttendance(fleet: Fleet, record: WorkerRecord, before?: Wor
   if (left !== null) count(fleet, left, -1);
 }
 
-/** Counts all workers again, if these policies or those before them name queues. */
+/** Updates all workers if the current or the previous policies name queues. */
 export function trackAllAttendance(fleet: Fleet, before: PolicySet): void {
   if (!namesQueues(before) && !namesQueues(fleet.policies)) return;
   for (const worker of fleet.workers.keys())
@@ -79,7 +78,7 @@ export function trackAllAttendance(fleet: Fleet, before: PolicySet): void {
 const isAlive = ({ snapshot: { value } }: WorkerRecord): boolean =>
   value.presence === 'active' && value.state !== 'stopped' && value.state !== 'escalated';
 
-/** Tells whether nothing has changed that says which queue is a worker's. */
+/** Tells whether all fields that decide a worker's queue are unchanged. */
 const hasSameQueue = (a: WorkerContext, b: WorkerContext): boolean =>
   a.queue === b.queue &&
   a.tasks === b.tasks &&
@@ -92,7 +91,7 @@ const queueNow = (fleet: Fleet, worker: WorkerContext): string =>
   worker.queue ?? queueOfWorker(worker, policyInForce(fleet, worker));
 
 const namesQueues = ({ policies }: PolicySet): boolean =>
-  [...policies.values()].some((it) => it.persistence?.queue != null);
+  [...policies.values()].some((policy) => policy.persistence?.queue != null);
 
 function count(fleet: Fleet, queue: string, change: 1 | -1): void {
   const attendants = (fleet.attendants.get(queue) ?? 0) + change;
@@ -102,7 +101,7 @@ function count(fleet: Fleet, queue: string, change: 1 | -1): void {
   if (fleet.queues.has(queue)) fleet.watcher?.queue(queue);
 }
 
-/** Notes since when nobody could take its tasks. Call it when a task, or a worker, has come or gone. */
+/** Updates since when no worker could take the queue's tasks. Call it when a task or worker has come or gone. */
 export function trackQueue(fleet: Fleet, name: string): void {
   const known = fleet.queues.read(name);
   if (known === undefined) return;
@@ -114,27 +113,27 @@ export function trackQueue(fleet: Fleet, name: string): void {
   else if (queue.unattended !== null) setUnattended(fleet, name, null);
 }
 
-/** Sets the deadline at which people are notified of the queue, as things stand. */
+/** Sets the deadline at which people are notified of the queue, if it is unattended. */
 export function armUnattended(fleet: Fleet, name: string): void {
   const atMs = unattendedDueMs(fleet, name);
   if (atMs !== null) fleet.deadlines.push({ atMs, kind: 'unattended', id: name, attempt: '' });
 }
 
-/** When people are notified of the queue; null: not as things stand. */
+/** Returns when people are notified of the queue; null if they already were, or if it is attended or empty. */
 export function unattendedDueMs({ queues, policies: { unattendedMs } }: Fleet, name: string): number | null {
   const queue = queues.read(name);
   if (unattendedMs === null || queue === undefined || queue.aloneMs === null || queue.unattended !== null) return null;
   return queue.aloneMs + unattendedMs;
 }
 
-/** The deadline is due. */
+/** Marks the queue as unattended. Called when the deadline is due. */
 export function beginUnattended(fleet: Fleet, name: string): void {
   const aloneMs = fleet.queues.read(name)?.aloneMs ?? fleet.nowMs;
   const at = formatIsoTime(fleet.nowMs);
   setUnattended(fleet, name, { seq: fleet.seq, since: formatIsoTime(aloneMs), at, ...unnoticed });
 }
 
-/** @param unattended null: somebody could take its tasks, or none waits */
+/** @param unattended null once a worker could take the tasks, or none wait */
 export function setUnattended(fleet: Fleet, name: string, unattended: Unattended | null): void {
   const queue = fleet.queues.get(name);
   if (queue === undefined) return;
@@ -144,11 +143,11 @@ export function setUnattended(fleet: Fleet, name: string, unattended: Unattended
   fleet.watcher?.queue(name);
 }
 
-// The next tasks of a queue: what a worker is informed of, and what `claim-next` claims (protocol.md §5).
+// The next tasks of a queue, for prompts and for `claim-next` (protocol.md §5).
 
 const namedMax = 3;
 
-/** The first tasks that wait there, a higher priority first, then the older. */
+/** Returns the first ready tasks: higher priority first, then older. */
 export function nextIn(fleet: Fleet, queue: string): readonly NextTask[] {
   const next: NextTask[] = [];
   for (const { task } of fleet.queues.read(queue)?.ready ?? none) {
@@ -160,7 +159,7 @@ export function nextIn(fleet: Fleet, queue: string): readonly NextTask[] {
 
 const none: readonly never[] = Object.freeze([]);
 
-/** The first task that waits there and is not excepted; null: there is none. */
+/** Returns the first ready task that is not in `except`, or null. */
 export function firstReady(fleet: Fleet, queue: string, except: ReadonlySet<string>): string | null {
   for (const { task } of fleet.queues.read(queue)?.ready ?? none) if (!except.has(task)) return task;
   return null;
@@ -171,7 +170,7 @@ export const isReady = (fleet: Fleet, task: string): boolean => {
   return queue !== null && fleet.queues.read(queue)?.ready.has(task) === true;
 };
 
-/** The queue that a worker takes tasks from, also of one that is still unknown. */
+/** Returns the queue that a worker takes tasks from. The worker may still be unknown. */
 export function queueFor(fleet: Fleet, worker: string): string {
   const known = fleet.workers.read(worker)?.snapshot;
   const { context } = known ?? fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: fleet.nowMs });

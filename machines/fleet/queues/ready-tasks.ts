@@ -1,16 +1,16 @@
 /**
- * The tasks that wait in one queue, in the order in which they should be claimed: a higher priority first, then the
- * older. Sorted in small parts, so that a task comes and goes in a queue of 100,000 as fast as in one of ten.
+ * The ready tasks of one queue in claiming order: higher priority first, then older. Stored as small sorted parts, so
+ * that adding and removing stays fast in a queue of 100,000.
  */
 
-/** `createdSeq`: the entry that created it, so that a task that comes back to its queue is as old as it was. */
+/** `createdSeq`: the entry that created the task, so that a task that returns to its queue keeps its age. */
 export type ReadyTask = { readonly task: string; readonly priority: number; readonly createdSeq: number };
 
-/** A part that is longer is divided: inserting moves a few hundred pointers at most. */
+/** Longer parts are split, so inserting moves at most a few hundred pointers. */
 const partMax = 512;
 
 export class ReadyTasks {
-  /** Each sorted, none empty, and each before the next. */
+  /** Sorted parts in order, none empty. */
   readonly #parts: ReadyTask[][] = [];
   readonly #byId = new Map<string, ReadyTask>();
 
@@ -26,52 +26,54 @@ export class ReadyTasks {
     return this.#byId.has(task);
   }
 
-  /** Adds it, or moves it to where it belongs now. */
+  /** Adds a task, or moves it to its new position. */
   add(added: ReadyTask): void {
     this.delete(added.task);
     this.#byId.set(added.task, added);
-    const at = Math.min(this.#partOf(added), this.#parts.length - 1);
-    const part = this.#parts[at];
+    const index = Math.min(this.#partIndexOf(added), this.#parts.length - 1);
+    const part = this.#parts[index];
     if (part === undefined) {
       this.#parts.push([added]);
       return;
     }
     part.splice(indexIn(part, added), 0, added);
-    if (part.length > partMax) this.#parts.splice(at + 1, 0, part.splice(partMax / 2));
+    if (part.length > partMax) this.#parts.splice(index + 1, 0, part.splice(partMax / 2));
   }
 
   delete(task: string): void {
     const known = this.#byId.get(task);
     if (known === undefined) return;
     this.#byId.delete(task);
-    const at = this.#partOf(known);
-    const part = this.#parts[at] as ReadyTask[];
+    const index = this.#partIndexOf(known);
+    const part = this.#parts[index] as ReadyTask[];
     part.splice(indexIn(part, known), 1);
-    if (part.length === 0) this.#parts.splice(at, 1);
+    if (part.length === 0) this.#parts.splice(index, 1);
   }
 
   *[Symbol.iterator](): Generator<ReadyTask> {
     for (const part of this.#parts) yield* part;
   }
 
-  /** The first part whose last task does not come before this one; their number, if there is none. */
-  #partOf(task: ReadyTask): number {
-    return firstIndex(this.#parts.length, (at) => compare(this.#parts[at]?.at(-1) as ReadyTask, task) >= 0);
+  /** Returns the first part whose last task does not come before this one, or the number of parts. */
+  #partIndexOf(task: ReadyTask): number {
+    return firstIndex(this.#parts.length, (index) => compare(this.#parts[index]?.at(-1) as ReadyTask, task) >= 0);
   }
 }
 
 const indexIn = (part: readonly ReadyTask[], task: ReadyTask): number =>
-  firstIndex(part.length, (at) => compare(part[at] as ReadyTask, task) >= 0);
+  firstIndex(part.length, (index) => compare(part[index] as ReadyTask, task) >= 0);
 
-/** One entry creates one task; the ids only make the order total. */
+/** One entry creates one task; comparing ids only makes the order total. */
 function compare(a: ReadyTask, b: ReadyTask): number {
   if (a.priority !== b.priority) return b.priority - a.priority;
   if (a.createdSeq !== b.createdSeq) return a.createdSeq - b.createdSeq;
   return a.task < b.task ? -1 : a.task > b.task ? 1 : 0;
 }
 
-/** The first index for which it holds, if it holds for all behind that; else `count`. */
-function firstIndex(count: number, holds: (at: number) => boolean): number {
+/**
+ * Binary search: returns the first index that satisfies `holds`, which must then hold for all later ones, or `count`.
+ */
+function firstIndex(count: number, holds: (index: number) => boolean): number {
   let from = 0;
   let to = count;
   while (from < to) {

@@ -1,4 +1,4 @@
-/** The lines of workers and tasks: what is not as in a new one, by the tables of their fields. */
+/** Snapshot lines of workers and tasks. They contain only fields that differ from a new actor's. */
 import { createTaskContext, type TaskContext, taskFields } from '../../task/context.ts';
 import { changesOf, checkFields, type Json } from '../../values/fields.ts';
 import { presences, workerStates } from '../../values/states.ts';
@@ -7,7 +7,7 @@ import type { Fleet, TaskRecord, WorkerRecord } from '../fleet.ts';
 import { createRecord, createTaskRecord, taskRecordFields, workerRecordFields } from '../records.ts';
 import type { DecisionReader, DecisionWriter } from './decisions.ts';
 
-/** They follow from the key of the line and from the fleet. */
+/** Fields that follow from the key of the line and from the fleet. */
 const ofWorker: ReadonlySet<string> = new Set(['fleet', 'worker']);
 const ofWorkerAndDecision: ReadonlySet<string> = new Set([...ofWorker, 'lastDecision']);
 const ofTask: ReadonlySet<string> = new Set(['fleet', 'task']);
@@ -15,8 +15,8 @@ const none: ReadonlySet<string> = new Set();
 const freshWorker = createWorkerContext({ fleet: '', worker: '', atMs: 0 });
 
 /**
- * `[shared, state, presence, fields of the record, fields of the context, own fields of the last decision]`. `shared`: the
- * number of what its last decision shares; null: it has none, or all of it is in the context.
+ * `[shared, state, presence, fields of the record, fields of the context, own fields of the last decision]`. `shared`:
+ * the number of its last decision's shared fields; null if it has no decision, or the context holds the whole decision.
  */
 export function writeWorker(record: Readonly<WorkerRecord>, decisions: DecisionWriter): readonly Json[] {
   const { value, context } = record.snapshot;
@@ -33,7 +33,7 @@ export function writeWorker(record: Readonly<WorkerRecord>, decisions: DecisionW
   ];
 }
 
-/** @throws Error: it is of another form */
+/** @throws Error if the line is invalid */
 export function readWorker(line: readonly Json[], id: string, fleet: Fleet, decisions: DecisionReader): WorkerRecord {
   const [shared, state, presence, recordFields, contextFields, own] = line;
   if (!isOneOf(workerStates, state) || !isOneOf(presences, presence)) throw new Error(`worker ${id} is in no state`);
@@ -55,7 +55,7 @@ export function writeTask(record: Readonly<TaskRecord>): readonly Json[] {
   return [null, value, changesOf(taskRecordFields, record, none), changesOf(taskFields, context, ofTask)];
 }
 
-/** @throws Error: it is of another form */
+/** @throws Error if the line is invalid */
 export function readTask(line: readonly Json[], id: string, fleet: Fleet): TaskRecord {
   const [, state, recordFields, contextFields] = line;
   if (!isOneOf(workerStates, state)) throw new Error(`task ${id} is in no state`);

@@ -1,31 +1,33 @@
 /**
- * The last decisions of workers. Thousands are the same but for a worker's own fields, so a snapshot holds the shared
- * fields of equal decisions once, in a line of their own, and each worker names it by its number. What is restored shares
- * them in memory, too.
+ * The last decisions of workers in snapshots. Thousands differ only in a worker's own fields, so the shared fields of
+ * equal decisions are written once, on a separate line, and each worker refers to it by number. Restored workers share
+ * them in memory too.
  */
 import { type Decision, decisionFields, ownDecisionFields, sharedDecisionFields } from '../../guards/decision.ts';
 import { changesOf, checkFields, isEqualJson, type Json, pick, startOf } from '../../values/fields.ts';
 
-/** The number of the shared fields, and the worker's own ones that are not as they begin. */
+/** The number of the shared fields, and the worker's own fields that differ from their initial values. */
 export type KeptDecision = { readonly shared: number; readonly own: Readonly<Record<string, Json>> };
 
 export type DecisionWriter = {
-  /** Null: there are too many, and the worker keeps all of its decision. */
+  /** Returns null if there are too many; then the worker's line holds the whole decision. */
   write(decision: Decision): KeptDecision | null;
-  /** Lines that must come before what was just written. */
+  /** Returns lines that must precede the line just written. */
   takeLines(): readonly (readonly Json[])[];
 };
 
-/** Reasons with a number in them all differ. More than so many would cost more than they save: 1 KB of memory each. */
+/**
+ * Reasons that contain a number all differ. Beyond this many, sharing costs more than it saves: 1 KB of memory each.
+ */
 const sharedMax = 10_000;
 const sharedNames = Object.keys(sharedDecisionFields) as (keyof Decision)[];
 const isEqual = (a: Decision, b: Decision, name: keyof Decision): boolean => isEqualJson(a[name], b[name]);
-/** It follows from the key of the line. */
+/** Follows from the key of the line. */
 const omitted: ReadonlySet<string> = new Set(['worker']);
 
 export function createDecisionWriter(): DecisionWriter {
   const numbers = new Map<string, number>();
-  /** The last decision with a reason is mostly equal to the next one: to compare them takes a third of making the text. */
+  /** Decisions with the same reason are mostly equal. Comparing takes a third of the time of writing the JSON. */
   const lastByReason = new Map<string, { readonly decision: Decision; readonly number: number }>();
   let due: (readonly Json[])[] = [];
   const numberOf = (decision: Decision): number | null => {
@@ -54,11 +56,11 @@ export function createDecisionWriter(): DecisionWriter {
 }
 
 export type DecisionReader = {
-  /** @throws Error: the line is of another form */
+  /** @throws Error if the line is invalid */
   add(line: readonly Json[]): void;
-  /** @throws Error: there is no such decision, or it is of another form */
+  /** @throws Error if the decision is missing or invalid */
   read(worker: string, number: Json, own: Json): Decision;
-  /** Tells whether it is there. */
+  /** Tells whether the decision was read. */
   has(number: number): boolean;
 };
 
@@ -76,7 +78,7 @@ export function createDecisionReader(): DecisionReader {
     read(worker, number, own) {
       const shared = known[number as number];
       if (shared === undefined) throw new Error(`there is no decision ${number}`);
-      // A copy that adds no field: all of them have one hidden class.
+      // A copy without new fields, so that all decisions have the same hidden class.
       const decision = { ...shared };
       Object.assign(decision, checkFields(ownDecisionFields, own));
       decision.worker = worker;

@@ -1,37 +1,37 @@
 /**
- * The form of a line: its text without names and long numbers. Thousands of actors differ in nothing else, and parsing
- * all of them at the start would take seconds for 100,000, so one of each form is checked. That is enough for values whose
- * schema asks only for a type, a range or a word of ours; `contentFields` names the fields that ask for more.
+ * The form of a line is its text without names and long numbers. Thousands of actors have equal forms, and parsing
+ * 100,000 lines at a start would take seconds, so only one line of each form is checked. That suffices for values whose
+ * schema requires only a type, a range or a fixed word. `contentFields` lists the fields that require more.
  */
 
-/** A line of a snapshot. It is read at once, and maybe again when its actor is needed. */
+/** A line of a snapshot. It is read at the start, and maybe again when its actor is needed. */
 export type SnapshotLine = {
-  /** It begins at `from` and ends before `end`, without its line feed. */
+  /** The line is `bytes` from `from` up to `end`, without the line feed. */
   readonly bytes: Uint8Array;
   readonly from: number;
   readonly end: number;
   readonly text: (from: number, end: number) => string;
 };
 
-/** Schemas of these fields look into texts, or at the number of an entry in a list. */
+/** Schemas of these fields inspect texts or the length of a list. */
 const contentFields = ['attempt', 'checkpoints', 'evaluations', 'hooks', 'lastJudgedTasks', 'lastDecision'];
 const contentPattern = new RegExp(`"(?:${contentFields.join('|')})":[[{]`);
-/** A longer line is hardly met twice. */
+/** Longer lines hardly ever share a form. */
 const lineLengthMax = 4_096;
-/** Words of ours are shorter: states, causes, names of guards. */
+/** Fixed words are shorter: states, causes, names of guards. */
 const wordLengthMax = 24;
 
-/** More forms than this are checked one by one. Each has some 400 bytes. */
+/** Beyond this many forms, every line is checked. Each form takes about 400 bytes. */
 const formsMax = 10_000;
 
 export type KnownForms = {
-  /** Tells whether a line of its form, from `from` on, was added. If not, it may be added next. */
+  /** Tells whether the form of the line from `from` on is known. If not, `addLast` can add it. */
   has(line: SnapshotLine, from: number): boolean;
-  /** Adds the form of the line that was asked for last, if one check is enough for it. */
+  /** Adds the form from the last call of `has`, if checking one line of the form suffices. */
   addLast(): void;
 };
 
-/** Forms are kept and compared as bytes: to make a text of each would take as long as to read it. */
+/** Compares forms as bytes, because converting each to a string would take as long as parsing the line. */
 export function createKnownForms(): KnownForms {
   const forms = new Map<number, Uint8Array[]>();
   const form = new Uint8Array(lineLengthMax);
@@ -64,7 +64,7 @@ function hashOf(bytes: Uint8Array, length: number): number {
   return hash;
 }
 
-/** Puts the form into `form`. @returns its length; 0: this line must be checked by itself */
+/** Writes the form into `form`. @returns its length, or 0 if this line must be checked individually */
 function readForm({ bytes, end }: SnapshotLine, from: number, form: Uint8Array): number {
   if (end - from > lineLengthMax) return 0;
   let length = 0;
@@ -102,7 +102,7 @@ const [integer, hash] = [0x31, 0x32];
 
 const isDigit = (byte: number): boolean => byte >= zero && byte <= nine;
 
-/** @returns -1: it has no end, or an escape in it */
+/** @returns the index of the closing quote, or -1 if it is missing or the text contains an escape */
 function endOfText(bytes: Uint8Array, from: number, end: number): number {
   for (let index = from; index < end; index += 1) {
     const byte = bytes[index] as number;
@@ -121,7 +121,7 @@ function isWord(bytes: Uint8Array, from: number, end: number): boolean {
   return true;
 }
 
-/** @returns what stands for the integer; 0: no schema knows such a number, or it is none */
+/** @returns a placeholder byte for the integer, `kept` to keep its digits, or 0 if no schema accepts the number */
 function rangeOf(bytes: Uint8Array, from: number, end: number): number {
   const next = bytes[end];
   const length = end - from;
@@ -131,7 +131,7 @@ function rangeOf(bytes: Uint8Array, from: number, end: number): number {
   if (length > 16) return 0;
   let value = 0;
   for (let index = from; index < end; index += 1) value = value * 10 + (bytes[index] as number) - zero;
-  // A time, a count or a place in the log; and beyond that the hash of an attempt.
+  // A time, a count or a sequence number; larger numbers are hashes of attempts.
   if (value <= 8_640_000_000_000_000) return integer;
   return Number.isSafeInteger(value) ? hash : 0;
 }

@@ -1,4 +1,4 @@
-/** The parts of a fleet, each with how it is captured, written and restored. A part without a row does not compile. */
+/** How each part of a fleet is captured, written and restored. A missing part is a compile error. */
 import { z } from 'zod';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import { policySetShape } from '../../policy/policy-shape.ts';
@@ -15,18 +15,18 @@ import type { DecisionReader, DecisionWriter } from './decisions.ts';
 export type Line = readonly Json[];
 
 export type CapturedPart = {
-  /** Iterate them once, at any pace: they are of the moment of the capture. */
+  /** The state at the time of the capture. Iterate once, at any pace. */
   lines(decisions: DecisionWriter): Iterable<Line>;
   release(): void;
 };
 
 type Part<Value> = {
   capture(value: Value): CapturedPart;
-  /** @returns the value with the content of the line @throws Error: the line is of another form */
+  /** @returns the value including the content of the line @throws Error if the line is invalid */
   restore(value: Value, line: Line, fleet: Fleet, decisions: DecisionReader): Value;
 };
 
-/** Fields that are no state: arguments of `createFleet`, and what is empty between two entries. */
+/** Fields that are not state: options of `createFleet`, and lists that are empty between entries. */
 type NotState =
   | 'name'
   | 'stateSizeMax'
@@ -40,13 +40,13 @@ type NotState =
   | 'taskStepper';
 type Parts = { readonly [K in Exclude<keyof Fleet, NotState>]: Part<Fleet[K]> };
 
-/** One line has this many small values. */
+/** The number of small values on one line. */
 const perLine = 1_000;
 const nothing = () => {};
 
 const captured = (lines: readonly Line[]): CapturedPart => ({ lines: () => lines, release: nothing });
 
-/** Checks the values of a line. @throws Error: they are of another form */
+/** Checks the values of a line. @throws Error if one is invalid */
 function check(line: Line, ...schemas: readonly z.ZodType[]): void {
   if (line.length !== schemas.length) throw new Error(`a line has ${line.length} values, not ${schemas.length}`);
   for (const [index, schema] of schemas.entries()) checkValue(schema, line[index], `value ${index + 1} of a line`);
@@ -60,7 +60,7 @@ const numberPart: Part<number> = {
   },
 };
 
-/** Values that are never changed in place, so only their list is copied. */
+/** For immutable values: copies only the list. */
 const listed = (items: Iterable<Json>): CapturedPart => {
   const copied = [...items];
   return {
@@ -96,7 +96,7 @@ function entriesPart<Value>(schema: z.ZodType): Part<Map<string, Value>> {
 
 const isKind = (kind: unknown): kind is Deadline['kind'] => deadlineKinds.includes(kind as Deadline['kind']);
 
-/** Four values for each deadline, in the order of the heap, so that it comes back as it was. */
+/** Four values for each deadline, in heap order, so that the restored heap is identical. */
 const deadlinesPart: Part<Deadlines> = {
   capture(value) {
     const copied = value.copy();
@@ -111,19 +111,19 @@ const deadlinesPart: Part<Deadlines> = {
     };
   },
   restore(value, [flat]) {
-    if (!Array.isArray(flat)) throw new Error('deadlines are no list');
-    // Checked by hand: every worker has one or two.
-    for (let at = 0; at < flat.length; at += 4) {
-      const [atMs, kind, id, attempt] = [flat[at], flat[at + 1], flat[at + 2], flat[at + 3]];
+    if (!Array.isArray(flat)) throw new Error('deadlines must be a list');
+    // Checked by hand for speed: every worker has one or two.
+    for (let index = 0; index < flat.length; index += 4) {
+      const [atMs, kind, id, attempt] = [flat[index], flat[index + 1], flat[index + 2], flat[index + 3]];
       if (typeof atMs !== 'number' || !isKind(kind) || typeof id !== 'string' || typeof attempt !== 'string')
-        throw new Error('a deadline is of another form');
+        throw new Error('invalid deadline');
       value.push({ atMs, kind, id, attempt });
     }
     return value;
   },
 };
 
-/** One line for each value, which begins with its key. */
+/** One line per value, beginning with its key. */
 function mapPart<Value extends object>(
   write: (value: Readonly<Value>, decisions: DecisionWriter) => Line,
   read: (line: Line, key: string, fleet: Fleet, decisions: DecisionReader) => Value,
@@ -155,7 +155,7 @@ const policies: Part<PolicySet> = {
   },
 };
 
-/** Comes before the parts that the machines of these rules restore. */
+/** Must be restored before the parts that use the machines of these rules. */
 const rules: Parts['rules'] = {
   capture: ({ version }) => captured([[version]]),
   restore(_value, line, fleet) {
@@ -184,7 +184,7 @@ type ReadyTuple = [task: string, priority: number, createdSeq: number];
 
 export const parts: Parts = {
   rules,
-  // Nothing is folded after unknown rules, so no snapshot has them.
+  // Nothing is folded under unknown rules, so no snapshot has them.
   unknownRules: { capture: () => captured([]), restore: (value) => value },
   nowMs: numberPart,
   seq: numberPart,

@@ -1,10 +1,10 @@
 /**
- * The folded state of a fleet as lines of JSON, and back (protocol.md §15). Equal states give equal lines, and a fold
- * that continues from them gives the same state as one from the beginning.
+ * Writes the folded state of a fleet as lines of JSON, and restores it (protocol.md §15). Equal states give equal
+ * lines, and a fold that continues from a snapshot reaches the same state as a fold from the beginning.
  *
- * A line is a list: the name of a part of the fleet, then what `parts.ts` writes of it. The lines are made one by one, from
- * the state at the start of the snapshot, while the fold continues. What is read is checked by the tables of fields, before
- * anything is folded on it: who may write where snapshots are stored can forge one with a right digest.
+ * Each line is a list: the name of a part of the fleet, then its values (`parts.ts`). Lines are made one by one while
+ * the fold continues, but show the state at the start of the snapshot. Everything read is validated before it is used:
+ * anyone with write access to the snapshot store can forge a snapshot with a correct digest.
  */
 import type { Rules } from '../../rules/rules.ts';
 import type { Json } from '../../values/fields.ts';
@@ -16,27 +16,27 @@ import { type CapturedPart, parts } from './parts.ts';
 
 export type { SnapshotLine } from './line-form.ts';
 
-/** The format of the lines. Another format is not read. */
+/** The version of the line format. Other versions are not read. */
 export const snapshotFormat = 7;
 
 export type FleetSnapshot = {
-  /** Each line ends with a line feed. Iterate them once, at any pace. */
+  /** Each line ends with a line feed. Iterate once, at any pace. */
   readonly lines: Iterable<string>;
-  /** Call it when no more lines are read. */
+  /** Call it when reading is finished. */
   close(): void;
 };
 
 type PartName = keyof typeof parts;
 const partNames = Object.keys(parts) as PartName[];
-/** Each snapshot has these once. */
+/** Parts that every snapshot contains exactly once. */
 const singleParts: readonly PartName[] = ['rules', 'nowMs', 'seq', 'policySeq', 'stateSize', 'day', 'policies'];
-/** The lines of shared decisions, which are no part of the fleet. */
+/** Names the lines of shared decisions, which are not a part of the fleet. */
 const sharedDecisions = 'decision';
 
-/** All parts have the same form; which type each has is not known here. */
+/** Erases the type of the part's value. */
 const partOf = (name: PartName) => parts[name] as (typeof parts)['seq'];
 
-/** One of a fleet at a time, and between two entries. */
+/** Only one snapshot of a fleet may be open at a time. Call it between entries. */
 export function takeSnapshot(fleet: Fleet): FleetSnapshot {
   const captured = partNames.map((name): readonly [PartName, CapturedPart] => [
     name,
@@ -61,8 +61,8 @@ function* linesOf(captured: readonly (readonly [PartName, CapturedPart])[]): Gen
 }
 
 /**
- * @param known the rules of this release; where the snapshot's are none of them the fleet says so (`unknownRules`)
- * @throws Error: these are no lines of a snapshot
+ * @param known the rules of this release; if the snapshot follows other rules, the fleet's `unknownRules` is set
+ * @throws Error if the lines are not a valid snapshot
  */
 export function restoreFleet(name: string, lines: Iterable<SnapshotLine>, known?: readonly Rules[]): Fleet {
   const fleet: Fleet = createFleet(name, { rules: known });
@@ -73,7 +73,7 @@ export function restoreFleet(name: string, lines: Iterable<SnapshotLine>, known?
     if (actors.postpone(line)) continue;
     const [part, ...values] = readLine(line);
     if (part === sharedDecisions) decisions.add(values);
-    else if (!isPart(part)) throw new Error(`'${String(part).slice(0, 100)}' is no part of a snapshot`);
+    else if (!isPart(part)) throw new Error(`'${String(part).slice(0, 100)}' is not a part of a snapshot`);
     else {
       missing.delete(part);
       (fleet as Record<PartName, unknown>)[part] = partOf(part).restore(
@@ -84,7 +84,7 @@ export function restoreFleet(name: string, lines: Iterable<SnapshotLine>, known?
       );
     }
   }
-  for (const part of missing) throw new Error(`it holds no ${part}`);
+  for (const part of missing) throw new Error(`part ${part} is missing`);
   refuseUnknown(fleet);
   return fleet;
 }
@@ -94,15 +94,15 @@ function readLine({ from, end, text }: SnapshotLine): readonly Json[] {
   return Array.isArray(line) ? line : [];
 }
 
-/** The beginning of the line of an actor: its map, its key, and the number of its shared decision. */
+/** Matches the beginning of an actor's line: its map, its key, and the number of its shared decision. */
 const actorPattern = /^(\["(workers|tasks)","([\w.:-]+)",)(?:null|(\d{1,9})),/;
-/** A longer one, of an id that is unusually long, is read at once. */
+/** Lines with a longer head, because of an unusually long id, are decoded at once. */
 const headLengthMax = 100;
 
 function createActorReader(fleet: Fleet, decisions: ReturnType<typeof createDecisionReader>) {
   const forms = { workers: createKnownForms(), tasks: createKnownForms() };
   return {
-    /** Leaves an actor to be decoded when it is needed, if another of its form has been checked. */
+    /** Defers decoding an actor until it is needed, if another line of the same form has been checked. */
     postpone(line: SnapshotLine): boolean {
       const { from, end } = line;
       const found = actorPattern.exec(line.text(from, Math.min(end, from + headLengthMax)));
@@ -123,10 +123,10 @@ function createActorReader(fleet: Fleet, decisions: ReturnType<typeof createDeci
 
 const isPart = (part: Json): part is PartName => typeof part === 'string' && Object.hasOwn(parts, part);
 
-/** The fold reads these actors without asking whether they are there. @throws Error: one is not */
+/** Checks references that the fold relies on. @throws Error if one is dangling */
 function refuseUnknown({ workers, tasks, open, held, evaluating, escalated, queues }: Fleet): void {
   const refuse = (entity: string, id: string, where: string) => {
-    throw new Error(`it holds no ${entity} '${id}', which is ${where}`);
+    throw new Error(`${entity} '${id}' is missing, although it is ${where}`);
   };
   for (const id of [...open, ...held])
     if (!workers.read(id)?.snapshot.context.worker.attempt) refuse('worker with an attempt', id, 'open');

@@ -1,6 +1,8 @@
-/** The log's clock: deadlines are handled in order, each at its own time, before anything later is folded (protocol.md §1). */
+/**
+ * The log's clock. Deadlines fire in order, each at its own time, before any later entry is folded (protocol.md §1).
+ */
 import { resumeAttempt, resumeHeldOn } from '../attempts.ts';
-import { type Fleet, pendingIn, placeOf } from '../fleet.ts';
+import { type Fleet, pendingIn, positionOf } from '../fleet.ts';
 import { escalateStale, handBack } from '../hand-back.ts';
 import { beginUnattended } from '../queues/queues.ts';
 import { stepTask, taskSurroundings } from '../tasks.ts';
@@ -9,9 +11,9 @@ import type { Deadline, Deadlines } from './deadlines.ts';
 import { armStaleDeadlines, nextDeadline } from './due-time.ts';
 import { forget, nextToForget } from './forgetting.ts';
 
-/** Handles every deadline up to `toMs`, each with itself as now, and moves the clock there. */
+/** Fires every deadline up to `toMs`, each at its own time, then moves the clock to `toMs`. */
 export function advance(fleet: Fleet, toMs: number): void {
-  // Deadlines only ever become later, so the first one is checked only when its own time has come.
+  // Deadlines only move later, so the first one needs checking only when its time has come.
   while (isDue(fleet.deadlines, toMs) || isDue(fleet.forgetting, toMs)) {
     const next = isDue(fleet.deadlines, toMs) ? nextDeadline(fleet) : null;
     const forgotten = isDue(fleet.forgetting, toMs) ? nextToForget(fleet) : null;
@@ -32,7 +34,7 @@ const isDue = (deadlines: Deadlines, toMs: number): boolean => deadlines.dueMs()
 function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
   if (kind === 'evaluation') {
     const data = { timer: kind, attempt };
-    stepTask(fleet, id, { type: 'timer.fired', data, ...placeOf(fleet), facts: taskSurroundings(fleet, id) });
+    stepTask(fleet, id, { type: 'timer.fired', data, ...positionOf(fleet), facts: taskSurroundings(fleet, id) });
     return;
   }
   if (kind === 'limit' && attempt !== '') {
@@ -47,7 +49,7 @@ function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
   if (record === undefined) return;
   if (kind === 'waiting') {
     const sinceMs = fleet.nowMs - (fleet.policies.waitingMs ?? 0);
-    stepWorker(fleet, record, { type: 'input.overdue', sinceMs, ...placeOf(fleet) });
+    stepWorker(fleet, record, { type: 'input.overdue', sinceMs, ...positionOf(fleet) });
     return;
   }
   if (kind === 'attempt') {
@@ -73,7 +75,7 @@ function refreshPresenceOf(fleet: Fleet, worker: string): void {
   armStaleDeadlines(fleet, worker);
 }
 
-/** Does what follows from a step: a task that became ready ends the held attempts of its queue. */
+/** Finishes a step: tasks that became ready end the held attempts of their queue. */
 export function settle(fleet: Fleet): void {
   for (const queue of fleet.arrivals) {
     fleet.arrivals.delete(queue);

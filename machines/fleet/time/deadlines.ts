@@ -1,17 +1,18 @@
 /**
- * Deadlines: a binary heap, earliest first. Deadlines due at the same moment come in a fixed order (kind, then id), so
- * that equal logs are folded equally no matter when a deadline was set.
+ * A binary heap of deadlines, earliest first. Deadlines with equal times are ordered by kind, then id, so that equal
+ * logs are folded equally no matter when a deadline was set.
  */
 
 /**
- * `attempt` and `evaluation` wait for it; `escalate` and `release` take a stale worker's tasks away; `forget…` drop
- * what is stopped; `waiting` and `unattended` notify people; the others only change what is shown.
+ * `attempt` and `evaluation` time out what they name; `escalate` and `release` take the tasks from a stale worker;
+ * `forget…` drop stopped actors; `waiting` and `unattended` lead to notices; `limit` and `stale` update presence.
  */
 export type Deadline = {
   readonly atMs: number;
   readonly kind: keyof typeof ranks;
   /** Id of the worker, task or queue. */
   readonly id: string;
+  /** The attempt or evaluation; the scope of a `limit`; otherwise ''. */
   readonly attempt: string;
 };
 
@@ -36,14 +37,14 @@ export type Deadlines = {
   peek(): Deadline | undefined;
   pop(): Deadline | undefined;
   readonly size: number;
-  /** Returns when the first is due; infinity if there is none. */
+  /** Returns when the first is due, or infinity if there is none. */
   dueMs(): number;
-  /** Returns a number for when the first is due and of which kind it is; it stays while both do. */
+  /** Returns a number that identifies the time and kind of the first deadline; -1 if there is none. */
   firstMark(): number;
   copy(): Deadlines;
-  /** Keeps only these. */
+  /** Replaces all deadlines with these. */
   reset(kept: readonly Deadline[]): void;
-  /** A slice in the heap's own order, like `Array.slice`. */
+  /** Returns a slice in heap order, like `Array.slice`. */
   toArray(from?: number, to?: number): readonly Deadline[];
 };
 
@@ -53,11 +54,11 @@ function deadlinesOf(heap: Heap): Deadlines {
   const deadlines: Deadlines = {
     push(deadline) {
       heap.append(deadline);
-      for (let at = heap.size() - 1; at > 0; ) {
-        const parent = (at - 1) >> 1;
-        if (!heap.isBefore(at, parent)) return;
-        heap.swap(at, parent);
-        at = parent;
+      for (let index = heap.size() - 1; index > 0; ) {
+        const parent = (index - 1) >> 1;
+        if (!heap.isBefore(index, parent)) return;
+        heap.swap(index, parent);
+        index = parent;
       }
     },
     peek: () => (heap.size() === 0 ? undefined : heap.at(0)),
@@ -66,15 +67,15 @@ function deadlinesOf(heap: Heap): Deadlines {
       const first = heap.at(0);
       heap.swap(0, heap.size() - 1);
       heap.dropLast();
-      for (let at = 0; ; ) {
-        const left = 2 * at + 1;
+      for (let index = 0; ; ) {
+        const left = 2 * index + 1;
         const right = left + 1;
-        let least = at;
+        let least = index;
         if (left < heap.size() && heap.isBefore(left, least)) least = left;
         if (right < heap.size() && heap.isBefore(right, least)) least = right;
-        if (least === at) return first;
-        heap.swap(at, least);
-        at = least;
+        if (least === index) return first;
+        heap.swap(index, least);
+        index = least;
       }
     },
     get size() {
@@ -92,12 +93,12 @@ function deadlinesOf(heap: Heap): Deadlines {
   return deadlines;
 }
 
-/** The subject of a deadline. Most are about no attempt, and keep the id alone. */
+/** The id and attempt of a deadline. Most deadlines have no attempt and store the id alone. */
 type About = string | Pick<Deadline, 'id' | 'attempt'>;
 
 type Heap = {
   size(): number;
-  /** Infinity if it is empty. */
+  /** Infinity if the heap is empty. */
   dueMs(): number;
   firstMark(): number;
   at(index: number): Deadline;
@@ -109,7 +110,7 @@ type Heap = {
   toArray(from?: number, to?: number): Deadline[];
 };
 
-/** One array per field: nearly every worker has a deadline, and an object for each would take four times the memory. */
+/** Uses one array per field. Nearly every worker has a deadline, and objects would take four times the memory. */
 function createHeap(times: number[] = [], abouts: About[] = [], kinds = new Uint8Array(16)): Heap {
   const idAt = (index: number): string => {
     const about = abouts[index] as About;
@@ -128,7 +129,7 @@ function createHeap(times: number[] = [], abouts: About[] = [], kinds = new Uint
   return {
     size: () => times.length,
     dueMs: () => times[0] ?? Number.POSITIVE_INFINITY,
-    // Times have 41 bits, so that this is exact.
+    // Exact, because times have 41 bits.
     firstMark: () => (times.length === 0 ? -1 : (times[0] as number) * deadlineKinds.length + (kinds[0] as number)),
     at,
     append({ atMs, kind, id, attempt }: Deadline) {
@@ -152,7 +153,7 @@ function createHeap(times: number[] = [], abouts: About[] = [], kinds = new Uint
       if (idAt(a) !== idAt(b)) return idAt(a) < idAt(b);
       return attemptAt(a) < attemptAt(b);
     },
-    // Three copies of memory: 100,000 take less than a millisecond.
+    // Copying 100,000 deadlines takes less than a millisecond.
     copy: () => createHeap(times.slice(), abouts.slice(), kinds.slice()),
     toArray(from = 0, to = times.length) {
       const some: Deadline[] = [];

@@ -1,6 +1,7 @@
 /**
- * When a deadline is due as things stand: most are not removed when what they are about has changed. A stale worker that
- * holds tasks has some of its own: when it is escalated, and when its tasks go back.
+ * Decides when deadlines are due. Most deadlines are not removed when they become obsolete, so each is checked against
+ * the current state when it comes up. A stale worker that holds tasks has two more: when it is escalated, and when its
+ * tasks return to their queues.
  */
 import { parseIsoTime } from '../../values/time.ts';
 import type { WorkerContext } from '../../worker/context.ts';
@@ -10,17 +11,19 @@ import { staleAfterMs, staleFromMs } from '../presence.ts';
 import { unattendedDueMs } from '../queues/queues.ts';
 import type { Deadline } from './deadlines.ts';
 
-/** Returns null if it no longer means anything. */
+/** Returns when the deadline is due in the current state; null if it is obsolete. */
 function dueMsOf(fleet: Fleet, deadline: Deadline): number | null {
   const { kind, id, attempt, atMs } = deadline;
   if (kind === 'evaluation') {
-    const open = fleet.tasks.read(id)?.snapshot.context.evaluations.find((it) => it.attempt === attempt);
+    const open = fleet.tasks
+      .read(id)
+      ?.snapshot.context.evaluations.find((evaluation) => evaluation.attempt === attempt);
     return open?.pending.deadlineMs === atMs ? atMs : null;
   }
   if (kind === 'unattended') return unattendedDueMs(fleet, id);
-  // `attempt`: its scope.
+  // `attempt` holds the scope of the limit.
   if (kind === 'limit' && attempt !== '') return fleet.scopes.get(attempt)?.limit?.untilMs === atMs ? atMs : null;
-  // Most workers with such a deadline have been answered.
+  // Checked first, because most attempts have been decided by now.
   if (kind === 'attempt' && !fleet.open.has(id)) return null;
   const record = fleet.workers.read(id);
   if (record === undefined) return null;
@@ -41,13 +44,14 @@ function dueMsOf(fleet: Fleet, deadline: Deadline): number | null {
   }
 }
 
-/** With fewer deadlines than this, a sweep is not worth its cost. */
+/** Fewer deadlines are never swept: it would not be worth the cost. */
 const sweptFrom = 4_096;
 
 /**
- * Drops deadlines that no longer hold. Call it at the end of a step. They stay in the heap until their time comes, which an
- * agent may set far away and again and again. So they are removed when they may be half of all: a heap has at most twice
- * the deadlines that mean something, and each costs one check. When that happens follows from the log alone.
+ * Drops obsolete deadlines. Call it at the end of a step. Obsolete deadlines stay in the heap until their time comes,
+ * and an agent can set any number of distant ones. So they are swept when they may be half of all: the heap then has
+ * at most twice the valid deadlines, at an amortized cost of one check each. When that happens follows from the log
+ * alone.
  */
 export function sweepDeadlines(fleet: Fleet): void {
   const { deadlines } = fleet;
@@ -63,15 +67,15 @@ export function sweepDeadlines(fleet: Fleet): void {
   fleet.deadlinesKept = deadlines.size;
 }
 
-/** Deadlines with the same key do the same, so one of them is enough. */
+/** Deadlines with equal keys have the same effect, so one of them is enough. */
 const keyOf = ({ kind, id, attempt }: Deadline): string =>
   kind === 'limit' && attempt !== '' ? `${kind} ${attempt}` : `${kind} ${id} ${attempt}`;
 
 /**
- * Sets the deadline at which a worker's staleness is checked: a new one where it has none, or where it is stale sooner
- * than before (a tool has ended). One that is left over moves on to the next time, as the first does. How far a deadline
- * has moved is no state: a replica that runs timers moves it earlier than a fold alone.
- * @param beforeMs from when on it was stale before the entry
+ * Sets the deadline at which a worker's staleness is checked, if it has none, or if it becomes stale sooner than before
+ * because a tool has ended. A deadline that comes up too early moves to the new time. How far it has moved is not
+ * state: a replica that runs timers moves it earlier than a plain fold.
+ * @param beforeMs when the worker would have become stale before the entry
  */
 export function armStaleness(fleet: Fleet, record: WorkerRecord, beforeMs: number): void {
   const atMs = staleFromMs(record);
@@ -80,11 +84,11 @@ export function armStaleness(fleet: Fleet, record: WorkerRecord, beforeMs: numbe
   fleet.deadlines.push({ atMs, kind: 'stale', id: record.snapshot.context.worker.worker, attempt: '' });
 }
 
-/** Returns when a deadline of a worker's staleness is due; null: it was handled. */
+/** Returns when a `stale` deadline is due; null if it was handled. */
 const staleDueMs = (record: WorkerRecord, atMs: number): number | null =>
   record.staleArmed ? Math.max(atMs, staleFromMs(record)) : null;
 
-/** Sets the stale deadlines of a worker. Call it when one of their conditions may have become true. */
+/** Sets the `escalate` and `release` deadlines of a worker. Call it when their conditions may have become true. */
 export function armStaleDeadlines(fleet: Fleet, worker: string): void {
   const record = fleet.workers.get(worker);
   if (record === undefined) return;
@@ -95,8 +99,9 @@ export function armStaleDeadlines(fleet: Fleet, worker: string): void {
 }
 
 /**
- * When a worker that holds tasks became stale, and when it was last answered; null: it is not stale, or holds none. A usage
- * limit is waited out. While an attempt is open the worker waits for us; after the answer it has its whole time again.
+ * Returns when a worker with tasks became stale, and when it was last answered; null if it is not stale or holds none.
+ * A limited worker is not stale. While an attempt is open the worker waits for the service, so its time starts again
+ * with the answer.
  */
 function stalenessOf(record: WorkerRecord): { readonly staleMs: number; readonly answeredMs: number } | null {
   const { tasks, attempt, lastDecision } = record.snapshot.context.worker;
@@ -105,14 +110,16 @@ function stalenessOf(record: WorkerRecord): { readonly staleMs: number; readonly
   return { staleMs: staleFromMs(record), answeredMs };
 }
 
-/** When the worker is escalated; null: not in its current state. */
+/** Returns when the stale worker is escalated, or null if it is not to be. */
 function escalationDueMs(fleet: Fleet, record: WorkerRecord): number | null {
   const since = stalenessOf(record);
   if (since === null || policyInForce(fleet, record.snapshot.context.worker).policy.onStale !== 'escalate') return null;
   return Math.max(since.staleMs, since.answeredMs + staleAfterMs);
 }
 
-/** When the worker's tasks go back; null: never, as things stand. The time begins at the end of a usage limit (protocol.md §8). */
+/**
+ * Returns when the stale worker's tasks return to their queues, or null. Starts after a usage limit (protocol.md §8).
+ */
 function handBackDueMs({ policies: { releaseAfterMs } }: Fleet, record: WorkerRecord): number | null {
   const since = releaseAfterMs === null ? null : stalenessOf(record);
   if (releaseAfterMs === null || since === null) return null;
@@ -120,7 +127,7 @@ function handBackDueMs({ policies: { releaseAfterMs } }: Fleet, record: WorkerRe
   return Math.max(Math.max(record.limitEndedMs ?? staleMs - 1, answeredMs) + releaseAfterMs, staleMs);
 }
 
-/** When a request of the worker has waited for a person for too long; null: none will have, as things stand. */
+/** Returns when the worker's next request becomes overdue, or null. */
 function waitingDueMs({ policies: { waitingMs } }: Fleet, { inputs }: Pick<WorkerContext, 'inputs'>): number | null {
   if (waitingMs === null) return null;
   let dueMs: number | null = null;
@@ -133,8 +140,8 @@ function waitingDueMs({ policies: { waitingMs } }: Fleet, { inputs }: Pick<Worke
 }
 
 /**
- * Sets the deadline of the requests of a worker that wait for a person.
- * @param before the worker before the step; null: the deadline itself may have changed
+ * Sets the deadline at which a request of the worker becomes overdue.
+ * @param before the worker before the step; null if the configured time may have changed
  */
 export function armWaiting(fleet: Fleet, before: WorkerContext | null, after: WorkerContext): void {
   const atMs = waitingDueMs(fleet, after);
@@ -143,8 +150,7 @@ export function armWaiting(fleet: Fleet, before: WorkerContext | null, after: Wo
 }
 
 /**
- * Returns the next deadline that still holds, or null. Deadlines that no longer hold are dropped, and equal ones become
- * one.
+ * Returns the next valid deadline, or null. Drops obsolete and duplicate deadlines.
  */
 export function nextDeadline(fleet: Fleet): Deadline | null {
   let moved: Deadline | null = null;

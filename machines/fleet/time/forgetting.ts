@@ -1,9 +1,9 @@
 /**
- * Stopped workers and tasks leave the fold when no entry has named them for long enough (protocol.md §15), so that a
- * fleet keeps only those that matter. Their last entries stay in the log.
+ * Forgets stopped workers and tasks that no entry has named for long enough (protocol.md §15). Their last entries stay
+ * in the log.
  *
- * These deadlines have a separate heap. They need not be prompt, so no timer is ever stored for them; they are handled
- * whenever the log's clock next advances.
+ * These deadlines have a separate heap. They need not be prompt, so they never cause a timer entry: they are handled
+ * when the log's clock next advances.
  */
 import { attemptMessageId } from '../../entries/message-ids.ts';
 import { actorKey, type Fleet, type Forgettable, type TaskRecord, type WorkerRecord } from '../fleet.ts';
@@ -11,7 +11,7 @@ import { changeQueue } from '../queues/queues.ts';
 import { sizeOfTask, sizeOfWorker } from '../state-size.ts';
 import type { Deadline } from './deadlines.ts';
 
-/** Notes whether an actor has stopped. Call it after each step of its machine. */
+/** Updates when an actor stopped. Call it after each step of its machine. */
 export function noteStop(fleet: Fleet, record: Forgettable, isStopped: boolean): void {
   if (isStopped === (record.stoppedMs !== null)) return;
   record.stoppedMs = isStopped ? fleet.nowMs : null;
@@ -22,7 +22,7 @@ type Kind = Extract<Deadline['kind'], 'forgetWorker' | 'forgetTask'>;
 const recordOf = (fleet: Fleet, kind: Kind, id: string): WorkerRecord | TaskRecord | undefined =>
   kind === 'forgetWorker' ? fleet.workers.get(id) : fleet.tasks.get(id);
 
-/** Sets the deadline to forget an actor. Call it when the actor has stopped, or when what kept it may be gone. */
+/** Sets the deadline to forget an actor. Call it when the actor stopped, or may no longer be needed. */
 export function armForget(fleet: Fleet, kind: Kind, id: string): void {
   const record = recordOf(fleet, kind, id);
   if (record === undefined || record.isForgetArmed) return;
@@ -32,7 +32,7 @@ export function armForget(fleet: Fleet, kind: Kind, id: string): void {
   fleet.forgetting.push({ atMs, kind, id, attempt: '' });
 }
 
-/** Sets all of these deadlines again. Call it when the configured time may have changed. */
+/** Resets all of these deadlines. Call it when the configured time has changed. */
 export function rearmForgetting(fleet: Fleet): void {
   for (;;) {
     const each = fleet.forgetting.pop();
@@ -44,7 +44,7 @@ export function rearmForgetting(fleet: Fleet): void {
   for (const id of fleet.tasks.keys()) armForget(fleet, 'forgetTask', id);
 }
 
-/** Returns when an actor may be dropped; null: not in its current state. */
+/** Returns when the actor may be forgotten; null if it must be kept. */
 function forgetDueMs(fleet: Fleet, kind: Kind, id: string, record: WorkerRecord | TaskRecord): number | null {
   const { forgetMs } = fleet.policies;
   if (forgetMs === null || record.stoppedMs === null) return null;
@@ -52,13 +52,15 @@ function forgetDueMs(fleet: Fleet, kind: Kind, id: string, record: WorkerRecord 
   return isKept ? null : Math.max(record.namedMs, record.stoppedMs) + forgetMs;
 }
 
-/** A task comes after it, or somebody waits for what its hooks say. */
+/** Tells whether another task waits for this one, or a caller waits for its hooks. */
 const isNeeded = ({ dependents, evaluating }: Fleet, task: string): boolean =>
   dependents.has(task) || evaluating.has(task);
 
 const holdsTask = ({ snapshot }: WorkerRecord): boolean => snapshot.context.worker.tasks.length > 0;
 
-/** The next actor to forget, or null. One that was named meanwhile gets more time, a kept one waits for `armForget`. */
+/**
+ * Returns the next actor to forget, or null. Actors named meanwhile get more time; needed ones wait for `armForget`.
+ */
 export function nextToForget(fleet: Fleet): Deadline | null {
   for (;;) {
     const next = fleet.forgetting.peek();
@@ -86,7 +88,7 @@ function forgetWorker(fleet: Fleet, id: string): void {
   fleet.workers.delete(id);
 }
 
-/** A scope that no known worker has reported limits nobody. */
+/** Drops a scope when the last worker that reported it is forgotten. */
 function leaveScope({ scopes }: Fleet, scope: string, worker: string): void {
   const workers = scopes.get(scope)?.workers;
   workers?.delete(worker);
@@ -104,7 +106,7 @@ function forgetTask(fleet: Fleet, id: string): void {
   fleet.tasks.delete(id);
 }
 
-/** Its decision may never have come back from the log. */
+/** The decision that completed the task may never have been stored. */
 function forgetCompletion({ unplacedDecisions }: Fleet, id: string, { judged }: Readonly<TaskRecord>): void {
   if (judged === null || judged.seq !== null) return;
   const key = attemptMessageId(judged.worker, judged.attempt);

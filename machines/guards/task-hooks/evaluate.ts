@@ -1,4 +1,6 @@
-/** Evaluates the hooks of a task. Remote ones are pending until an entry answers them; all others are answered here. */
+/**
+ * Evaluates the hooks of a task. Remote hooks are pending until an entry answers them; all others are answered here.
+ */
 import type { HookForm } from '../../entries/task.ts';
 import type { CheckResult } from '../../policy/checks/check-result.ts';
 import { holds } from '../../policy/condition.ts';
@@ -21,11 +23,11 @@ import {
 } from './hook.ts';
 import { presets, type ReportedResults, readResults } from './presets.ts';
 
-// Hooks of type `all` and `any`: several conditions together.
+// Hooks of type `all` and `any`.
 
 /**
- * Members that skip are left out; with none left the group skips. An escalate of any member is the group's. An `all`
- * with a member that was skipped in error never completes: it was not judged (protocol.md §7).
+ * Ignores members that skip; without others the group skips. If any member escalates, so does the group. An `all` with
+ * a member that was skipped because of an error never completes, since that member was not judged (protocol.md §7).
  */
 function evaluateGroup(
   { of: members = [] }: HookForm,
@@ -50,36 +52,36 @@ function evaluateGroup(
 type Checkpoint = Pick<HookAnswer, 'checkpoint' | 'checkpointData'>;
 const noCheckpoint: Checkpoint = { checkpoint: false, checkpointData: null };
 
-/** What a hook wants saved is saved, whichever hook answers; of several the last one that has data. */
+/** A checkpoint is saved if any hook wants one. The last hook with data provides the data. */
 const joinCheckpoints = (before: Checkpoint, { checkpoint, checkpointData }: Checkpoint): Checkpoint => ({
   checkpoint: before.checkpoint || checkpoint,
   checkpointData: checkpointData ?? before.checkpointData,
 });
 
 function together(answers: readonly HookAnswer[], type: 'all' | 'any'): HookAnswer {
-  const escalate = answers.find((it) => it.action === 'escalate');
+  const escalate = answers.find((answered) => answered.action === 'escalate');
   if (escalate !== undefined) return escalate;
-  const open = answers.filter((it) => it.action === 'continue');
-  const complete = answers.find((it) => it.action === 'complete');
+  const open = answers.filter((answered) => answered.action === 'continue');
+  const complete = answers.find((answered) => answered.action === 'complete');
   const [first] = open;
   if (complete !== undefined && (type === 'any' || first === undefined)) return complete;
   if (type === 'all') return first as HookAnswer;
-  // Each is cut already; cut again it is what the whole text would be.
-  const reason = cutMiddle(open.map((it) => it.reason).join('; or '), reasonLengthMax);
-  return { ...(first as HookAnswer), reason, reasons: open.flatMap((it) => it.reasons) };
+  // The reasons are already cut. Cutting the joined text again gives the same as cutting the whole.
+  const reason = cutMiddle(open.map((answered) => answered.reason).join('; or '), reasonLengthMax);
+  return { ...(first as HookAnswer), reason, reasons: open.flatMap((answered) => answered.reasons) };
 }
 
-// Hooks of type `remote`: answered by a client that serves the check's subject.
+// Hooks of type `remote`, answered by a client that serves the check's subject.
 
-/** Two hooks of a task with one `name` are one question within an attempt (protocol.md §5). */
+/** Hooks of a task with the same `name` are asked only once in an attempt (protocol.md §5). */
 function remoteOutcome(form: HookForm, results: HookResults): HookOutcome {
   const name = form.name as string;
-  // Of its own: a check may be named `constructor`.
+  // A check may be named `constructor`.
   const result = Object.hasOwn(results, name) ? results[name] : undefined;
   return result === undefined ? { kind: 'pending', key: name, name } : outcomeOf(form, result);
 }
 
-/** A hook that could not be evaluated: its `onError` says what that means. */
+/** The outcome of a hook that could not be evaluated, as its `onError` says. */
 function failed({ onError }: HookForm, error: string, metadata: JsonText | null = null): HookOutcome {
   if (onError === 'skip') return { kind: 'skip', error };
   const withError = () => ({ ...metadataOf(metadata), error });
@@ -101,7 +103,7 @@ export function keptAnswer(result: CheckResult): RemoteAnswer {
   };
 }
 
-/** Nothing would be saved. */
+/** Tells whether a checkpoint of this data would be empty. */
 const isEmpty = (data: unknown): boolean =>
   data === undefined || data === null || data === '' || (typeof data === 'object' && Object.keys(data).length === 0);
 
@@ -123,13 +125,13 @@ function outcomeOf(form: HookForm, result: RemoteAnswer): HookOutcome {
 /** `hookId`: the hook that decided. */
 export type HooksOutcome =
   | (HookAnswer & { readonly hookId: string; readonly runs: readonly HookRun[] })
-  /** No enabled hook, or all of them skipped. */
+  /** No hook is enabled, or all skipped. */
   | { readonly kind: 'none'; readonly runs: readonly HookRun[] }
   | { readonly kind: 'pending'; readonly hookId: string; readonly key: string; readonly name: string };
 
 /**
- * Evaluates hooks in registration order. The first complete or escalate ends it; if all continue, the last answer
- * stands.
+ * Evaluates hooks in registration order up to the first that completes or escalates. If all continue, the last answer
+ * counts.
  */
 export function evaluateHooks(hooks: readonly Hook[], facts: HookFacts, results: HookResults): HooksOutcome {
   const runs: HookRun[] = [];
@@ -166,7 +168,7 @@ function runOf({ hook, form }: Hook, outcome: HookAnswer | HookSkip, results: Ho
 const remoteNames = (form: HookForm): readonly string[] =>
   form.type === 'remote' ? [form.name ?? ''] : (form.of ?? []).flatMap(remoteNames);
 
-function capIterations<It extends HookAnswer>(last: It, current: Iteration | null): It {
+function capIterations<Answer extends HookAnswer>(last: Answer, current: Iteration | null): Answer {
   if (current === null || current.completed || current.iteration < current.maxIterations) return last;
   const reason = `Maximum iterations reached (${current.maxIterations})`;
   return { ...last, action: 'escalate', reason, reasons: [reason], nextPrompt: null };
@@ -187,7 +189,7 @@ function evaluateHook(form: HookForm, facts: HookFacts, results: HookResults, re
   }
 }
 
-/** Shortens the answer of hooks to fit into one message and to be readable (docs/protocol.md §2). */
+/** Shortens the answer of hooks so that it is readable and fits into one message (docs/protocol.md §2). */
 export function fitHookResult(result: HookResult): HookResult {
   const { reason, nextPrompt, metadata } = result;
   const cut = {
@@ -201,12 +203,12 @@ export function fitHookResult(result: HookResult): HookResult {
   return { ...cut, metadata: { ...known, cut: '…' } };
 }
 
-/** The fields that hooks want saved with their task. */
+/** The fields of a checkpoint that hooks request. */
 type Saved = Partial<
   Record<'executionPhase' | 'executionStep' | 'agentContext' | 'phase' | 'step' | 'context', unknown>
 >;
 
-/** The fields of its `checkpoint.saved`, also by seed 001's names (CheckpointData). Data without a context is one itself. */
+/** Returns `checkpoint.saved` fields; accepts seed 001's names too. Without a context, all the data is the context. */
 export function checkpointOfHooks(attempt: string, data: JsonText | null) {
   const saved = data === null ? null : fromJsonText(data);
   const fields = (saved ?? {}) as Saved;

@@ -1,4 +1,4 @@
-/** Schemas of hooks and of what they answered, as tasks and attempts keep them. */
+/** Schemas of hooks and their answers in snapshots. */
 import { z } from 'zod';
 import { conditionSchema } from '../../policy/condition.ts';
 import { looseObject } from '../../values/schemas.ts';

@@ -1,4 +1,4 @@
-/** A hook on a task: a condition that was registered at run time (protocol.md §7; seed 001, Stop Hooks). */
+/** A hook on a task: a condition registered at run time (protocol.md §7; seed 001, Stop Hooks). */
 import type { HookForm } from '../../entries/task.ts';
 import type { CheckResult, Validation } from '../../policy/checks/check-result.ts';
 import type { Circumstances } from '../../policy/condition.ts';
@@ -6,7 +6,7 @@ import type { PromiseName } from '../../policy/promise.ts';
 import { reasonLengthMax } from '../../values/limits.ts';
 import { cutMiddle, type JsonText } from '../../values/text.ts';
 
-/** A hook with its metadata: `form` keeps only the keys that its type reads; `metadata` has all of them, null: none. */
+/** `form` keeps only the metadata that the hook's type reads. `metadata` is all metadata as JSON, or null. */
 export type Hook = {
   readonly hook: string;
   readonly enabled: boolean;
@@ -14,7 +14,10 @@ export type Hook = {
   readonly metadata: JsonText | null;
 };
 
-/** `failures` in a row had a failed rule in their last validation; `failed`: so had this iteration's last one. */
+/**
+ * `failed`: the last validation of this iteration had a failed rule. `failures`: the number of iterations in a row,
+ * right before this one, that failed.
+ */
 export type Iteration = {
   readonly iteration: number;
   readonly maxIterations: number;
@@ -32,10 +35,10 @@ export type HookFacts = Circumstances & {
   readonly current: Iteration | null;
 };
 
-/** Answers of remote hooks so far, by the hook's key: its id, then `/` and the index of each member on the way. */
+/** The answers of remote hooks so far, by the name of their check. */
 export type HookResults = Readonly<Record<string, RemoteAnswer>>;
 
-/** The answer of a remote hook as it is kept. */
+/** The answer of a remote hook. */
 export type RemoteAnswer = Pick<CheckResult, 'outcome' | 'reason' | 'action' | 'nextPrompt' | 'tookMs'> & {
   readonly checkpointData: JsonText | null;
   readonly metadata: JsonText | null;
@@ -44,35 +47,35 @@ export type RemoteAnswer = Pick<CheckResult, 'outcome' | 'reason' | 'action' | '
 export type HookAnswer = {
   readonly kind: 'answer';
   readonly action: 'complete' | 'continue' | 'escalate';
-  /** Cut, as every reason that is shown; `reasons` has its parts, not cut. */
+  /** Shortened for display; `reasons` has the uncut parts. */
   readonly reason: string;
   readonly reasons: readonly string[];
   readonly nextPrompt: string | null;
   readonly checkpoint: boolean;
   readonly checkpointData: JsonText | null;
   readonly metadata: () => Readonly<Record<string, unknown>>;
-  /** True if the hook could not be evaluated; its `onError` then gives `action`. */
+  /** True if the hook could not be evaluated; then `action` follows its `onError`. */
   readonly failed: boolean;
 };
-/** `error` null: its condition does not hold. */
+/** `error` is null if the hook's condition does not hold. */
 export type HookSkip = { readonly kind: 'skip'; readonly error: string | null };
 export type HookOutcome =
   | HookAnswer
   | HookSkip
   | { readonly kind: 'pending'; readonly key: string; readonly name: string };
 
-/** One evaluation of one hook, whether it decided or not: kept with the task (seed 001, Hook Debugging). */
+/** The evaluation of one hook, whether it decided or not (seed 001, Hook Debugging). */
 export type HookRun = {
   readonly hook: string;
   readonly type: HookForm['type'];
   readonly action: HookAnswer['action'] | 'skip';
   readonly reason: string;
   readonly failed: boolean;
-  /** How long its remote parts took, in milliseconds. */
+  /** Total time of its remote calls. */
   readonly tookMs: number;
 };
 
-/** The results of one task's hooks in a stop. `checkpoint`: what they want saved with it; null: nothing. */
+/** The results of one task's hooks in a stop. `checkpoint`: the checkpoint that they request, or null. */
 export type JudgedTask = {
   readonly task: string;
   readonly runs: readonly HookRun[];

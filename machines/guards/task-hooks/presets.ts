@@ -1,4 +1,4 @@
-/** The hook types that are answered by what the attempt or iteration itself reports (seed 001, Stop Hooks). */
+/** The hook types that judge the reports of the attempt or iteration itself (seed 001, Stop Hooks). */
 import type { HookForm } from '../../entries/task.ts';
 import { passedRules } from '../../policy/checks/check-result.ts';
 import type { PromiseName } from '../../policy/promise.ts';
@@ -38,7 +38,7 @@ function byPromise({ promises, current }: HookFacts): HookAnswer | null {
   return counts('BLOCKED') ? answer('escalate', 'Agent is blocked and said so via <promise>BLOCKED</promise>') : null;
 }
 
-/** The promise that the hook waits for, in full: COMPLETE, unless the iteration counts others only. */
+/** Names the promise that the hook waits for: COMPLETE, unless the iteration only accepts others. */
 function promptForPromise({ current }: HookFacts): string {
   const names = current?.completionPromises ?? ['COMPLETE'];
   const waitsFor = names.includes('COMPLETE') || names.length === 0 ? ['COMPLETE'] : names;
@@ -46,7 +46,7 @@ function promptForPromise({ current }: HookFacts): string {
   return `Finish the work. When it is done, end your answer with ${promises}`;
 }
 
-/** The reported results as the hooks of one evaluation see them: looked through once, however many hooks ask. */
+/** The reported results, computed once for all hooks of an evaluation. */
 export type ReportedResults = {
   readonly hasPassed: (rule: string) => boolean;
   /** Returns null if no results were reported. */
@@ -69,19 +69,20 @@ export function readResults(facts: HookFacts): ReportedResults {
 }
 
 /**
- * Returns null if no results were reported. If the iteration names rules, those alone count, and one that was not
- * reported has failed.
+ * Returns null if no results were reported. If the iteration names rules, only those count, and unreported ones failed.
  */
 function judgeValidation({ validation, current }: HookFacts): HookAnswer | null {
   const rules = current?.rules ?? null;
   const named = rules === null ? null : new Set(rules);
-  const counted = named === null ? validation : validation.filter((it) => named.has(it.rule));
+  const counted = named === null ? validation : validation.filter((result) => named.has(result.rule));
   if (counted.length === 0) return null;
-  const reported = new Set(counted.map((it) => it.rule));
+  const reported = new Set(counted.map((result) => result.rule));
   const missing = (rules ?? []).filter((rule) => !reported.has(rule));
-  const failed = [...new Set([...counted.filter((it) => !it.passed).map((it) => it.rule), ...missing])];
+  const failed = [...new Set([...counted.filter((result) => !result.passed).map((result) => result.rule), ...missing])];
   if (failed.length === 0) return answer('complete', 'All rules passed');
-  const feedback = counted.filter((it) => !it.passed).map(({ rule, message }) => ({ rule, message: message ?? null }));
+  const feedback = counted
+    .filter((result) => !result.passed)
+    .map(({ rule, message }) => ({ rule, message: message ?? null }));
   const found = feedback.flatMap(({ rule, message }) => (message === null ? [] : [`- ${rule}: ${message}`]));
   return answer('continue', `Failed rules: ${failed.join(', ')}`, {
     nextPrompt: [`Fix the failed rules: ${failed.join(', ')}. Then validate again.`, ...found].join('\n'),

@@ -1,6 +1,6 @@
 /**
- * The result of a check that ran outside the fold, the report of an agent about its rules, and what the agent is told
- * about a check that did not pass (protocol.md §8).
+ * Results of checks that ran outside the fold, agents' reports about rules, and feedback about checks that did not pass
+ * (protocol.md §8).
  */
 import { z } from 'zod';
 import { feedbackLengthMax, ruleLengthMax, rulesMax, titleLengthMax } from '../../values/limits.ts';
@@ -10,8 +10,8 @@ import { cutMiddle, isLonger } from '../../values/text.ts';
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * The request that an entry is about. `seq`: the entry of the attempt or iteration; `number`: which request of it, 1-based.
- * Without them it is about the open request of that attempt and name.
+ * Identify the request that an entry answers. `seq`: the entry of the attempt or iteration. `number`: the 1-based
+ * number of the request within it. Both are optional: without them, it is the open request with this attempt and name.
  */
 export const checkRequestFields = {
   attempt: idSchema,
@@ -20,11 +20,11 @@ export const checkRequestFields = {
   number: z.int().positive().optional(),
 };
 const checkRequestSchema = z.object(checkRequestFields);
-type NamedRequest = z.infer<typeof checkRequestSchema>;
+type CheckRequest = z.infer<typeof checkRequestSchema>;
 
-/** Tells whether an entry is about this open request, and not about an earlier one of the same name. */
+/** Tells whether an entry answers this open request, not an earlier one with the same name. */
 export const isAbout = (
-  { attempt, check, seq, number }: NamedRequest,
+  { attempt, check, seq, number }: CheckRequest,
   open: { readonly attempt: string; readonly seq: number },
   pending: { readonly name: string; readonly number: number },
 ): boolean =>
@@ -33,7 +33,7 @@ export const isAbout = (
   (seq === undefined || seq === open.seq) &&
   (number === undefined || number === pending.number);
 
-/** The fields of `check.finished`. `action` and what follows: the answer of a remote hook. */
+/** The fields of `check.finished`. The fields from `action` on are only for remote hooks. */
 export const checkResultSchema = z.object({
   ...checkRequestFields,
   outcome: z.enum(['pass', 'fail', 'error', 'timeout']),
@@ -51,22 +51,22 @@ export const feedbackSchema = z.object({
   check: z.string(),
   outcome: z
     .enum(['fail', 'error', 'timeout', 'warn'])
-    .describe('warn: it did not pass, and blocks nobody (`onFail: warn`)'),
+    .describe('warn: it did not pass, but does not block (`onFail: warn`)'),
   message: z.string(),
   details: z.unknown(),
 });
 export type Feedback = z.infer<typeof feedbackSchema>;
 
-/** One for all: a decision is held by each worker. */
+/** A shared empty value: every worker keeps a decision. */
 export const noDetails = Object.freeze({});
 
-/** Returns what a check found, with long texts cut in the middle (protocol.md §2). */
+/** Shortens the details of a finding (protocol.md §2). */
 export function cutDetails(details: unknown): unknown {
   const text = typeof details === 'string' ? details : JSON.stringify(details);
   return text !== undefined && isLonger(text, feedbackLengthMax) ? cutMiddle(text, feedbackLengthMax) : details;
 }
 
-// The report of an attempt or an iteration about its rules.
+// The results of rules that an attempt or iteration reports.
 
 const rule = textSchema(ruleLengthMax).min(1);
 
@@ -78,9 +78,9 @@ export const validationSchema = z
   .max(rulesMax);
 export type Validation = z.infer<typeof validationSchema>;
 
-/** One that was reported both ways has failed. */
+/** A rule reported both as passed and as failed has failed. */
 export function passedRules(validation: Validation): ReadonlySet<string> {
-  const passed = new Set(validation.filter((it) => it.passed).map((it) => it.rule));
-  for (const it of validation) if (!it.passed) passed.delete(it.rule);
+  const passed = new Set(validation.filter((result) => result.passed).map((result) => result.rule));
+  for (const result of validation) if (!result.passed) passed.delete(result.rule);
   return passed;
 }

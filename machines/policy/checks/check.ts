@@ -1,6 +1,6 @@
 /**
- * Defines a check: as a policy writes it, in its normal form, and the result of evaluating it. Each kind has a file
- * beside this one.
+ * Types of checks: the form in a policy, the normal form, and the findings of an evaluation. The kinds are in
+ * `kinds.ts`.
  */
 import type { z } from 'zod';
 import type { ObjectMaker } from '../../values/schemas.ts';
@@ -12,10 +12,10 @@ import { type Feedback, noDetails, type Validation } from './check-result.ts';
 export const checkTimeoutMs = 120_000;
 
 export type OnError = 'allow' | 'block' | 'escalate';
-/** `warn`: a failure blocks nobody, and is listed. */
+/** `warn`: a failure does not block, but is listed in the feedback. */
 export type OnFail = 'block' | 'warn';
 
-/** A check as a policy writes it: exactly one of the kinds, and its settings. */
+/** The form in a policy: exactly one of the kinds, plus settings. */
 export type CheckForm = {
   plan?: { required?: boolean | undefined } | null | undefined;
   rules?: string[] | undefined;
@@ -40,24 +40,27 @@ export type CheckForm = {
   timeout?: number | undefined;
 };
 
-/** `base`: its name without the number that tells it from others. `timeoutMs` is how long its answer may take; null: 120 s. A member takes `onError` and `timeout` from its group. */
+/**
+ * `base`: the name without the number that makes it unique. `timeoutMs`: time limit for the answer; null is 120 s.
+ * Members inherit `onError` and `timeoutMs` from their group.
+ */
 export type CheckSettings = {
   readonly name: string;
   readonly base: string;
   readonly when: Condition | null;
   readonly onFail: OnFail;
-  /** `warn`: it only warns, and its error has no consequence of its own. */
+  /** `warn`: an error only warns, because the check only warns. */
   readonly onError: OnError | 'warn';
   readonly timeoutMs: number | null;
 };
-/** `unchanged`: globs of files that must be as in `since`, a ref; null: as in the merge base with the upstream. */
+/** `unchanged`: globs of files that must equal those in the ref `since`; null is the merge base with the upstream. */
 export type GitAspects = {
   readonly clean: boolean;
   readonly pushed: boolean;
   readonly unchanged: readonly string[];
   readonly since: string | null;
 };
-/** What a command must have run after. */
+/** The event after which a command must have run. */
 export type RanSince = 'change' | 'prompt' | 'claim';
 type CheckFields =
   | { readonly kind: 'plan'; readonly required: boolean }
@@ -71,60 +74,60 @@ type CheckFields =
   | { readonly kind: 'any'; readonly of: readonly Check[] };
 export type Kind = CheckFields['kind'];
 
-/** The normal form: defaults filled in, every check with a name of its own within the policy. */
+/** The normal form: defaults filled in, every check with a name that is unique in the policy. */
 export type Check = CheckSettings & CheckFields;
 export type CheckOf<K extends Kind> = Extract<Check, { kind: K }>;
-/** Checks that a replica runs, and an entry answers; the fold evaluates all others. */
+/** Checks that a replica runs and an entry answers. The fold evaluates all others. */
 export type EffectfulCheck = CheckOf<'files' | 'git' | 'command' | 'remote'>;
 
 export type CheckFacts = Circumstances & Evidence & { readonly plan: Plan; readonly validation: Validation };
 
 /**
- * A finding is what is known of a check. `error`: it could not be judged, and its `onError` lets that pass; `warn`: it
- * did not pass, and blocks nobody; `entered`: a group whose `when` held, and which is evaluated each time.
+ * The result of a check so far. `error`: it could not be judged, and its `onError` allows that. `warn`: it did not
+ * pass, but does not block. `entered`: a group whose `when` held; its members are evaluated each time.
  */
 export type Finding =
   | { readonly kind: 'pass' }
   | { readonly kind: 'skip' }
   | { readonly kind: 'entered' }
-  | ({ readonly kind: 'fail' | 'error' | 'escalate' } & Found)
-  | ({ readonly kind: 'warn' } & Found);
-type Found = {
+  | ({ readonly kind: 'fail' | 'error' | 'escalate' } & Report)
+  | ({ readonly kind: 'warn' } & Report);
+type Report = {
   readonly message: string;
-  /** Null for a group: its members have the feedback. */
+  /** Null for a group, whose members have the feedback. */
   readonly feedback: Feedback | null;
 };
 export type Findings = Record<string, Finding>;
 export type CheckOutcome = Finding | { readonly kind: 'pending'; readonly check: EffectfulCheck };
-/** The outcome of several checks together. */
+/** The combined outcome of several checks. */
 export type GroupOutcome = Exclude<CheckOutcome, { kind: 'skip' | 'entered' | 'warn' }>;
 
 /** One evaluation of a policy's checks. */
 export type CheckScope = {
   readonly facts: CheckFacts;
-  /** The findings by name. An answer stays here; evaluation adds to it. */
+  /** The findings by name of the check. Evaluation adds to them. */
   readonly findings: Findings;
   /** The feedback of the checks that did not pass, in order. */
   readonly feedback: Feedback[];
   readonly evaluate: (check: Check, scope: CheckScope) => CheckOutcome;
-  /** The finding of a check that could not be judged: by its `onError`. */
+  /** Returns the finding of a check that could not be judged, following its `onError`. */
   readonly errorOf: (check: CheckSettings, message: string) => Finding;
 };
 
-/** Everything that is known of one kind of check. */
+/** The definition of one kind of check. */
 export type CheckKind<K extends Kind> = {
-  /** The schema of the value under the kind's name in a policy. `member`: that of a check within a group. */
+  /** The schema of the value under the kind's name in a policy. `member`: the schema of checks within a group. */
   readonly form: (object: ObjectMaker, member: z.ZodType<CheckForm>) => z.ZodType<CheckForm[K]>;
   readonly normalize: (
     value: NonNullable<CheckForm[K]>,
     member: (form: CheckForm) => Check,
   ) => Extract<CheckFields, { kind: K }>;
-  /** The name of a check that has none in its policy; default: the name of its kind. */
+  /** The name of an unnamed check. Default: the name of the kind. */
   readonly defaultName?: (value: NonNullable<CheckForm[K]>) => string;
   readonly evaluate: (check: CheckOf<K>, scope: CheckScope) => CheckOutcome;
 };
 
-/** The finding of a check that the fold evaluates itself. `failure`: its message; null: it passed. */
+/** Returns the finding of a check that the fold evaluates. `failure`: its message, or null if it passed. */
 export function findingFor(check: CheckSettings, failure: string | null): Finding {
   if (failure === null) return { kind: 'pass' };
   const feedback: Feedback = { check: check.name, outcome: 'fail', message: failure, details: noDetails };

@@ -1,7 +1,7 @@
 /**
  * Evaluates the checks of a policy (protocol.md §5 and §8; seed 000, Composite Validator; seed 002,
- * CompositeChecker). Effectful checks are pending, one after the other, until an entry answers them. A check that was
- * answered is kept in `findings` and not evaluated again.
+ * CompositeChecker). Effectful checks are pending, one after the other, until an entry answers them. Answered checks
+ * are kept in `findings` and not evaluated again.
  */
 import { formatDuration } from '../../values/time.ts';
 import { holds } from '../condition.ts';
@@ -25,17 +25,20 @@ import {
 import { type CheckResult, cutDetails, type Feedback, noDetails } from './check-result.ts';
 import { checkKinds, evaluateAll } from './kinds.ts';
 
-/** `findings`: what is known now; `feedback`: of all checks that did not pass. */
+/** `feedback` covers all checks that did not pass. */
 export type ChecksResult = {
   readonly outcome: ChecksOutcome;
   readonly findings: Findings;
   readonly feedback: readonly Feedback[];
 };
 
-/** `messages`: of several failures each one's. */
+/** `messages`: one per failure, if there are several. */
 type ChecksOutcome = GroupOutcome & { readonly messages?: readonly string[] };
 
-/** @param known what is known so far; stays as it is. @param failures `all`: every check runs, each failure is listed */
+/**
+ * @param known the findings so far; not changed
+ * @param failures with `all`, every check runs and each failure is listed
+ */
 export function evaluateChecks(
   checks: readonly Check[],
   facts: CheckFacts,
@@ -47,7 +50,7 @@ export function evaluateChecks(
   return { outcome, findings: scope.findings, feedback: scope.feedback };
 }
 
-/** Every check runs: one that escalates beats failures, whose messages are joined, and those beat errors. */
+/** Runs every check. Escalations take precedence over failures, whose messages are joined, and these over errors. */
 function evaluateEvery(checks: readonly Check[], scope: CheckScope): ChecksOutcome {
   const failures: string[] = [];
   let escalate: GroupOutcome | null = null;
@@ -63,7 +66,7 @@ function evaluateEvery(checks: readonly Check[], scope: CheckScope): ChecksOutco
   return { kind: 'fail', message: failures.join('; '), feedback: null, messages: failures };
 }
 
-/** The names of those that were not evaluated, since one before them had decided: nothing is known of them. */
+/** Returns the names of checks that were not evaluated because an earlier check decided. */
 export const unreached = (checks: readonly Check[], findings: Readonly<Findings>): string[] =>
   checks.flatMap((check) => {
     if (!Object.hasOwn(findings, check.name)) return leavesOf(check);
@@ -75,7 +78,7 @@ const leavesOf = (check: Check): string[] =>
 
 function evaluate(check: Check, scope: CheckScope): CheckOutcome {
   const { facts, findings, feedback } = scope;
-  // By its own key: a check may be named `constructor`.
+  // A check may be named `constructor`.
   const known = Object.hasOwn(findings, check.name) ? findings[check.name] : undefined;
   if (known !== undefined && known.kind !== 'entered') return collect(known, feedback);
   const isMet = known !== undefined || holds(check.when, facts);
@@ -95,13 +98,13 @@ function evaluate(check: Check, scope: CheckScope): CheckOutcome {
   return collect(outcome, feedback);
 }
 
-/** Returns one warning for a group that only warns, not one for each member. */
+/** Evaluates a group that only warns. It gives one warning, not one for each member. */
 function warnOf(group: CheckOf<'all' | 'any'>, scope: CheckScope): CheckOutcome {
   const { evaluate: evaluateKind } = checkKinds[group.kind] as CheckKind<Kind>;
   const feedback: Feedback[] = [];
   const outcome = evaluateKind(group, { ...scope, feedback });
   if (outcome.kind === 'pending') return outcome;
-  // The group's own `onError` is that of its members: an error that one of them let pass is not judged by it again.
+  // Members inherited the group's `onError` and have already applied it, so it is not applied to the group again.
   const finding =
     outcome.kind === 'error' && group.onError === 'warn'
       ? errorOf(group, outcome.message)
@@ -118,7 +121,7 @@ function collect(finding: Finding, feedback: Feedback[]): Finding {
   return finding;
 }
 
-/** The finding that follows from a result from outside. */
+/** Converts a result from outside to a finding. */
 export function findingOf(check: EffectfulCheck, result: CheckResult): Finding {
   const { outcome } = result;
   if (outcome === 'pass') return { kind: 'pass' };
@@ -129,7 +132,7 @@ export function findingOf(check: EffectfulCheck, result: CheckResult): Finding {
   return errorOf(check, message, { outcome, details });
 }
 
-/** The finding of a check that could not be judged: by its `onError`. */
+/** Returns the finding of a check that could not be judged, following its `onError`. */
 function errorOf(
   { name, onError }: CheckSettings,
   message: string,

@@ -1,4 +1,4 @@
-/** Checks as a policy writes them, read into their normal form. */
+/** Reads checks from the form in a policy to the normal form. */
 import { z } from 'zod';
 import { idLengthMax } from '../../values/id.ts';
 import { durationSchema, idSchema, type ObjectMaker } from '../../values/schemas.ts';
@@ -14,7 +14,7 @@ export function createCheckForm(object: ObjectMaker): z.ZodType<CheckForm> {
       ...Object.fromEntries(kinds.map((kind) => [kind, checkKinds[kind].form(object, form)])),
       name: idSchema.optional(),
       when: conditionSchema(object).optional(),
-      onFail: z.enum(['block', 'warn']).optional().describe('warn: a failure keeps nobody, and is told'),
+      onFail: z.enum(['block', 'warn']).optional().describe('warn: a failure does not block, but is reported'),
       onError: z.enum(['allow', 'block', 'escalate']).optional(),
       timeout: durationSchema.optional(),
     }).superRefine(refineCheck as never),
@@ -27,21 +27,21 @@ function refineCheck(check: CheckForm, context: z.RefinementCtx): void {
   if (given.length !== 1) {
     const got = given.length === 0 ? 'none' : given.join(' and ');
     context.addIssue({ code: 'custom', message: `a check is one of ${kinds.join(', ')}; this has ${got}` });
-  } else if (nestingDepth(check, (it) => it.all ?? it.any) > nestingMax) {
+  } else if (nestingDepth(check, (nested) => nested.all ?? nested.any) > nestingMax) {
     context.addIssue({ code: 'custom', message: `all and any may nest ${nestingMax} deep` });
   }
 }
 
 type Inherited = Pick<CheckSettings, 'onError' | 'timeoutMs'>;
 
-/** All checks of a policy, with names that differ. */
+/** Normalises all checks of a policy, and makes their names unique. */
 export function normalizeChecks(forms: readonly CheckForm[]): Check[] {
   const taken: Names = new Map();
   return forms.map((form) => normalizeCheck(form, taken, { onError: 'allow', timeoutMs: null }));
 }
 
 function normalizeCheck(form: CheckForm, taken: Names, group: Inherited): Check {
-  const kind = kinds.find((it) => form[it] !== undefined) as Kind;
+  const kind = kinds.find((name) => form[name] !== undefined) as Kind;
   const { normalize, defaultName } = checkKinds[kind] as CheckKind<Kind>;
   const value = form[kind] as NonNullable<CheckForm[Kind]>;
   const base = form.name ?? defaultName?.(value) ?? kind;
@@ -53,12 +53,12 @@ function normalizeCheck(form: CheckForm, taken: Names, group: Inherited): Check 
     onError: form.onError ?? (form.onFail === 'warn' ? 'warn' : group.onError),
     timeoutMs: form.timeout ?? group.timeoutMs,
   };
-  // A group that only warns does so itself, and once: for its members an error is still one.
+  // A group that only warns gives one warning itself, so its members' errors must remain errors.
   const inherited = settings.onError === 'warn' ? { ...settings, onError: 'allow' as const } : settings;
   return { ...settings, ...normalize(value, (member) => normalizeCheck(member, taken, inherited)) };
 }
 
-/** The checks of several policies as one list: a name that comes again gets a number, as within a policy. */
+/** Joins the checks of several policies into one list, and makes their names unique as within a policy. */
 export function joinChecks(lists: readonly (readonly Check[])[]): Check[] {
   const taken: Names = new Map();
   const rename = (check: Check): Check => {
@@ -68,10 +68,10 @@ export function joinChecks(lists: readonly (readonly Check[])[]): Check[] {
   return lists.flat().map(rename);
 }
 
-/** Names that are taken, each with the last number that was tried behind it. */
+/** Taken names, each with the last suffix tried. */
 type Names = Map<string, number>;
 
-/** The second of a name in the policy's order, depth first, is `<name>-2`, and so on. */
+/** Returns a free name: the second check with a name, in depth-first order, becomes `<name>-2`, and so on. */
 function freeName(name: string, taken: Names): string {
   let free = name;
   let count = taken.get(name) ?? 1;
@@ -85,10 +85,10 @@ function freeName(name: string, taken: Names): string {
   return free;
 }
 
-/** Groups of checks or hooks may nest this deep. */
+/** Maximum nesting of groups of checks or hooks. */
 export const nestingMax = 4;
 
-/** Counts how deep groups nest in a check or hook; 0: it is no group. */
+/** Returns how deep groups nest in a check or hook; 0 if it is not a group. */
 export function nestingDepth<Node>(node: Node, membersOf: (node: Node) => readonly Node[] | undefined): number {
   const members = membersOf(node);
   return members === undefined ? 0 : 1 + Math.max(...members.map((member) => nestingDepth(member, membersOf)));

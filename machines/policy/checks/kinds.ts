@@ -1,4 +1,4 @@
-/** The kinds of checks (protocol.md §8): how each is written in a policy, read and evaluated. */
+/** The kinds of checks (protocol.md §8): their form in a policy, normalisation and evaluation. */
 import { z } from 'zod';
 import { gitRefSchema, idSchema } from '../../values/schemas.ts';
 import { globSchema } from '../glob.ts';
@@ -15,7 +15,7 @@ import {
 import { type Feedback, passedRules, rulesSchema, type Validation } from './check-result.ts';
 import { ranCheck } from './ran.ts';
 
-/** `all: [...]`: every member passes. A policy's own list of checks is evaluated in the same way. */
+/** `all: [...]`: every member must pass. A policy's list of checks is evaluated in the same way. */
 const allCheck: CheckKind<'all'> = {
   form: (_object, member) => z.array(member).min(1).optional(),
   normalize: (members, member) => ({ kind: 'all', of: members.map(member) }),
@@ -23,8 +23,8 @@ const allCheck: CheckKind<'all'> = {
 };
 
 /**
- * Evaluates the checks in order, up to the first that fails, escalates or is pending. The first error is reported only
- * if none does.
+ * Evaluates the checks in order, up to the first that fails, escalates or is pending. If there is none, an error is
+ * returned if any check had one.
  */
 export function evaluateAll(checks: readonly Check[], scope: CheckScope): GroupOutcome {
   let worst: GroupOutcome = { kind: 'pass' };
@@ -36,24 +36,26 @@ export function evaluateAll(checks: readonly Check[], scope: CheckScope): GroupO
   return worst;
 }
 
-/** `any: [...]`: one member passes. */
+/** `any: [...]`: one member must pass. */
 const anyCheck: CheckKind<'any'> = {
   form: (_object, member) => z.array(member).min(1).optional(),
   normalize: (members, member) => ({ kind: 'any', of: members.map(member) }),
   evaluate: (check, scope) => evaluateAny(check.of, scope),
 };
 
-/** Members that are skipped, or in error and let pass, are left out; with none left it passes. */
+/**
+ * Ignores skipped members, and members whose error is allowed. Without others the group passes, or reports the error.
+ */
 function evaluateAny(checks: readonly Check[], scope: CheckScope): GroupOutcome {
   const failures: string[] = [];
-  // Counts only if the whole group does not pass.
+  // Only used if the whole group does not pass.
   const feedback: Feedback[] = [];
   let error: GroupOutcome | null = null;
   for (const check of checks) {
     const outcome = scope.evaluate(check, { ...scope, feedback });
     if (outcome.kind === 'pass' || outcome.kind === 'pending') return outcome;
     if (outcome.kind === 'warn') {
-      scope.feedback.push(...feedback.filter((it) => it.outcome === 'warn'));
+      scope.feedback.push(...feedback.filter((item) => item.outcome === 'warn'));
       return { kind: 'pass' };
     }
     if (outcome.kind === 'escalate') {
@@ -68,10 +70,10 @@ function evaluateAny(checks: readonly Check[], scope: CheckScope): GroupOutcome 
   return error ?? { kind: 'pass' };
 }
 
-/** The message for conditions of which one had to hold. */
+/** Joins the messages of alternatives that all failed. */
 export const noneHoldsMessage = (failures: readonly string[]): string => failures.join('; or ');
 
-/** `command: name`: a command of the runner's own configuration succeeds. */
+/** `command: name`: a command from the runner's configuration must succeed. */
 const commandCheck: CheckKind<'command'> = {
   form: () => idSchema.optional().describe("a command of the runner's own configuration"),
   normalize: (command) => ({ kind: 'command', command }),
@@ -79,22 +81,22 @@ const commandCheck: CheckKind<'command'> = {
   evaluate: (check) => ({ kind: 'pending', check }),
 };
 
-/** `files: [...]`: these paths exist under the worker's folder. A runner checks. */
+/** `files: [...]`: these paths must exist under the worker's folder. A runner checks this. */
 const filesCheck: CheckKind<'files'> = {
   form: () => z.array(z.string().min(1)).min(1).optional().describe("paths that must exist under the worker's folder"),
   normalize: (files) => ({ kind: 'files', files }),
   evaluate: (check) => ({ kind: 'pending', check }),
 };
 
-/** The fixed text of protocol.md §5, for the runner. */
+/** The fixed text of protocol.md §5, used by the runner. */
 export const missingFilesMessage = (files: readonly string[]): string => `Missing required files: ${files.join(', ')}`;
 
-/** Each is matched against each name in the repository. */
+/** Limited because each is matched against each path in the repository. */
 const unchangedMax = 64;
 
 /**
- * `git: { clean, pushed, unchanged, since }`: the worker's repository has nothing uncommitted, nothing unpushed, and some
- * files are as they were. A runner checks.
+ * `git: { clean, pushed, unchanged, since }`: the worker's repository must have nothing uncommitted, nothing unpushed,
+ * or no changes to some files. A runner checks this.
  */
 const gitCheck: CheckKind<'git'> = {
   form: (object) =>
@@ -109,9 +111,7 @@ const gitCheck: CheckKind<'git'> = {
         .describe('globs of files, from the root of the repository, that must not change'),
       since: gitRefSchema
         .optional()
-        .describe(
-          'the commit, branch or tag that they are compared with; default: the merge base with the upstream, else HEAD',
-        ),
+        .describe('the commit, branch or tag to compare with; default: the merge base with the upstream, or HEAD'),
     })
       .refine(
         ({ clean, pushed, unchanged }) => clean === true || pushed === true || unchanged !== undefined,
@@ -133,14 +133,14 @@ const gitCheck: CheckKind<'git'> = {
   evaluate: (check) => ({ kind: 'pending', check }),
 };
 
-/** `plan: {}`: every step of the worker's plan is done. `plan: { required: true }`: and it has steps. */
+/** `plan: {}`: every step of the worker's plan must be done. With `required: true`, there must be at least one. */
 const planCheck: CheckKind<'plan'> = {
   form: (object) =>
     object({ required: z.boolean().optional().describe('an empty plan fails') })
       .nullable()
       .optional()
       .describe('every step of the plan is done'),
-  // `plan:` with nothing behind it is null.
+  // An empty `plan:` in YAML is null.
   normalize: (value: CheckForm['plan']) => ({ kind: 'plan', required: value?.required ?? false }),
   evaluate: (check, { facts: { plan } }) =>
     findingFor(check, check.required && plan.length === 0 ? 'No plan yet' : remainingStepsMessage(plan)),
@@ -154,21 +154,21 @@ const remoteCheck: CheckKind<'remote'> = {
   evaluate: (check) => ({ kind: 'pending', check }),
 };
 
-/** `rules: [...]`: the attempt reported each of these rules as passed. */
+/** `rules: [...]`: the attempt must have reported each of these rules as passed. */
 const rulesCheck: CheckKind<'rules'> = {
-  form: () => rulesSchema.min(1).optional().describe("of the attempt's validation"),
+  form: () => rulesSchema.min(1).optional().describe("rules that the attempt's validation must report as passed"),
   normalize: (rules) => ({ kind: 'rules', rules }),
   evaluate: (check, { facts }) => findingFor(check, failedRulesMessage(check.rules, facts.validation)),
 };
 
-/** Names the failed rules in the policy's order; a rule that the attempt did not report has failed. */
+/** Names the failed rules in the policy's order. Unreported rules count as failed. */
 function failedRulesMessage(rules: readonly string[], validation: Validation): string | null {
   const passed = passedRules(validation);
   const failed = rules.filter((rule) => !passed.has(rule));
   return failed.length === 0 ? null : `Failed rules: ${failed.join(', ')}`;
 }
 
-/** The kinds of checks, in the order in which messages list them. A kind without a row does not compile. */
+/** All kinds, in the order in which messages list them. A missing kind is a compile error. */
 export const checkKinds: { readonly [K in Kind]: CheckKind<K> } = {
   plan: planCheck,
   rules: rulesCheck,

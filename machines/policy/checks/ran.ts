@@ -1,13 +1,13 @@
 /**
- * `ran: glob`: a command that matches has run, and has not failed, since something happened. It is judged in the fold, by
- * the commands that the agent's tools report.
+ * `ran: glob`: a matching command must have run, and not failed, since the last change, prompt or claim. Evaluated in
+ * the fold, from the commands that the agent's tools report.
  */
 import { z } from 'zod';
 import { type Evidence, unmatchedGlobs } from '../commands.ts';
 import { globSchema } from '../glob.ts';
 import { type CheckKind, findingFor, type RanSince } from './check.ts';
 
-/** Each is matched against all commands that are kept. */
+/** Limited because each is matched against all kept commands. */
 const globsMax = 64;
 
 export const ranCheck: CheckKind<'ran'> = {
@@ -20,11 +20,11 @@ export const ranCheck: CheckKind<'ran'> = {
           since: z
             .enum(['change', 'prompt', 'claim'])
             .optional()
-            .describe('after the last change of files (default), prompt of a person, or claim of a task'),
+            .describe('since the last change of files (default), prompt by a person, or claim of a task'),
         }),
       ])
       .optional()
-      .describe('a command that matches has run and not failed; several: each of them; * and ? match / too') as never,
+      .describe('a matching command has run and not failed; of several globs, each; * and ? match / too') as never,
   normalize: (value) => {
     const { command, since = 'change' } = typeof value === 'string' ? { command: value } : value;
     return { kind: 'ran', commands: typeof command === 'string' ? [command] : command, since };
@@ -33,7 +33,7 @@ export const ranCheck: CheckKind<'ran'> = {
     const afterSeq = seqOf[check.since](facts);
     const counted = facts.commands.filter(({ seq, ok }) => ok && (afterSeq === null || seq > afterSeq));
     const missing = unmatchedGlobs(check.commands, counted, facts.work);
-    if (missing === null) return errorOf(check, 'matching its commands took more steps than an evaluation may');
+    if (missing === null) return errorOf(check, 'matching its commands exceeded the step limit of an evaluation');
     if (missing.length === 0) return findingFor(check, null);
     return findingFor(check, `${missing.join(', ')} has not run${afterSeq === null ? '' : since[check.since](facts)}`);
   },

@@ -1,6 +1,6 @@
 /**
- * Snapshots of the folded state (protocol.md §15): one replica takes them, now and then, at its end, and when it is asked
- * to. The fold goes on meanwhile. A start continues from the newest one.
+ * Takes snapshots of the folded state (protocol.md §15). One replica takes them, on a schedule, at shutdown and on
+ * request, while the fold continues. A start continues from the newest one.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -22,7 +22,7 @@ import type { Lifecycle } from '../lifecycle.ts';
 import type { PolicyPublisher, PublishedPolicies } from './policy-publisher.ts';
 import type { Retention } from './retention.ts';
 
-/** `seq`: the last entry in it; `bytes`: as it is stored, compressed. */
+/** `seq`: the last folded entry. `bytes`: the stored, compressed size. */
 export type SnapshotTaken = {
   readonly fleet: string;
   readonly seq: number;
@@ -34,21 +34,21 @@ export type SnapshotTaken = {
 };
 
 export type Snapshots = {
-  /** Takes one of now. @throws AppError log.unavailable */
+  /** Takes a snapshot now. @throws AppError log.unavailable */
   take(): Promise<SnapshotTaken>;
-  /** The log's head is reached. */
+  /** Starts the schedule. Call it when the fold has reached the head of the log. */
   open(): void;
-  /** To be called after each entry, with the size of its payload. */
+  /** Call it after each entry, with the size of its payload. */
   onFolded(seq: number, bytes: number): void;
-  /** Takes a last one, if anything is new and NATS takes it soon enough. */
+  /** Takes a last snapshot if there are new entries, unless NATS takes too long. */
   close(): Promise<void>;
 };
 
 /**
- * A start after a kill folds what came after the last snapshot, by code that V8 has not compiled yet: 10,000 entries take
- * it some 0.4 s, and a start should add no more than 1.5 s. So one is due after 10,000 entries or 16 MiB of them. A snapshot of 100,000 workers takes some seconds of CPU: it waits
- * until 20 times its own time has passed, so that snapshots take at most a twentieth of the time, but not for more than
- * 50,000 entries.
+ * After a kill, a start folds the entries since the last snapshot with code that V8 has not compiled yet: 10,000
+ * entries take about 0.4 s, and a start should add at most 1.5 s. So a snapshot is due after 10,000 entries or 16 MiB
+ * of them. But a snapshot of 100,000 workers takes seconds of CPU. So the next one also waits for 20 times the time
+ * that the last one took, which limits snapshots to a twentieth of the time, though for no more than 50,000 entries.
  */
 const usualSchedule: SnapshotSchedule = {
   everyEntries: 50_000,
@@ -60,13 +60,13 @@ const usualSchedule: SnapshotSchedule = {
   checkEveryMs: 30_000,
   standbyMs: 60_000,
 };
-/** Process managers give more time than this: 10 s at least. */
+/** Process managers wait at least 10 s before they kill. */
 const lastTimeoutMs = 5_000;
-/** Decoding what a snapshot holds has its turn for this long. */
+/** How long decoding runs before other tasks get a turn. */
 const sliceMs = 5;
 
 const pairs = <Value extends z.ZodType>(value: Value) => z.array(z.tuple([z.string(), value]));
-/** The state of the host that is not in the fold. From `deadFrom` on, no entry has its dead letter yet. */
+/** The state of the host outside the fold. `deadFrom`: from this entry on, dead letters are not yet published. */
 const hostStateSchema = z.object({
   outbox: z.array(
     z.looseObject({
@@ -97,7 +97,7 @@ export type SnapshotRooms = {
   readonly retention: Retention;
 };
 
-/** Puts back what `start` holds beside the fold. To be called once, before anything is folded. */
+/** Restores the host's state from `start`. Call it once, before anything is folded. */
 export function restoreHostState(
   { replyInboxes }: Pick<SnapshotsOptions, 'replyInboxes'>,
   rooms: SnapshotRooms,
@@ -110,11 +110,11 @@ export function restoreHostState(
   replyInboxes.restore(state.inboxes);
 }
 
-type Place = Pick<LogPosition, 'seq' | 'atMs'>;
+type SnapshotPosition = Pick<LogPosition, 'seq' | 'atMs'>;
 
 /**
- * When a snapshot is taken: it is due after `everyEntries`; after `cheapEntries` or `cheapBytes`, once the last one is
- * `pauseFactor` times as long ago as it took; and after `quietMs` if `quietEntries` are new.
+ * A snapshot is due after `everyEntries`; or after `cheapEntries` or `cheapBytes`, once `pauseFactor` times the
+ * duration of the last one has passed; or after `quietMs` if there are `quietEntries` new ones.
  */
 export type SnapshotSchedule = {
   readonly everyEntries: number;
@@ -124,7 +124,7 @@ export type SnapshotSchedule = {
   readonly quietEntries: number;
   readonly quietMs: number;
   readonly checkEveryMs: number;
-  /** Another replica takes it if the one whose turn it is has not done so for this long. */
+  /** After this time, another replica takes the snapshot instead of its owner. */
   readonly standbyMs: number;
 };
 
@@ -138,9 +138,9 @@ export type SnapshotsOptions = {
   readonly bus: Pick<Bus, 'isConnected'>;
   readonly logger: Logger;
   readonly replyInboxes: ReplyInboxes;
-  /** It is null if no snapshots are taken. */
+  /** Null if no snapshots are taken. */
   readonly snapshotStore: SnapshotStore | null;
-  /** Default: the one of protocol.md §15. */
+  /** Default: the schedule of protocol.md §15. */
   readonly snapshotSchedule?: SnapshotSchedule | undefined;
 };
 
@@ -177,7 +177,7 @@ export function createSnapshots(options: SnapshotsOptions, rooms: SnapshotRooms)
   const check = async () => {
     if (checking || options.lifecycle.phase !== 'head' || !bus.isConnected()) return;
     checking = true;
-    await takeIfDue().catch((error: unknown) => logger.warn({ err: error }, 'snapshot not taken; trying again later'));
+    await takeIfDue().catch((error: unknown) => logger.warn({ err: error }, 'snapshot failed; trying again later'));
     checking = false;
   };
   const takeLast = async () => {
@@ -196,7 +196,7 @@ export function createSnapshots(options: SnapshotsOptions, rooms: SnapshotRooms)
     },
     onFolded(seq, bytes) {
       coverage.add(bytes);
-      // After a time behind the head, in which none is taken, the first entry at the head asks.
+      // No snapshots are taken behind the head, so check again at the first entry after catching up.
       if (timer === null || seq - checkedSeq < schedule.quietEntries || options.lifecycle.phase !== 'head') return;
       checkedSeq = seq;
       void check();
@@ -211,19 +211,19 @@ export function createSnapshots(options: SnapshotsOptions, rooms: SnapshotRooms)
   };
 }
 
-/** Keeps track of what the newest snapshot covers, and what a start would have to fold after it. */
+/** Tracks what the newest snapshot covers, and how much a start would have to fold after it. */
 function createCoverage(
   { progress, logClock, snapshotStore: store }: Pick<SnapshotsOptions, 'progress' | 'logClock' | 'snapshotStore'>,
   { everyEntries, cheapEntries, cheapBytes, pauseFactor, quietEntries, quietMs }: SnapshotSchedule,
 ) {
-  let newest: Place = { seq: 0, atMs: 0 };
+  let newest: SnapshotPosition = { seq: 0, atMs: 0 };
   let bytesAfter = 0;
-  /** The time that the last one took of this replica; 0: none yet. */
+  /** How long this replica's last snapshot took; 0 before the first. */
   let tookMs = 0;
   const entriesAfter = () => progress.seq - newest.seq;
   const find = async () => {
-    const places = (await (store?.list() ?? [])).map(({ position }) => position);
-    const found = places.find(({ seq }) => seq <= progress.seq) ?? newest;
+    const positions = (await (store?.list() ?? [])).map(({ position }) => position);
+    const found = positions.find(({ seq }) => seq <= progress.seq) ?? newest;
     if (found.seq !== newest.seq) bytesAfter = 0;
     newest = found;
   };
@@ -238,7 +238,7 @@ function createCoverage(
       return (isMuch && sinceMs >= tookMs * pauseFactor) || (entries >= quietEntries && sinceMs >= quietMs);
     },
     open() {
-      // Until its time is known: as if it were taken now.
+      // Until the newest snapshot is found, assume it was taken now.
       newest = { seq: newest.seq, atMs: logClock.now() };
       void find().catch(() => {});
     },
@@ -262,7 +262,7 @@ async function write(
   const { fleet, progress, snapshotStore, logger, replyInboxes } = options;
   const position = progress.position();
   if (snapshotStore === null || position === null || options.lifecycle.phase === 'lost')
-    throw new AppError('log.unavailable', 'nothing is folded yet: there is nothing to take a snapshot of');
+    throw new AppError('log.unavailable', 'no snapshot was taken: nothing is folded yet');
   const startedMs = performance.now();
   const host: HostState = {
     outbox: outbox.capture(),
@@ -287,7 +287,7 @@ async function write(
   }
 }
 
-/** A start leaves for later what its snapshot holds of actors that nobody asks for. Lists of all would wait for it. */
+/** Decodes actors that the start left undecoded, so that the first request for a list does not wait for it. */
 async function decodeInTurns(options: SnapshotsOptions): Promise<void> {
   const { workers, tasks, queues, dependents } = options.fleet;
   for (const map of [workers, tasks, queues, dependents]) {

@@ -1,6 +1,6 @@
 /**
- * Finds where a fold begins: at the newest snapshot that is complete and fits the log, or at the first entry
- * (protocol.md §15).
+ * Finds where a fold begins: at the newest intact snapshot that belongs to the log, or at the first entry (protocol.md
+ * §15).
  */
 import { describeUnknownRules, type Fleet, type Rules, restoreFleet, snapshotFormat } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
@@ -10,29 +10,29 @@ import type { SnapshotInfo } from './snapshot-bucket.ts';
 import type { SnapshotFile } from './snapshot-file.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 
-/** `host`: what the host has added; it reads it itself. */
+/** `host`: the state that the host added to the snapshot, for the host to restore. */
 export type FoldStart = { readonly fleet: Fleet; readonly position: LogPosition; readonly host: unknown };
 
 export type FindStartOptions = {
   readonly fleet: string;
   readonly store: Pick<SnapshotStore, 'list' | 'read'>;
-  /** Resolves to the entry in the log at `seq` now; null if there is none. @throws AppError log.unavailable */
+  /** Resolves to the log's current entry at `seq`, or null. @throws AppError log.unavailable */
   readonly positionAt: (seq: number) => Promise<LogPosition | null>;
-  /** Default: those of this release. */
+  /** Default: all rules of this release. */
   readonly rules?: readonly Rules[] | undefined;
-  /** Only snapshots of this entry or an earlier one. Default: all. */
+  /** Use only snapshots up to this sequence number. Default: all. */
   readonly upTo?: number | undefined;
-  /** Tells whether the host can read what it has added. Default: nobody asks. */
+  /** Tells whether the host can restore its state. Default: not checked. */
   readonly isHostState?: ((host: unknown) => boolean) | undefined;
-  /** One of this log that cannot be used, now or later. */
+  /** Called for a snapshot of this log that can never be used. */
   readonly onDamaged?: ((name: string) => void) | undefined;
   readonly logger: Logger;
 };
 
 /**
- * Returns null to begin at the first entry. Snapshots that cannot be used are passed over with a warning.
- * @throws AppError, where the log is cut, rules.unknown: what covers it needs a later release; log.unavailable: it cannot be
- * read now
+ * Returns null to begin at the first entry. Skips unusable snapshots with a warning.
+ * @throws AppError if the beginning of the log was cut: rules.unknown if the snapshots need a later release,
+ * log.unavailable if they cannot be read now
  */
 export async function findStart({
   fleet,
@@ -45,24 +45,24 @@ export async function findStart({
   logger,
 }: FindStartOptions): Promise<FoldStart | null> {
   const infos = await store.list().catch(async (cause: Error) => {
-    // Without them the beginning of a log that was cut would be taken for lost.
+    // If the log was cut, it cannot be folded without its snapshots.
     if ((await positionAt(1)) === null) throw unreadable(cause);
-    logger.warn({ err: cause }, 'the snapshots cannot be read; the log is folded from its beginning');
+    logger.warn({ err: cause }, 'cannot read the snapshots; folding the log from its beginning');
     return [];
   });
-  /** The errors of snapshots that another release, or a later try, can use. */
-  const passing: AppError[] = [];
+  /** The errors of snapshots that another release or a later try can use. */
+  const temporary: AppError[] = [];
   for (const info of infos) {
     const { name, position } = info;
     if (position.seq > upTo) continue;
     const why = await whyUnfit(info, await positionAt(position.seq));
     const start = why ?? (await load(info));
     if (typeof start !== 'string') return start;
-    logger.warn({ snapshot: name, seq: position.seq, why: start }, 'snapshot passed over');
+    logger.warn({ snapshot: name, seq: position.seq, why: start }, 'snapshot skipped');
   }
-  // Such a log looks as if its beginning were lost, and is whole for the next try, or for the release that wrote it.
-  const cause = passing.find(({ code }) => code === 'log.unavailable');
-  const [error = null] = cause === undefined ? passing : [unreadable(cause)];
+  // The log is not damaged: the next try, or the release that wrote the snapshots, can still fold it.
+  const cause = temporary.find(({ code }) => code === 'log.unavailable');
+  const [error = null] = cause === undefined ? temporary : [unreadable(cause)];
   if (error !== null && (await positionAt(1)) === null) throw error;
   return null;
 
@@ -70,14 +70,14 @@ export async function findStart({
     try {
       if (format !== null && format > snapshotFormat) throw unknownFormat(format);
       const file = await store.read(name);
-      if (!isOf(file, fleet, position)) throw new Error('it is of something else than its name says');
-      if (!isHostState(file.host)) throw new Error('what it holds of the host is of another form');
+      if (!isOf(file, fleet, position)) throw new Error('its content does not match its metadata');
+      if (!isHostState(file.host)) throw new Error('its host state is invalid');
       const restored = restoreFleet(fleet, file.lines, rules);
       const { unknownRules, rulesKnown } = restored;
       if (unknownRules === null) return { fleet: restored, position, host: file.host };
       throw new AppError('rules.unknown', describeUnknownRules(unknownRules, rulesKnown));
     } catch (error) {
-      if (error instanceof AppError) passing.push(error);
+      if (error instanceof AppError) temporary.push(error);
       else onDamaged(name);
       return (error as Error).message;
     }
@@ -96,9 +96,8 @@ const unknownFormat = (format: number): AppError =>
   );
 
 /**
- * Yields the snapshots that are of this log as it is now: a log that went back keeps the snapshots of what is gone.
- * First comes the one that covers most, which need not be the one that was stored last. The log is asked about each
- * only when it is its turn.
+ * Yields the snapshots that belong to the current log; if the log was rolled back, snapshots of lost entries do not.
+ * Starts with the one that covers most, which need not be the last stored. Checks each lazily.
  */
 export async function* fittingSnapshots({
   store,
@@ -112,13 +111,13 @@ export async function* fittingSnapshots({
 
 function whyUnfit({ position }: SnapshotInfo, found: LogPosition | null): string | null {
   if (found === null) return `the log has no entry ${position.seq}`;
-  return isSamePosition(found, position) ? null : `entry ${position.seq} of the log is another one`;
+  return isSamePosition(found, position) ? null : `entry ${position.seq} of the log is a different one`;
 }
 
-/** Tells whether it is of the log in which `found` stands at its place now. */
+/** Tells whether a snapshot belongs to the log. `found`: the log's entry at the snapshot's position. */
 export const isOfLog = (info: SnapshotInfo, found: LogPosition | null): boolean => whyUnfit(info, found) === null;
 
-/** Tells whether a file is what the store says of it. */
+/** Tells whether a file matches its metadata in the store. */
 export const isOf = ({ head }: SnapshotFile, fleet: string, position: LogPosition): boolean =>
   head.fleet === fleet && isSamePosition(head.position, position);
 

@@ -1,4 +1,4 @@
-/** Snapshots as objects of one JetStream object store, which the first that is written creates. */
+/** Stores snapshots as objects in a JetStream object store, which is created with the first snapshot. */
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
@@ -19,31 +19,31 @@ import {
   snapshotBytesMax,
 } from './snapshot-file.ts';
 
-/** `bytes`: as it is stored, compressed. `format` null: the release that wrote it did not say. */
+/** `bytes`: the stored, compressed size. `format`: the line format, or null if it was not recorded. */
 export type SnapshotInfo = SnapshotHead & {
   readonly name: string;
   readonly bytes: number;
   readonly format: number | null;
 };
 
-/** `name`: of an object that somebody else has put there, or that was damaged. */
+/** Called with the name of an object that is damaged, or not a snapshot. */
 export type OnBad = (name: string) => void;
 
 export type SnapshotBucket = {
   /**
-   * The newest first, in the order in which the server has stored them. What is no snapshot is passed over, with `onBad`.
-   * @throws what NATS throws
+   * Lists snapshots, last stored first. Skips objects that are not snapshots, and reports them to `onBad`.
+   * @throws errors of NATS
    */
   list(onBad?: OnBad): Promise<readonly SnapshotInfo[]>;
-  /** @throws Error: it is gone, damaged or of another format; AppError log.unavailable: it may be read later */
+  /** @throws Error if it is missing, damaged or has another format; AppError log.unavailable if it may be read later */
   read(name: string): Promise<SnapshotFile>;
-  /** As they are stored. @throws Error: it is gone, or what NATS throws */
+  /** Yields the stored bytes. @throws Error if it is missing; errors of NATS */
   bytesOf(name: string): AsyncIterable<Uint8Array>;
-  /** @throws what NATS throws, or what `bytes` throws */
+  /** @throws errors of NATS and of `bytes` */
   put(head: SnapshotHead, bytes: Readable): Promise<SnapshotInfo>;
-  /** @throws what NATS throws */
+  /** @throws errors of NATS */
   drop(name: string): Promise<void>;
-  /** Removes what a crash left of one that was never finished. @throws what NATS throws */
+  /** Removes the chunks of snapshots that a crash left unfinished. @throws errors of NATS */
   removeCutOff(): Promise<void>;
 };
 
@@ -52,13 +52,15 @@ export type BucketOptions = {
   /** The name of the object store. */
   readonly bucket: string;
   readonly description: string;
-  /** Chunks without an object are removed after it. Default: a minute. */
+  /** Chunks without an object are removed after this time. Default: a minute. */
   readonly silentMs?: number | undefined;
-  /** A larger snapshot is not read, zipped or unzipped. Default: what a process can make a fleet of. */
+  /**
+   * Larger snapshots are not read; applies to the compressed and the uncompressed size. Default: `snapshotBytesMax`.
+   */
   readonly bytesMax?: number | undefined;
 };
 
-/** A put waits 5 s for each of its chunks, so one that has been silent for so long was cut off. */
+/** A put waits 5 s for each chunk, so a put that has been silent this long was interrupted. */
 const cutOffAfterMs = 60_000;
 
 export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions): SnapshotBucket {
@@ -66,13 +68,13 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
   const objects = new Objm(jetstream(nc));
   const stream = `OBJ_${bucket}`;
   const openManager = () => jetstreamManager(nc, { checkAPI: false });
-  /** Resolves to null if nothing was ever written. */
+  /** Resolves to null if the store does not exist. */
   const open = async (): Promise<Opened | null> => {
     const manager = await openManager();
     const info = await manager.streams.info(stream).catch(nullIfMissing);
     return info === null ? null : { manager, store: await objects.open(bucket, false), bucket };
   };
-  /** In a cluster it has as many copies as the log, whose beginning it may be all that is left of. */
+  /** Uses as many replicas as the log, because snapshots may be all that is left of the log's beginning. */
   const create = async (): Promise<ObjectStore> => {
     const log = await (await openManager()).streams.info(`STOPGATE_${fleet}`).catch(nullIfMissing);
     return objects.create(bucket, { replicas: log?.config.num_replicas ?? 1, description });
@@ -80,7 +82,7 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
   async function* bytesOf(name: string) {
     const opened = await open();
     const found = opened === null ? null : await infoAt(opened, `${metaPrefix(bucket)}${encodeName(name)}`);
-    if (opened === null || found === null || found.deleted) throw new NotWhole('it is gone');
+    if (opened === null || found === null || found.deleted) throw new IncompleteError('it is missing');
     yield* chunksOf(nc, opened, found, bytesMax);
   }
   return {
@@ -91,7 +93,7 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
     bytesOf,
     async read(name) {
       const bytes = await buffer(bytesOf(name)).catch((cause: Error) => {
-        throw cause instanceof NotWhole ? cause : new AppError('log.unavailable', cause.message, { cause });
+        throw cause instanceof IncompleteError ? cause : new AppError('log.unavailable', cause.message, { cause });
       });
       return readSnapshotFile(bytes, bytesMax);
     },
@@ -106,7 +108,7 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
     async drop(name) {
       const opened = await open();
       await opened?.store.delete(name);
-      // The store itself leaves a note of each object that was deleted, for ever.
+      // Deleting leaves a marker behind forever; remove that too.
       const filter = `${metaPrefix(bucket)}${encodeName(name)}`;
       await opened?.manager.streams.purge(stream, { filter });
     },
@@ -119,11 +121,11 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
 
 type Opened = { readonly manager: JetStreamManager; readonly store: ObjectStore; readonly bucket: string };
 
-class NotWhole extends Error {}
+class IncompleteError extends Error {}
 
 /**
- * Reads its chunks itself. The library has a push consumer for that, which may have 32 MiB on its way and stays for five
- * minutes, and it waits without end for a chunk that is gone.
+ * Reads the chunks of an object without the library's push consumer, which may have 32 MiB in flight, stays for five
+ * minutes, and waits forever for a missing chunk.
  */
 async function* chunksOf(
   nc: NatsConnection,
@@ -135,33 +137,33 @@ async function* chunksOf(
   const subject = `${chunkPrefix(bucket)}${nuid}`;
   const range = await openLogRange(nc, stream, { subject });
   if (range.count !== chunks) {
-    // The node of the consumer may lag: the leader of the stream says what there is.
+    // The consumer's node may lag; ask the leader of the stream.
     const { state } = await manager.streams.info(stream, { subjects_filter: subject });
-    if (state.subjects?.[subject] !== chunks) throw new NotWhole('a part of it is gone');
-    throw new AppError('log.unavailable', `a node of NATS lags, and does not have all of ${stream}`);
+    if (state.subjects?.[subject] !== chunks) throw new IncompleteError('some of its chunks are missing');
+    throw new AppError('log.unavailable', `a NATS node lags and does not have all of ${stream} yet`);
   }
   let bytes = 0;
   for await (const batch of range.batches)
     for (const { data } of batch) {
       bytes += data.length;
-      if (bytes > bytesMax) throw new NotWhole(`it has more than ${bytesMax} bytes`);
+      if (bytes > bytesMax) throw new IncompleteError(`it has more than ${bytesMax} bytes`);
       yield data;
     }
 }
 
 const metaPrefix = (bucket: string): string => `$O.${bucket}.M.`;
 const chunkPrefix = (bucket: string): string => `$O.${bucket}.C.`;
-/** As the library does, with its padding. */
+/** Encodes like the library, with padding. */
 const encodeName = (name: string): string =>
   Buffer.from(name).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
 
-/** Digits only. */
+/** Names consist of digits only. */
 const nameOf = ({ seq }: LogPosition): string => String(seq).padStart(16, '0');
 
 /** The metadata of an object, as the library stores it. */
 const infoSchema = z.object({
   name: z.string(),
-  /** A token of a subject: with a wildcard it would name the chunks of all. */
+  /** Used as a subject token: a wildcard would match the chunks of all objects. */
   nuid: z.string().regex(/^[\w-]{1,64}$/),
   size: z.int().min(0),
   chunks: z.int().min(0),
@@ -180,8 +182,8 @@ async function listIn(opened: Opened, fleet: string, onBad: OnBad = () => {}): P
 }
 
 /**
- * As the server has stored them: a new log counts from 1 again, and each writer has a clock of its own. The
- * stream's leader says which there are: the library's list comes from any node, which may lag and know of none.
+ * Sorts by the order of storing, because a new log counts from 1 again and writers' clocks differ. Asks the leader of
+ * the stream: the library's list may come from a lagging node.
  */
 async function newestFirst(opened: Opened, onBad: OnBad = () => {}): Promise<readonly StoredInfo[]> {
   const { bucket, manager } = opened;
@@ -194,7 +196,7 @@ async function newestFirst(opened: Opened, onBad: OnBad = () => {}): Promise<rea
   return (await Promise.all(found)).flat().sort((a, b) => b.revision - a.revision);
 }
 
-/** Returns null if there is none, or it is not what the library stores. */
+/** Returns null if there is no object, or its metadata is invalid. */
 async function infoAt(
   { manager, bucket }: Opened,
   subject: string,
@@ -209,21 +211,21 @@ async function infoAt(
   return null;
 }
 
-/** Returns null if it is none of ours. */
+/** Returns null if the JSON does not match. */
 const parse = <Value>(schema: z.ZodType<Value>, json: string): Value | null =>
   schema.safeParse(tryJson(json)).data ?? null;
 
-/** Chunks come before the object that names them: a crash in between leaves chunks that nobody would ever ask for. */
+/** Chunks are stored before the object that names them, so a crash in between leaves unused chunks. */
 async function removeCutOff(opened: Opened, silentMs: number): Promise<void> {
   const { manager, bucket } = opened;
   const stream = `OBJ_${bucket}`;
   const chunksOf = (nuid: string) => `${chunkPrefix(bucket)}${nuid}`;
-  // The chunks first: an object that is finished in between is then in the list.
+  // List chunks before objects, so that an object finished in between is found.
   const { state } = await manager.streams.info(stream, { subjects_filter: chunksOf('*') });
   const named = new Set((await newestFirst(opened)).map(({ nuid }) => chunksOf(nuid)));
-  for (const subject of Object.keys(state.subjects ?? {}).filter((it) => !named.has(it))) {
+  for (const subject of Object.keys(state.subjects ?? {}).filter((subject) => !named.has(subject))) {
     const last = await manager.streams.getMessage(stream, { last_by_subj: subject });
-    // By the server's clock, which stored both; the newest message is what was just written.
+    // Compares times of the server's clock. The newest message is the one just written.
     const isCutOff = last !== null && Date.parse(state.last_ts) - last.time.getTime() >= silentMs;
     if (isCutOff) await manager.streams.purge(stream, { filter: subject });
   }

@@ -1,6 +1,6 @@
 /**
- * The snapshots that a start continues from, in the object store `STOPGATE-SNAPSHOTS_<fleet>` (protocol.md §15). The newest
- * three of the log as it is now are kept, and of those that do not fit it.
+ * The snapshots that a start continues from, in the object store `STOPGATE-SNAPSHOTS_<fleet>` (protocol.md §15). Keeps
+ * the newest three of the current log, and the newest three of others.
  */
 import type { NatsConnection } from '@nats-io/nats-core';
 import { type BucketOptions, createSnapshotBucket, type SnapshotInfo } from './snapshot-bucket.ts';
@@ -9,26 +9,27 @@ import { type SnapshotContent, type SnapshotFile, type SnapshotHead, writeSnapsh
 /** A snapshot that is about to be dropped. */
 export type OldSnapshot = {
   readonly info: SnapshotInfo;
-  /** The end of the snapshot that was stored after it. */
+  /** The sequence number of the snapshot that was stored after it. */
   readonly nextSeq: number;
   readonly bytes: () => AsyncIterable<Uint8Array>;
 };
 
 export type SnapshotStore = {
-  /** Newest first. @throws what NATS throws */
+  /** Lists snapshots, last stored first. @throws errors of NATS */
   list(): Promise<readonly SnapshotInfo[]>;
-  /** @throws Error: it is gone, damaged or of another format; AppError log.unavailable: it may be read later */
+  /** @throws Error if it is missing, damaged or has another format; AppError log.unavailable if it may be read later */
   read(name: string): Promise<SnapshotFile>;
-  /** Writes one, and drops the old ones, and what a crash left of others. @throws what NATS throws, or `isOfLog` */
+  /** Writes a snapshot, then drops old and unfinished ones. @throws errors of NATS and of `isOfLog` */
   write(head: SnapshotHead, content: SnapshotContent): Promise<SnapshotInfo>;
 };
 
 type StoreOptions = Pick<BucketOptions, 'silentMs' | 'bytesMax'> & {
-  /** Called before one is dropped, and awaited. It never rejects. */
+  /** Called and awaited before a snapshot is dropped. Must not reject. */
   readonly onDrop?: (old: OldSnapshot) => Promise<void>;
   /**
-   * Tells whether it is of the log as it is now. Those of a log that went back are stored later than the ones that it
-   * still has, and must not push these out; nor are they dropped at once, for the log may come back. Default: all are.
+   * Tells whether a snapshot belongs to the current log. After a rollback of the log, snapshots of lost entries are
+   * newer than the valid ones and must not push these out. They are not dropped at once either, since the lost entries
+   * may come back. Default: all belong to it.
    */
   readonly isOfLog?: (info: SnapshotInfo) => Promise<boolean>;
 };
@@ -49,14 +50,14 @@ export function createSnapshotStore(
     bytesMax,
   });
   const prune = async () => {
-    const ofLog: SnapshotInfo[] = [];
+    const current: SnapshotInfo[] = [];
     const others: SnapshotInfo[] = [];
-    for (const info of await bucket.list()) ((await isOfLog(info)) ? ofLog : others).push(info);
-    for (const infos of [ofLog, others]) await dropOldest(infos);
+    for (const info of await bucket.list()) ((await isOfLog(info)) ? current : others).push(info);
+    for (const infos of [current, others]) await dropOldest(infos);
   };
   const dropOldest = async (infos: readonly SnapshotInfo[]) => {
-    for (let at = infos.length - 1; at >= keptCount; at -= 1) {
-      const [info, next] = [infos[at] as SnapshotInfo, infos[at - 1] as SnapshotInfo];
+    for (let index = infos.length - 1; index >= keptCount; index -= 1) {
+      const [info, next] = [infos[index] as SnapshotInfo, infos[index - 1] as SnapshotInfo];
       await onDrop?.({ info, nextSeq: next.position.seq, bytes: () => bucket.bytesOf(info.name) });
       await bucket.drop(info.name);
     }

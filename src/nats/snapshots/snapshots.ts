@@ -1,4 +1,4 @@
-/** The snapshots of a fleet, as its replica and its log need them. */
+/** The snapshots of a fleet: for starts, for cutting the log, and for time travel. */
 import { Readable } from 'node:stream';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { type Fleet, type Rules, snapshotFormat, takeSnapshot } from '../../../machines/index.ts';
@@ -17,25 +17,25 @@ import { createSnapshotStore, type OldSnapshot, type SnapshotStore } from './sna
 export type Snapshots = {
   readonly store: SnapshotStore;
   /**
-   * Yields the snapshots of this log as it is now that a start can continue from, newest first; each is read whole for
-   * that.
-   * @throws AppError log.unavailable, and what NATS throws
+   * Yields the snapshots of the current log that a start can continue from, newest first. Reads each completely.
+   * @throws AppError log.unavailable; errors of NATS
    */
   usable(): AsyncIterable<SnapshotInfo>;
-  /** Resolves to where a fold begins; null: at the first entry. @throws AppError log.unavailable */
+  /** Resolves to the start of a fold; null is the first entry. @throws AppError log.unavailable, rules.unknown */
   findStart(rules: readonly Rules[] | undefined, isHostState?: (host: unknown) => boolean): Promise<FoldStart | null>;
   /** Snapshots of any age, for time travel. */
   readonly past: {
-    /** The last entries of those that are of this log as it is now. @throws AppError log.unavailable, and what NATS throws */
+    /** Lists the positions of the current log's snapshots. @throws AppError log.unavailable; errors of NATS */
     positions(): Promise<readonly LogPosition[]>;
-    /** The nearest of `upTo` or before; null: none can be used. @throws AppError rules.unknown, log.unavailable */
+    /** Loads the newest usable snapshot up to `upTo`, or null. @throws AppError rules.unknown, log.unavailable */
     load(upTo: number): Promise<FoldStart | null>;
-    /** Stores one of `of`, whose last entry is `message`. @throws what NATS throws */
-    write(of: Fleet, message: LogMessage): Promise<void>;
+    /** Stores a snapshot of `folded`, whose last entry is `message`. @throws errors of NATS */
+    write(folded: Fleet, message: LogMessage): Promise<void>;
   };
   /**
-   * The last entry that the newest snapshot covers; 0: there is none. What covers `wanted` is known for a second.
-   * @throws AppError log.unavailable, and what NATS throws
+   * Resolves to the sequence number that the newest snapshot covers, or 0. A result that covers `wanted` is cached for
+   * a second.
+   * @throws AppError log.unavailable; errors of NATS
    */
   coveredTo(wanted: number): Promise<number>;
 };
@@ -44,13 +44,13 @@ const coveredForMs = 1_000;
 
 export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logger): Snapshots {
   let covered = { seq: 0, untilMs: 0 };
-  /** The snapshots that were found to be damaged: they cover nothing. */
+  /** Names of damaged snapshots, which cover nothing. */
   const damaged = new Set<string>();
   const positionAt = async (seq: number) => {
     const manager = await jetstreamManager(nc, { checkAPI: false });
     return readPosition(manager, `STOPGATE_${fleet}`, seq).catch((cause: Error) => {
-      // No answer is not the answer that nothing stands there.
-      const message = `what snapshots cover is not known: the log of ${fleet} does not answer: ${cause.message}`;
+      // A failed request does not mean that the entry is missing.
+      const message = `cannot tell which entries the snapshots cover: the log of ${fleet} does not answer: ${cause.message}`;
       throw new AppError('log.unavailable', message, { cause });
     });
   };
@@ -60,12 +60,12 @@ export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logge
   const onDrop = (old: OldSnapshot) =>
     past.keep(old).catch((cause: unknown) => {
       const { seq } = old.info.position;
-      logger.warn({ err: cause, seq }, 'an older snapshot was not kept: going back to that point will take longer');
+      logger.warn({ err: cause, seq }, 'an older snapshot was not kept; time travel to that point will take longer');
     });
   const isOfLogNow = async (info: SnapshotInfo) => isOfLog(info, await positionAt(info.position.seq));
   const store = createSnapshotStore(nc, fleet, { onDrop, isOfLog: isOfLogNow });
   const ofAnyAge = joinStores(store, past, logger);
-  /** Yields the snapshots of this log as it is now that are not known to be damaged. */
+  /** Yields the snapshots of the current log that are not known to be damaged. */
   async function* fitting(): AsyncGenerator<SnapshotInfo> {
     for await (const info of fittingSnapshots({ store, positionAt })) if (!damaged.has(info.name)) yield info;
   }
@@ -74,7 +74,7 @@ export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logge
     covered = { seq: 0, untilMs: 0 };
   };
   const isUsable = async ({ name, position, format }: SnapshotInfo): Promise<boolean> => {
-    // Its own release will know.
+    // Only a release with the same format can tell.
     if (format !== snapshotFormat) return false;
     try {
       return isOf(await store.read(name), fleet, position);
@@ -100,14 +100,14 @@ export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logge
         return (await Promise.all(found)).flat();
       },
       load: (upTo) => findStart({ fleet, store: ofAnyAge, positionAt, upTo, logger }),
-      async write(of, message) {
-        const snapshot = takeSnapshot(of);
-        const head = { fleet, rules: of.rules.version, position: positionOf(message) };
+      async write(folded, message) {
+        const snapshot = takeSnapshot(folded);
+        const head = { fleet, rules: folded.rules.version, position: positionOf(message) };
         await past.write(head, snapshot.lines).finally(snapshot.close);
       },
     },
     async coveredTo(wanted) {
-      // The log may have been cut since.
+      // Not cached for longer, because the log may be rolled back.
       if (performance.now() < covered.untilMs && covered.seq >= wanted) return covered.seq;
       let seq = 0;
       for await (const newest of fitting()) {
@@ -120,13 +120,13 @@ export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logge
   };
 }
 
-/** The one that covers most first. */
+/** Joins both stores; lists snapshots that cover most first. */
 function joinStores(store: SnapshotStore, past: PastSnapshots, logger: Logger): Pick<SnapshotStore, 'list' | 'read'> {
   let namesOfPast: ReadonlySet<string> = new Set();
   return {
     async list() {
       const older = past.list().catch((cause: unknown) => {
-        logger.warn({ err: cause }, 'the older snapshots cannot be read: going back to those points takes longer');
+        logger.warn({ err: cause }, 'cannot read the older snapshots; time travel to those points takes longer');
         return [];
       });
       const [newest, ofPast] = await Promise.all([store.list(), older]);
@@ -137,17 +137,17 @@ function joinStores(store: SnapshotStore, past: PastSnapshots, logger: Logger): 
   };
 }
 
-// Removes the beginning of a log (protocol.md §15). The caller must know that a snapshot covers the removed entries.
+// Removes the beginning of a log (protocol.md §15). The caller must ensure that a snapshot covers the removed entries.
 
-/** `firstMs`: when its first entry was stored; `bytes`: of all entries as they are stored. */
+/** `firstMs`: when the first entry was stored. `bytes`: the stored size of all entries. */
 export type LogSize = { readonly firstSeq: number; readonly firstMs: number; readonly bytes: number };
 
 export type LogTrimmer = {
-  /** @throws what NATS throws */
+  /** @throws errors of NATS */
   size(): Promise<LogSize>;
-  /** From `seq` on, in order; it may be left early. @throws AppError log.unavailable */
+  /** Reads from `seq` on, in order. The caller may stop early. @throws AppError log.unavailable */
   read(seq: number): AsyncIterable<readonly LogMessage[]>;
-  /** Removes all that stands before `seq`. @throws what NATS throws */
+  /** Removes all entries before `seq`. @throws errors of NATS */
   cutBefore(seq: number): Promise<void>;
 };
 
@@ -168,34 +168,37 @@ export function createLogTrimmer(nc: NatsConnection, fleet: string): LogTrimmer 
   };
 }
 
-// Older snapshots, which only time travel reads, in the object store `STOPGATE-PAST_<fleet>`: few, and spread about
-// evenly over the log. They are what falls out of the newest three, and what a fold of the past stores where the log
-// has none. No start uses them, so losing them only costs time.
+// Older snapshots for time travel, in the object store `STOPGATE-PAST_<fleet>`: a few, spread roughly evenly over the
+// log. They come from snapshots that drop out of the newest three, and from folds of the past. Starts do not use them,
+// so losing them only costs time.
 
 export type PastSnapshots = {
-  /** Lists the snapshots of this release's format. @throws what NATS throws */
+  /** Lists the snapshots in this release's format. @throws errors of NATS */
   list(): Promise<readonly SnapshotInfo[]>;
   readonly read: SnapshotBucket['read'];
-  /** Takes one over, where it is of use, and drops others for it, and those whose entry is no longer in the log. @throws what NATS throws */
+  /**
+   * Keeps a dropped snapshot if it is useful. Drops others to make room, and those of lost entries.
+   * @throws errors of NATS
+   */
   keep(old: OldSnapshot): Promise<void>;
-  /** Stores one that a fold of the past has made, of entry `head.position`, and drops others for it. @throws what NATS throws */
+  /** Stores a snapshot made by a fold of the past. Drops others to make room. @throws errors of NATS */
   write(head: SnapshotHead, lines: Iterable<string>): Promise<void>;
 };
 
 type Limits = { readonly countMax: number; readonly bytesMax: number; readonly spacingMin: number };
 /**
- * A log of a million entries keeps one each 25,000 to 50,000, and a longer one has gaps of a thirty-second of it at most. One
- * takes 0.2 MB for 5,000 workers and 3 MB for 100,000, of which there is room for 42. What stands closer than 25,000
- * entries, about a quarter of a second of folding, is not worth its place.
+ * A log of a million entries has a snapshot every 25,000 to 50,000 entries; in longer logs, gaps are at most a
+ * thirty-second of the log. A snapshot takes 0.2 MB for 5,000 workers, and 3 MB for 100,000, of which 42 fit. Snapshots
+ * closer than 25,000 entries, about a quarter of a second of folding, are not worth keeping.
  */
 const limitsDefault: Limits = { countMax: 64, bytesMax: 128 * 1_048_576, spacingMin: 25_000 };
 
 type PastOptions = {
   readonly fleet: string;
-  /** Resolves to the entry in the log at `seq`; null if there is none. @throws what NATS throws */
+  /** Resolves to the entry at `seq`, or null. @throws errors of NATS */
   readonly positionAt: (seq: number) => Promise<LogPosition | null>;
   readonly limits?: Limits;
-  /** Called once for each snapshot that is taken over. */
+  /** Called for each object that is not a snapshot. */
   readonly onBad?: OnBad;
 };
 
@@ -203,11 +206,11 @@ export function createPastSnapshots(nc: NatsConnection, options: PastOptions): P
   const { fleet, positionAt, limits = limitsDefault, onBad } = options;
   const description = `stopgate: older snapshots of fleet ${fleet}, for time travel`;
   const bucket = createSnapshotBucket(nc, { fleet, bucket: `STOPGATE-PAST_${fleet}`, description });
-  /** In the order of the log. */
+  /** Drops snapshots that no longer fit the log. Resolves to the others in the order of the log. */
   const dropUnfit = async (): Promise<SnapshotInfo[]> => {
     const kept: SnapshotInfo[] = [];
     for (const info of await bucket.list(onBad)) {
-      // A later release may run beside this one.
+      // Leave the snapshots of a later release, which may run at the same time.
       if ((info.format ?? 0) > snapshotFormat) continue;
       if (info.format === snapshotFormat && isOfLog(info, await positionAt(info.position.seq))) kept.push(info);
       else await bucket.drop(info.name);
@@ -215,7 +218,7 @@ export function createPastSnapshots(nc: NatsConnection, options: PastOptions): P
     return kept.sort((a, b) => a.position.seq - b.position.seq);
   };
   const thin = async (kept: SnapshotInfo[]) => {
-    let bytes = kept.reduce((sum, it) => sum + it.bytes, 0);
+    let bytes = kept.reduce((sum, info) => sum + info.bytes, 0);
     while (kept.length > limits.countMax || (bytes > limits.bytesMax && kept.length > 1)) {
       const [dropped] = kept.splice(leastUseful(kept), 1);
       if (dropped === undefined) return;
@@ -237,52 +240,53 @@ export function createPastSnapshots(nc: NatsConnection, options: PastOptions): P
       if (info.bytes > limits.bytesMax) return;
       if (format !== snapshotFormat || !isOfLog(info, await positionAt(position.seq))) return;
       const kept = await others(position.seq);
-      const before = kept.findLast((it) => it.position.seq < position.seq);
+      const before = kept.findLast((info) => info.position.seq < position.seq);
       if (before !== undefined && nextSeq - before.position.seq < limits.spacingMin) return;
       await add(info, Readable.from(bytes(), { objectMode: false }), kept);
     },
     async write(head, lines) {
-      // What the host adds is for a start.
+      // Only starts need the host's state.
       await add(head, writeSnapshotFile(head, { lines, host: null }), await others(head.position.seq));
     },
   };
 }
 
 /**
- * Finds the one without which the gap is the smallest; never the last, which a log that grows starts from, nor, as long as
- * there are others, the first: of a log whose beginning was cut nothing else may cover what comes next.
- * @param kept in the order of the log, not empty @returns its index
+ * Finds the snapshot whose removal leaves the smallest gap. Never the last, and not the first if there are others: if
+ * the beginning of the log was cut, only the first snapshot covers the entries after it.
+ * @param kept in the order of the log, not empty
+ * @returns its index
  */
 function leastUseful(kept: readonly SnapshotInfo[]): number {
-  const seqAt = (at: number) => kept[at]?.position.seq ?? 0;
+  const seqAt = (index: number) => kept[index]?.position.seq ?? 0;
   let [least, smallest] = [0, Number.POSITIVE_INFINITY];
-  for (let at = 1; at < kept.length - 1; at += 1) {
-    const gap = seqAt(at + 1) - seqAt(at - 1);
-    if (gap < smallest) [least, smallest] = [at, gap];
+  for (let index = 1; index < kept.length - 1; index += 1) {
+    const gap = seqAt(index + 1) - seqAt(index - 1);
+    if (gap < smallest) [least, smallest] = [index, gap];
   }
   return least;
 }
 
-// Loads a start of a fold for a reader of the log, such as a command. It stands apart from the client of the log, which
-// is in the package of clients, for it brings the machines with it.
+// Loads the start of a fold for readers of the log, such as commands. Not part of the log's client, because that is
+// also in the clients' package, which must not include the machines.
 
 /**
- * Loads a stored snapshot of the log as it is now, for a fold of what retention has left: the newest whose last entry
- * was stored before `beforeMs`, or without it the oldest. Null: there is none.
- * @throws AppError rules.unknown, log.unavailable; input.unauthorized: the server does not let us read snapshots
+ * Loads a snapshot of the current log, for a fold of the entries that retention has left: the newest from before
+ * `beforeMs`, or without it the oldest. Resolves to null if there is none.
+ * @throws AppError rules.unknown, log.unavailable; input.unauthorized if the server denies reading snapshots
  */
 export async function loadStart(nc: NatsConnection, fleet: string, beforeMs?: number): Promise<FoldStart | null> {
   try {
     return await load(nc, fleet, beforeMs);
   } catch (cause) {
     if (!isForbidden(cause)) throw cause;
-    const message = `the NATS server does not let us read the snapshots of fleet ${fleet}, from which this would go on: ${operatorHint}`;
+    const message = `the NATS server denies reading the snapshots of fleet ${fleet}, which are needed here: ${operatorHint}`;
     throw new AppError('input.unauthorized', message, { cause });
   }
 }
 
 async function load(nc: NatsConnection, fleet: string, beforeMs?: number): Promise<FoldStart | null> {
-  // One that is passed over is nothing to the reader of a command: it reports where it cannot start.
+  // Silent, because warnings about skipped snapshots do not help users of a command.
   const { past } = createSnapshots(nc, fleet, createLogger('silent'));
   const positions = [...(await past.positions())].sort((a, b) => a.seq - b.seq);
   if (beforeMs !== undefined) return past.load(positions.findLast(({ atMs }) => atMs < beforeMs)?.seq ?? 0);

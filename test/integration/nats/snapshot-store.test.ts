@@ -159,7 +159,7 @@ describe('a start passes over', () => {
   test('one whose entry is another', async () => {
     await write(fleetOf(1));
     await write(fleetOf(2), { ...positionAt(2), digest: 'another' });
-    await passedOver('entry 2 of the log is another one');
+    await passedOver('entry 2 of the log is a different one');
   });
 
   test('one that is newer than the log', async () => {
@@ -208,16 +208,16 @@ describe('a start passes over', () => {
   };
 
   test.each<[string, (text: string) => string, RegExp]>([
-    ['of another fleet', (text) => text.replace('"fleet":"main"', '"fleet":"other"'), /something else than its name/],
-    ['of a later entry', (text) => text.replace('"seq":2', '"seq":3'), /something else than its name/],
+    ['of another fleet', (text) => text.replace('"fleet":"main"', '"fleet":"other"'), /does not match its metadata/],
+    ['of a later entry', (text) => text.replace('"seq":2', '"seq":3'), /does not match its metadata/],
     ['without a head', (text) => text.replace(/,\{.*/, ',null]'), /expected object/],
     ['with a head that is too deep', (text) => text.replace(/,\{.*/, `,${'['.repeat(100_000)}`), /./],
-    ['with a part of no name', (text) => `${text}["__proto__","x",{}]\n`, /'__proto__' is no part/],
+    ['with a part of no name', (text) => `${text}["__proto__","x",{}]\n`, /'__proto__' is not a part/],
     ['with a line without end', (text) => `${text}${'x'.repeat(5_000_000)}\n`, /JSON/],
     [
       'of a later format',
       (text) => text.replace(/^\["stopgate-snapshot-\d+/, '["stopgate-snapshot-99'),
-      /another format/,
+      /its format is stopgate-snapshot-99/,
     ],
   ])('one %s, though its digest is right', async (_name, change, why) => {
     await forge(change);
@@ -252,14 +252,14 @@ describe('a start passes over', () => {
     const text = gunzipSync((await objects.getBlob(newest?.name as string)) as Uint8Array).toString();
     const metadata = { head: JSON.stringify(newest) };
     await objects.putBlob({ name: newest?.name as string, metadata }, gzipSync(text.replace('"active"', '"stale"')));
-    await passedOver('its digest is another');
+    await passedOver('its digest does not match');
     const other = (await objects.getBlob(oldest?.name as string)) as Uint8Array;
     await objects.putBlob({ name: newest?.name as string, metadata }, other);
-    await passedOver('it is of something else than its name says');
+    await passedOver('its content does not match its metadata');
   });
 });
 
-test('one of which a part is gone is damaged; one that cannot be read now may be later', async () => {
+test('a snapshot with missing chunks is damaged; one that cannot be read now may be read later', async () => {
   await write(fleetOf(2));
   const [info] = await store.list();
   const damaged: string[] = [];
@@ -275,7 +275,7 @@ test('one of which a part is gone is damaged; one that cannot be read now may be
   const manager = await jetstreamManager(nc);
   await manager.streams.purge('OBJ_STOPGATE-SNAPSHOTS_main', { filter: '$O.STOPGATE-SNAPSHOTS_main.C.*' });
   expect(await start({ onDamaged })).toBeNull();
-  expect(warnings).toMatchObject([{ seq: 2, why: 'a part of it is gone' }]);
+  expect(warnings).toMatchObject([{ seq: 2, why: 'some of its chunks are missing' }]);
   expect(damaged).toEqual([info?.name]);
   expect(await start(isCut)).toBeNull();
 });

@@ -28,5 +28,5 @@ export const promises = (...names: readonly string[]) => ({
 
 /** Validation results of `rule1`, `rule2`, … */
 export const rules = (...passed: readonly boolean[]) => ({
-  validation: passed.map((it, index) => ({ rule: `rule${index + 1}`, passed: it })),
+  validation: passed.map((rule, index) => ({ rule: `rule${index + 1}`, passed: rule })),
 });

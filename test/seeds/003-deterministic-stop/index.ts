@@ -16,14 +16,16 @@ import { commands } from './commands.ts';
 /** The policy and the command that docs/recipes.md gives for this seed. */
 function readRecipe(): { policies: { executor: object }; commands: Record<string, object> } {
   const { steps } = readPage('docs/recipes.md');
-  return parse(steps.flatMap((it) => ('text' in it && it.text.includes('executor:') ? [it.text] : []))[0] ?? '');
+  return parse(
+    steps.flatMap((part) => ('text' in part && part.text.includes('executor:') ? [part.text] : []))[0] ?? '',
+  );
 }
 
 const planned = { checks: [{ plan: {} }], stopWhenComplete: true };
 const withDifference = (...parts: readonly string[]) => ({
   hookSpecificOutput: {
     hookEventName: 'PostToolBatch',
-    additionalContext: expect.stringMatching(new RegExp(parts.map((it) => it.replace('[', '\\[')).join('.*'), 's')),
+    additionalContext: expect.stringMatching(new RegExp(parts.map((part) => part.replace('[', '\\[')).join('.*'), 's')),
   },
 });
 const told = { continue: false, stopReason: expect.stringContaining('complete') };

@@ -118,7 +118,9 @@ const limits = part(
     // Two minutes of a real service are too long: its own list, over the fleet in virtual time.
     const host = { fleet, caughtUp: async () => {}, logNow: () => fleet.nowMs, pendingReply: () => null };
     const found = async (presence: string) =>
-      (await list(host as unknown as Host, 'workers', { presence })).items.map((it) => 'worker' in it && it.worker);
+      (await list(host as unknown as Host, 'workers', { presence })).items.map(
+        (item) => 'worker' in item && item.worker,
+      );
     expect(await found('stale')).toEqual(['w1']);
     expect(await found('active')).toEqual(['w2', 'w3']);
     log.viewAt('12:04:00.001');
@@ -300,7 +302,10 @@ const summary = part(
   'Summary',
   holds('an attempt to stop is intercepted, evaluated, and blocked or allowed', () => {
     const log = registered();
-    expect([log.stop('12:09', 'w1'), log.stop('12:10', 'w1')].map((it) => it?.decision)).toEqual(['block', 'allow']);
+    expect([log.stop('12:09', 'w1'), log.stop('12:10', 'w1')].map((decision) => decision?.decision)).toEqual([
+      'block',
+      'allow',
+    ]);
   }),
   holds('the ten minutes are idle time only; a worker that keeps getting tasks runs indefinitely', () => {
     const log = registered();

@@ -25,7 +25,7 @@ function createLog() {
   return { publish, view, take: () => replay.take() as Decision[] };
 }
 
-test('background work, scopes and held tasks of a worker: one more is refused', () => {
+test('refuses background work, scopes and held tasks of a worker beyond the limit', () => {
   const { publish, view } = createLog();
   for (const id of numbers(1_001)) publish('worker.w1.background.started', { id: `b${id}` });
   publish('worker.w1.background.started', { id: 'b1' });
@@ -40,7 +40,7 @@ test('background work, scopes and held tasks of a worker: one more is refused', 
   expect(w3?.refused).toMatchObject([{ type: 'task.claimed' }]);
 });
 
-test('members of all hooks of a task are counted together, at every depth', () => {
+test('counts the members of all hooks of a task together, at every depth', () => {
   const { publish, view } = createLog();
   const group = (members: number) => ({ type: 'all', of: numbers(members).map(() => ({ type: 'promise' })) });
   publish('task.T.hook.registered', { hook: 'h1', type: 'any', of: [group(100), group(100)] });
@@ -49,11 +49,11 @@ test('members of all hooks of a task are counted together, at every depth', () =
   publish('task.T.hook.registered', { hook: 'h4', ...group(1) });
   publish('task.T.hook.registered', { hook: 'h5', type: 'promise' });
   const { T } = view().tasks;
-  expect(T?.hooks.map((it) => it.hook)).toEqual(['h1', 'h3', 'h5']);
+  expect(T?.hooks.map((hook) => hook.hook)).toEqual(['h1', 'h3', 'h5']);
   expect(T?.refused).toHaveLength(2);
 });
 
-test('a thousand tasks may come after one', () => {
+test('a thousand tasks may depend on one task', () => {
   const { publish, view } = createLog();
   for (const id of numbers(1_001)) publish(`task.D-${id}.task.created`, { after: ['T'] });
   publish('task.D-1.task.created', { after: ['T'], title: 'again' });
@@ -71,27 +71,27 @@ test('the files of a worker drop their oldest, by number and by size, and count 
     return changeContext(full, useTool(full, event({ tool: 'Edit', files: given })));
   };
   const many = use(
-    numbers(5_000).map((it) => `f${it}`),
+    numbers(5_000).map((n) => `f${n}`),
     ['f1', 'new'],
   );
   expect(many.files).toHaveLength(5_000);
   expect([many.files[0], many.files.at(-1), many.filesDropped]).toEqual(['f1', 'new', 1]);
   const long = use(
-    numbers(512).map((it) => String(it).padEnd(1_024, 'x')),
+    numbers(512).map((n) => String(n).padEnd(1_024, 'x')),
     ['é'],
   );
   expect([long.files.length, long.filesBytes, long.filesDropped]).toEqual([512, 511 * 1_024 + 2, 1]);
 });
 
 // 64 hooks of 600 members took 700 MB here, on every replica and at every restart.
-test('a decision fits into one message, whatever it is about', () => {
+test('every decision fits into one message', () => {
   const { publish, take } = createLog();
   publish('worker.w1.task.claimed', { task: 'T' });
   for (const id of numbers(64)) {
     const hook = `h${id}${'x'.repeat(120)}`;
     publish('task.T.hook.registered', { hook, type: 'any', of: numbers(4).map(() => ({ type: 'validation' })) });
   }
-  const validation = numbers(150).map((it) => ({ rule: `${it}${'\u0007'.repeat(60)}`, passed: false }));
+  const validation = numbers(150).map((n) => ({ rule: `${n}${'\u0007'.repeat(60)}`, passed: false }));
   publish('worker.w1.stop.attempted', { validation });
   const [decision] = take();
   expect(decision).toMatchObject({ decision: 'block', cause: 'incomplete' });
@@ -111,21 +111,21 @@ test('feedback is cut in the middle', () => {
   expect(decision?.nextPrompt).toMatch(/A…B/);
 });
 
-test('a text is cut by code points, of which none is broken', () => {
+test('cutting a text never splits a code point', () => {
   const text = '😀'.repeat(300);
   expect(cutMiddle(text, 300)).toBe(text);
   expect([...cutMiddle(text, 101)]).toHaveLength(101);
   expect(cutMiddle(`x${text}`, 6)).toBe('x😀😀…😀😀');
 });
 
-test('hooks whose globs are too much work are in error, and the stop is not judged complete', () => {
+test('hooks whose globs exceed the step limit are errors, and the stop is not judged complete', () => {
   const { publish, take } = createLog();
   publish('worker.w1.task.claimed', { task: 'T' });
-  publish('worker.w1.tool.used', { tool: 'Edit', files: numbers(60).map((it) => `${it}${'a'.repeat(900)}`) });
+  publish('worker.w1.tool.used', { tool: 'Edit', files: numbers(60).map((n) => `${n}${'a'.repeat(900)}`) });
   const when = { filesMatch: `?${'*a'.repeat(120)}*b*a` };
   publish('task.T.hook.registered', { hook: 'slow', type: 'promise', when, onError: 'skip' });
   publish('worker.w1.stop.attempted', {});
   const [decision] = take();
   expect(decision).toMatchObject({ decision: 'allow', action: 'continue', cause: 'unjudged' });
-  expect(decision?.reason).toContain('steps');
+  expect(decision?.reason).toContain('step limit');
 });

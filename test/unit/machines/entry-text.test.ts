@@ -14,17 +14,17 @@ test.each([
   ['worker.unpaused', { by: 'Ann' }, 'by Ann'],
   ['not.known', { any: 1 }, '{"any":1}'],
   ['not.known', {}, ''],
-  ['stop.attempted', 'no object', 'no JSON object: no object'],
+  ['stop.attempted', 'no object', 'not a JSON object: no object'],
 ] as const)('%s', (type, data, text) => {
   expect(describeEntry(type, data)).toBe(text);
 });
 
-test('fields are separated as the reader wants it', () => {
+test('the reader chooses the separator of fields', () => {
   expect(describeEntry('task.created', { title: 'Fix it', queue: 'main' }, ' · ')).toBe('Fix it · main');
 });
 
 // Root cause: rows were looked up in a plain object, and the type of an entry is whatever its sender put there. A
 // message on `stopgate.main.worker.w1.constructor` ended `stopgate tail`.
-test('a type that is named like a member of every object is described like any other', () => {
+test('describes a type named like a member of Object.prototype as usual', () => {
   expect(describeEntry('constructor', { any: 1 })).toBe('{"any":1}');
 });

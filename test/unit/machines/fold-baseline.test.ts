@@ -17,7 +17,7 @@ test.each(releasedRules.map(({ version }) => version))(
   },
 );
 
-test('what differs is named: another state by its seed, and another log as such', () => {
+test('names the difference: the seed of another state, or another log', () => {
   const found = { logs: 'a1b2c3', states: Array.from({ length: 20 }, (_, at) => `${100_000 + at}`) };
   const compare = (expected: Partial<typeof found>) => compareGroup(3, 1, found, groupLine({ ...found, ...expected }));
   expect(compare({})).toBeNull();

@@ -28,7 +28,9 @@ import { restoreText, snapshotText } from '../../support/snapshot-text.ts';
 
 const entriesOf = (lines: readonly string[]) => {
   const read = createLogLines();
-  return lines.map((line) => read.readLine(line)).filter((it): it is LogEntry => it !== null && typeof it !== 'string');
+  return lines
+    .map((line) => read.readLine(line))
+    .filter((entry): entry is LogEntry => entry !== null && typeof entry !== 'string');
 };
 const foldInto = (fleet: Fleet, entries: readonly LogEntry[]) => {
   for (const { stored } of entries) foldEntry(fleet, stored);
@@ -52,7 +54,7 @@ describe.each(historyNames())('%s', (name) => {
     expect(decided.map(judgementOf)).toEqual(inOrderOf(decided, storedDecisions(lines)).map(judgementOf));
   });
 
-  test('ends in the same state, byte for byte, when the fold goes on from a snapshot in its middle, or elsewhere', () => {
+  test('ends in the same state, byte for byte, when the fold continues from a snapshot in its middle, or elsewhere', () => {
     const entries = entriesOf(lines);
     const stateOf = (fleet: Fleet) => ({ snapshot: snapshotText(fleet), view: JSON.stringify(viewFleet(fleet)) });
     const last = stateOf(foldInto(createFleet('main'), entries));
@@ -81,5 +83,5 @@ test('each entry of the protocol occurs in one of them', () => {
       .flatMap((name) => entriesOf(readHistory(name)))
       .map(({ stored: { entry } }) => `${entry.area} ${entry.type}`),
   );
-  expect(known.filter((it) => !recorded.has(it))).toEqual([]);
+  expect(known.filter((name) => !recorded.has(name))).toEqual([]);
 });

@@ -12,22 +12,22 @@ const text = (max: number) =>
 const id = (...ids: string[]) => fc.constantFrom(...ids);
 const few = <Of>(of: fc.Arbitrary<Of>, max: number) => fc.array(of, { minLength: 0, maxLength: max });
 const maybe = <Of>(of: fc.Arbitrary<Of>) => fc.option(of, { nil: undefined });
-const glob = few(id('*a', '**/', '*', '?', 'a', 'src/'), 60).map((it) => `${it.join('')}*`);
+const glob = few(id('*a', '**/', '*', '?', 'a', 'src/'), 60).map((parts) => `${parts.join('')}*`);
 const files = fc.oneof(
   few(text(900), 60),
-  fc.constant(list(5_000, (it) => `f${it}`)),
-  fc.constant(list(600, (it) => `${it}`.padEnd(95, 'a'))),
+  fc.constant(list(5_000, (n) => `f${n}`)),
+  fc.constant(list(600, (n) => `${n}`.padEnd(95, 'a'))),
 );
 const anything = fc.oneof(
   text(60_000),
   fc.constantFrom(
     list(21_000, () => []),
     list(20_000, () => ({})),
-    Object.fromEntries(list(5_000, (it) => [`k${it}`, it])),
+    Object.fromEntries(list(5_000, (n) => [`k${n}`, n])),
   ),
 );
 const fields = (of: unknown) => (typeof of === 'object' && !Array.isArray(of) ? of : { of }) as object;
-const ruleNames = list(256, (it) => `${it}`.padEnd(110, 'r'));
+const ruleNames = list(256, (n) => `${n}`.padEnd(110, 'r'));
 const rule = id(...ruleNames.slice(0, 8), 'tests_pass', 'x');
 const validation = fc.oneof(
   few(fc.record({ rule, passed: fc.boolean(), message: maybe(text(200)) }, { requiredKeys: ['rule', 'passed'] }), 200),
@@ -73,8 +73,8 @@ const answer = fc.record(
 const steps = few(fc.record({ title: text(100), status: id('done', 'open') }), 500);
 const check = fc.oneof(
   fc.constantFrom<object>({ plan: {} }, { command: 'tests' }, { remote: 'n0' }, { rules: ruleNames.slice(0, 100) }),
-  when.map((it) => ({ rules: ['tests_pass'], when: it })),
-  fc.constant({ any: list(40, (it) => ({ command: `c${it}`, onError: 'block' })) }),
+  when.map((condition) => ({ rules: ['tests_pass'], when: condition })),
+  fc.constant({ any: list(40, (n) => ({ command: `c${n}`, onError: 'block' })) }),
 );
 const policy = fc.record(
   {
@@ -103,7 +103,7 @@ const arbitraries: {
         agent: text(60_000),
         cwd: text(4_096),
         interactive: fc.boolean(),
-        labels: fc.constant(Object.fromEntries(list(64, (it) => [`l${it}`, 'x'.repeat(900)]))),
+        labels: fc.constant(Object.fromEntries(list(64, (n) => [`l${n}`, 'x'.repeat(900)]))),
       },
       { requiredKeys: [] },
     ),
@@ -157,7 +157,7 @@ const arbitraries: {
   },
   task: {
     'task.created': fc.record(
-      { title: text(2_000), plan: steps, after: few(id('T1', 'T2', ...list(900, (it) => `O${it}`)), 1_000) },
+      { title: text(2_000), plan: steps, after: few(id('T1', 'T2', ...list(900, (n) => `O${n}`)), 1_000) },
       { requiredKeys: [] },
     ),
     'task.cancelled': empty,
@@ -170,7 +170,7 @@ const arbitraries: {
       { iteration: fc.constant(1), maxIterations: fc.constantFrom(1, 3), rules: fc.constant(ruleNames) },
       { requiredKeys: ['iteration', 'maxIterations'] },
     ),
-    'iteration.validated': attempted.map((it) => ({ iteration: 1, ...it })),
+    'iteration.validated': attempted.map((fields) => ({ iteration: 1, ...fields })),
     'iteration.advanced': empty,
     'iteration.completed': fc.constant({ iteration: 1, promise: 'COMPLETE' }),
     'checkpoint.saved': fc.record(
@@ -208,7 +208,7 @@ const arbitraries: {
     'replica.joined': fc.record({ replica: id('r1', 'r2') }),
     'replica.left': fc.record({ replica: id('r1', 'r2') }),
     'rules.set': fc.constant({ version: 1 }),
-    'policy.set': policy.map((it) => ({ policies: { default: it } })),
+    'policy.set': policy.map((form) => ({ policies: { default: form } })),
   },
 };
 const prefixes = {
@@ -234,13 +234,10 @@ export const line: fc.Arbitrary<Line> = fc.oneof(
 const claimed: Line = [worker('task.claimed'), { task: 'T' }];
 const started: Line = ['task.T.iteration.started', { iteration: 1, maxIterations: 3, rules: ruleNames }];
 const hooks = (member: (index: number) => object): Line[] =>
-  list(64, (it) => [
-    'task.T.hook.registered',
-    { hook: `h${it}`, type: 'any', of: list(4, (of) => member(4 * it + of)) },
-  ]);
+  list(64, (n) => ['task.T.hook.registered', { hook: `h${n}`, type: 'any', of: list(4, (of) => member(4 * n + of)) }]);
 const manyFiles: Line[] = list(9, (part) => [
   worker('tool.used'),
-  { tool: 'Edit', files: list(600, (it) => `${part * 600 + it}`.padEnd(95, 'a')) },
+  { tool: 'Edit', files: list(600, (n) => `${part * 600 + n}`.padEnd(95, 'a')) },
 ]);
 /** What may stand in the log before. */
 export const worlds: readonly (readonly Line[])[] = [
@@ -248,13 +245,13 @@ export const worlds: readonly (readonly Line[])[] = [
   [
     claimed,
     started,
-    ...hooks((it) => ({ type: 'promise', when: { filesMatch: `${'?*a'.repeat(80)}*${it}` } })),
+    ...hooks((n) => ({ type: 'promise', when: { filesMatch: `${'?*a'.repeat(80)}*${n}` } })),
     ...manyFiles,
   ],
-  [claimed, started, ...hooks((it) => ({ type: 'tdd', when: { filesMatch: `*/*${it}z*` } })), ...manyFiles],
+  [claimed, started, ...hooks((n) => ({ type: 'tdd', when: { filesMatch: `*/*${n}z*` } })), ...manyFiles],
   [claimed, started, ...hooks(() => ({ type: 'validation' }))],
-  [claimed, started, ...hooks((it) => ({ type: 'remote', name: `n${it}` }))],
-  list(1_000, (it): Line => [worker('task.claimed'), { task: `T${it}` }]),
-  [...list(1_000, (it): Line => [`task.D${it}.task.created`, { after: ['T', 'T1'] }]), claimed],
-  list(1_000, (it): Line => [worker('background.started'), { id: `${it}`.padEnd(1_000, 'x') }]),
+  [claimed, started, ...hooks((n) => ({ type: 'remote', name: `n${n}` }))],
+  list(1_000, (n): Line => [worker('task.claimed'), { task: `T${n}` }]),
+  [...list(1_000, (n): Line => [`task.D${n}.task.created`, { after: ['T', 'T1'] }]), claimed],
+  list(1_000, (n): Line => [worker('background.started'), { id: `${n}`.padEnd(1_000, 'x') }]),
 ];

@@ -44,7 +44,7 @@ describe('deep nesting', () => {
     expect(read('task.T.hook.registered', hooks)).toMatchObject({ code: 'BAD_SHAPE' });
   });
 
-  test('what is free in form has a limit too, so that it can be shown', () => {
+  test('free-form values have a nesting limit too, so that they can be shown', () => {
     const saved = (depth: number) => read('task.T.checkpoint.saved', `{"checkpoint":"c","context":${nested(depth)}}`);
     expect(saved(jsonDepthMax - 1)).toMatchObject({ type: 'checkpoint.saved' });
     expect(saved(jsonDepthMax)).toMatchObject({ code: 'BAD_SHAPE' });
@@ -72,7 +72,7 @@ test('a list with too many items is one fault, whatever is in it', () => {
   });
 });
 
-test('what a worker waits for is cut in its decision, which must fit into one message', () => {
+test('names of awaited work are cut in a decision, which must fit into one message', () => {
   const replay = createReplay();
   for (let count = 0; count < 40; count += 1) {
     replay.fold(line('worker.w1.background.started', { id: `${count}${'x'.repeat(1_000)}` }));

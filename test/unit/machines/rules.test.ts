@@ -14,8 +14,8 @@ function fold(fleet: Fleet, lines: readonly Line[]): string[] {
   return lines.flatMap(([tail, data = {}]) => {
     const entry = entryOf(tail, data);
     const seq = fleet.seq + 1;
-    return foldEntry(fleet, { seq, atMs: startMs + seq, entry }).outcomes.flatMap((it) =>
-      it.kind === 'decided' ? [it.decision.cause] : [],
+    return foldEntry(fleet, { seq, atMs: startMs + seq, entry }).outcomes.flatMap((outcome) =>
+      outcome.kind === 'decided' ? [outcome.decision.cause] : [],
     );
   });
 }
@@ -26,7 +26,7 @@ const attempt = (worker: string): readonly Line[] => [
   [`worker.${worker}.stop.attempted`],
 ];
 
-test('another version holds from its entry on', () => {
+test('another version applies from its entry on', () => {
   const fleet = createFleet('main', { rules: bothVersions });
   expect(fold(fleet, attempt('w1'))).toEqual(['bypassed']);
   expect(fold(fleet, [setRules(2), ...attempt('w2')])).toEqual(['no-policy']);
@@ -43,7 +43,7 @@ test('a snapshot says which version is in force', () => {
   expect(restoreText(snapshotText(createFleet('main')), 'main', [version2]).unknownRules).toBe(1);
 });
 
-test('nothing is folded behind a version that is not known', () => {
+test('nothing is folded after an unknown version', () => {
   const fleet = createFleet('main');
   fold(fleet, attempt('w1'));
   const { seq } = fleet;
@@ -64,7 +64,7 @@ test('a replay says which version a log needs', () => {
   );
 });
 
-test('what every member knows is the least that one of them knows', () => {
+test("the members' common version is the lowest of their newest versions", () => {
   const fleet = createFleet('main');
   const join = (replica: string, rules?: number[]): Line => ['own.fleet.main.replica.joined', { replica, rules }];
   expect(rulesOfMembers(fleet)).toBe(1);

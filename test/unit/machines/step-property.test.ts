@@ -121,7 +121,7 @@ const machineOf = (config: Json): AnyStateMachine =>
 const shown = ({ value, context }: Stepped<AnyStateMachine>) => ({ value, context });
 
 describe('a chart that is accepted', () => {
-  test('is stepped as XState steps it', () => {
+  test('steps like XState', () => {
     let steps = 0;
     fc.assert(
       fc.property(fc.oneof(flat, parallel), events, (config, given) => {
@@ -229,7 +229,7 @@ const refusals: readonly (readonly [what: string, config: Json, says: string])[]
   ],
 ];
 
-describe('a chart that would be stepped otherwise is refused when the stepper is made', () => {
+describe('createStepper refuses charts that it could not step like XState', () => {
   test.each(refusals)('%s', (_what, config, says) => {
     const machine = machineOf(config);
     expect(() => createStepper(machine, undefined as never)).toThrow(says);

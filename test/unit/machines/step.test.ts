@@ -61,14 +61,17 @@ test('every step equals the step that XState takes', () => {
   expect(steps).toBeGreaterThan(1_000);
 });
 
-test.each([workerMachine, taskMachine])('$id waits for nothing by itself: timers and work are entries', (machine) => {
-  const nodes = (node: AnyStateNode): AnyStateNode[] => [node, ...Object.values(node.states).flatMap(nodes)];
-  for (const node of nodes(machine.root as AnyStateNode)) {
-    expect(node.after).toEqual([]);
-    expect(node.invoke).toEqual([]);
-    expect([...node.entry, ...node.exit]).toEqual([]);
-  }
-});
+test.each([workerMachine, taskMachine])(
+  '$id has no timers or invoked actors: time and work arrive as entries',
+  (machine) => {
+    const nodes = (node: AnyStateNode): AnyStateNode[] => [node, ...Object.values(node.states).flatMap(nodes)];
+    for (const node of nodes(machine.root as AnyStateNode)) {
+      expect(node.after).toEqual([]);
+      expect(node.invoke).toEqual([]);
+      expect([...node.entry, ...node.exit]).toEqual([]);
+    }
+  },
+);
 
 test('both machines have the six states, and the worker its presence', () => {
   const six = ['idle', 'working', 'validating', 'blocked', 'escalated', 'stopped'];

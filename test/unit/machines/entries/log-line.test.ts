@@ -31,7 +31,7 @@ test.each([
   expect(read(data)).toMatch(why);
 });
 
-test('what else stands in a line says nothing about its payload', () => {
+test('other fields of a line do not affect its payload', () => {
   expect(
     read('{"output":"x"}', `,"note":{"deep":${'['.repeat(200)}${']'.repeat(200)},"long":"${' '.repeat(70_000)}"}`),
   ).toEqual({

@@ -10,7 +10,7 @@ import {
   unnamedAttemptMessageId,
 } from '../../../../machines/index.ts';
 
-test('a decision id gives its attempt back', () => {
+test('the attempt can be parsed from a decision id', () => {
   expect(parseDecisionMessageId('w1', decisionMessageId('w1', 'a1'))).toBe('a1');
   expect(parseDecisionMessageId('w1', decisionMessageId('w1', 'seq-7'))).toBe('seq-7');
 });
@@ -24,7 +24,7 @@ test.each([
   expect(parseDecisionMessageId('w1', id)).toBeNull();
 });
 
-test('an attempt is known as its own worker’s, named or not', () => {
+test('an attempt id belongs to its worker, with or without a name', () => {
   for (const id of [attemptMessageId('w1', 'a1'), unnamedAttemptMessageId('w1', 'x')]) {
     expect(isAttemptMessageIdOf('w1', id)).toBe(true);
     expect(isAttemptMessageIdOf('w10', id)).toBe(false);

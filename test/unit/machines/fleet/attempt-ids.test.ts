@@ -14,7 +14,7 @@ function createLog() {
 }
 
 // The later attempt was taken for a repeat: nobody judged it, and it got the decision of the earlier one.
-test('an attempt cannot take the id that a later one without an id gets', () => {
+test('an attempt cannot take the generated id of a later attempt', () => {
   const { replay, publish } = createLog();
   publish('own.fleet.main.policy.set', { policies: { default: { checks: [{ rules: ['r'] }] } } });
   publish('worker.w1.stop.attempted', { attempt: 'seq-3', validation: [{ rule: 'r', passed: true }] });
@@ -24,7 +24,7 @@ test('an attempt cannot take the id that a later one without an id gets', () => 
   expect(replay.view().fleets.main?.workers.w1?.refused).toMatchObject([{ seq: 2, type: 'stop.attempted', reason }]);
 });
 
-test('nor can a validation, whose answer the later one would get', () => {
+test('a validation cannot take the generated id of a later validation', () => {
   const { replay, publish } = createLog();
   publish('task.T.iteration.started', { iteration: 1, maxIterations: 3 });
   publish('task.T.iteration.validated', { iteration: 1, attempt: 'seq-3' });

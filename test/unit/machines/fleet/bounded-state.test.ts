@@ -15,7 +15,7 @@ function publish(fleet: Fleet, tail: string, data: object = {}, atMs = fleet.now
   foldEntry(fleet, { seq: fleet.seq + 1, atMs, entry });
 }
 
-test('a scope is known while a known worker has reported it', () => {
+test('a scope is kept while a known worker has reported it', () => {
   const fleet = createFleet('main');
   for (const id of numbers(5_000)) publish(fleet, 'worker.w1.limit.cleared', { scope: `s${id}` });
   expect(fleet.scopes.size).toBe(0);
@@ -26,7 +26,7 @@ test('a scope is known while a known worker has reported it', () => {
   expect(fleet.scopes.size).toBe(0);
 });
 
-test('a queue is known while a known task names it, or its depth is among the last thousand reported', () => {
+test('a queue is kept while a known task is in it, or its depth is among the last thousand reported', () => {
   const fleet = createFleet('main');
   publish(fleet, 'task.T-1.task.created', { queue: 'q0' });
   publish(fleet, 'task.T-2.task.created', { queue: 'moved' });
@@ -58,7 +58,7 @@ function* hostileDeadlines(): Generator<[string, object]> {
   }
 }
 
-test('deadlines that mean nothing any more are removed, whenever a snapshot is taken', () => {
+test('removes obsolete deadlines at the same entry, whenever a snapshot is taken', () => {
   const fleet = createFleet('main');
   let restored: Fleet = createFleet('main');
   let most = 0;

@@ -19,7 +19,7 @@ const work = (task: string, attempt: string): Line[] => [
 ];
 const judged = (fleet: Fleet, task: string) => fleet.tasks.read(task)?.judged;
 
-test('a decision that comes back after the next one of its worker still has its place', () => {
+test("records the position of a decision that is stored after the worker's next decision", () => {
   const fleet = fold([...work('T-1', 'a1'), ...work('T-2', 'a2')]);
   const restored = restoreText(snapshotText(fleet));
   for (const each of [fleet, restored]) {
@@ -31,7 +31,7 @@ test('a decision that comes back after the next one of its worker still has its 
   }
 });
 
-test('its place is noted after the worker was forgotten, and nothing is kept of a forgotten task', () => {
+test('records the position after the worker was forgotten, and keeps nothing of a forgotten task', () => {
   const fleet = fold([...work('T-1', 'a1'), ...work('T-2', 'a2'), ['worker.w1.session.ended']]);
   foldEntry(fleet, { seq: 9, atMs: 5 * day, entry: entryOf('task.T-1.hooks.cleared') });
   foldEntry(fleet, { seq: 10, atMs: 8 * day, entry: entryOf('worker.w2.heartbeat.sent') });

@@ -11,7 +11,7 @@ function openFleet() {
   const fold = (tail: string, data: object = {}) => {
     const entry = entryOf(tail, data);
     const { outcomes } = foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000 * fleet.seq, entry });
-    decisions.push(...outcomes.flatMap((it) => (it.kind === 'decided' ? [it.decision] : [])));
+    decisions.push(...outcomes.flatMap((outcome) => (outcome.kind === 'decided' ? [outcome.decision] : [])));
   };
   const own = { budget: { usd: 50 }, onBudget: 'escalate' };
   fold('own.fleet.main.policy.set', { policies: { default: own }, budget: { usd: 100, per: 'day' } });
@@ -27,7 +27,7 @@ function openFleet() {
   };
 }
 
-test('whoever resumes a worker that the day has stopped grants the day once more, to all', () => {
+test('resuming a worker that the daily budget stopped grants it again, for all workers', () => {
   const { spend, stop, resume } = openFleet();
   for (const worker of ['w1', 'w2', 'w3']) spend(worker, 40);
   expect([stop('w1'), stop('w2')]).toEqual(['budget', 'budget']);
@@ -40,7 +40,7 @@ test('whoever resumes a worker that the day has stopped grants the day once more
   expect(stop('w4')).toBe('budget');
 });
 
-test('whoever resumes a worker that its own budget has stopped grants nothing of the day', () => {
+test('resuming a worker that its own budget stopped does not grant the daily budget', () => {
   const { spend, stop, resume } = openFleet();
   spend('w1', 50);
   expect(stop('w1')).toBe('budget');
@@ -50,7 +50,7 @@ test('whoever resumes a worker that its own budget has stopped grants nothing of
   expect(stop('w2')).toBe('budget');
 });
 
-test('whoever resumes a task that was escalated for the day grants the day, too', () => {
+test('resuming a task that was escalated for the daily budget grants it again', () => {
   const { fold, spend, stop } = openFleet();
   fold('worker.w1.task.claimed', { task: 'T-1' });
   for (const worker of ['w2', 'w3', 'w4']) spend(worker, 40);

@@ -27,7 +27,7 @@ function foldAsReplica(log: readonly StoredEntry[]): Fleet {
   return fleet;
 }
 
-test('a replica that looks for the next deadline after each entry has the state that the log gives', () => {
+test('looking for the next deadline after each entry does not change the state', () => {
   fc.assert(
     fc.property(randomLog(120), (log) => {
       const fleet = createFleet('main');

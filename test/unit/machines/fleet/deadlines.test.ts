@@ -12,12 +12,14 @@ test('deadlines come in order of time, then kind, then id', () => {
     { atMs: 3, kind: 'stale', id: 'c' },
   ] as const;
   for (const deadline of given) deadlines.push({ ...deadline, attempt: '' });
-  const order = given.map(() => deadlines.pop()).map((it) => `${it?.atMs} ${it?.kind} ${it?.id}`);
+  const order = given
+    .map(() => deadlines.pop())
+    .map((deadline) => `${deadline?.atMs} ${deadline?.kind} ${deadline?.id}`);
   expect(order).toEqual(['1 limit z', '3 stale c', '5 attempt a', '5 attempt b', '5 stale a']);
   expect(deadlines.size).toBe(0);
 });
 
-test('those of one time and kind come in the order of their ids, in whatever order they were set', () => {
+test('deadlines of equal time and kind come in the order of their ids', () => {
   for (const ids of ['abcd', 'dcba', 'bdac', 'cadb', 'dbca']) {
     const deadlines = createDeadlines();
     for (const id of ids) deadlines.push({ atMs: 5, kind: 'stale', id, attempt: '' });

@@ -35,7 +35,7 @@ const policies: Line = [
 ];
 const asked = (fleet: Fleet) => effectsOf(fleet, actorsWithEffects(fleet));
 const shownOf = (fleet: Fleet, kind: Effect['kind']) =>
-  asked(fleet).flatMap((it) => (it.kind === kind ? [[it.key, it.owner, it.dueMs]] : []));
+  asked(fleet).flatMap((effect) => (effect.kind === kind ? [[effect.key, effect.owner, effect.dueMs]] : []));
 
 test('an open attempt asks its owner for its check, until an entry answers it', () => {
   const fleet = createFleet('main');
@@ -131,7 +131,7 @@ function expectedOf(fleet: Fleet): string[] {
 /** Whose turn a notice is, each replica asks when it is due. */
 const show = ({ kind, key, owner }: Effect) => (kind === 'notice' ? `${kind} ${key}` : `${kind} ${key} ${owner}`);
 
-test('who reads the effects of those that a step has touched knows them all', () => {
+test('reading the effects of the touched actors after each step finds all effects', () => {
   const seen = new Set<Effect['kind']>();
   fc.assert(
     fc.property(randomLog(120), (log) => {

@@ -25,7 +25,7 @@ const claimed = [
 ] as const;
 
 describe('with releaseAfter: 5m', () => {
-  test('a task goes back to its queue when its worker has been stale for five minutes', () => {
+  test('a task returns to its queue when its worker has been stale for five minutes', () => {
     expect(fleetAfter(claimed, 7)).toMatchObject({ task: { state: 'working', worker: 'w1' }, queue: { pending: 0 } });
     expect(fleetAfter(claimed, 8)).toMatchObject({
       task: { state: 'idle', worker: null },
@@ -34,12 +34,12 @@ describe('with releaseAfter: 5m', () => {
     });
   });
 
-  test('a heartbeat keeps it', () => {
+  test('a heartbeat keeps the task with its worker', () => {
     expect(fleetAfter([...claimed, [5, 'worker.w1.heartbeat.sent']], 11).task).toMatchObject({ worker: 'w1' });
     expect(fleetAfter([...claimed, [5, 'worker.w1.heartbeat.sent']], 13).task).toMatchObject({ worker: null });
   });
 
-  test('a tool that runs keeps it for as long as it runs, and the time begins after it', () => {
+  test('a running tool keeps the task with its worker, and the time starts after the tool', () => {
     const running = [...claimed, [2, 'worker.w1.tool.started', { tool: 'Bash', call: 'c1' }]] as const;
     const done = [...running, [11, 'worker.w1.tool.used', { tool: 'Bash', call: 'c1' }]] as const;
     expect(fleetAfter(running, 20)).toMatchObject({ task: { worker: 'w1' }, worker: { presence: 'active' } });
@@ -50,14 +50,14 @@ describe('with releaseAfter: 5m', () => {
     expect(fleetAfter(running, 37).task).toMatchObject({ worker: null });
   });
 
-  test('a usage limit is waited out, and the time begins when it is over', () => {
+  test('the time starts after the end of a usage limit', () => {
     const limited = [...claimed, [2, 'worker.w1.limit.reached', { until: minutes(30) }]] as const;
     expect(fleetAfter(limited, 29)).toMatchObject({ task: { worker: 'w1' }, worker: { presence: 'limited' } });
     expect(fleetAfter(limited, 34).task).toMatchObject({ worker: 'w1' });
     expect(fleetAfter(limited, 35).task).toMatchObject({ worker: null });
   });
 
-  test('a limit that another worker clears for all ends there', () => {
+  test('a limit that another worker clears for the scope ends at once', () => {
     const scope = { scope: 'account' };
     const limited = [
       ...claimed,
@@ -80,7 +80,7 @@ describe('with releaseAfter: 5m', () => {
     });
   });
 
-  test('a worker that was stale before the setting came is looked at as well', () => {
+  test('applies to a worker that was stale before the setting', () => {
     const late = [...claimed, [20, 'own.fleet.main.policy.set', { policies: {}, releaseAfter: '1m' }]] as const;
     expect(fleetAfter(late, 21, null).task).toMatchObject({ worker: null });
   });

@@ -42,8 +42,8 @@ test('of all workers: record, context, last move and decision', () => {
   };
   const counts = [
     records,
-    records.map((it) => it.snapshot.context.worker),
-    records.map((it) => it.lastMove),
+    records.map((record) => record.snapshot.context.worker),
+    records.map((record) => record.lastMove),
     decisions,
   ];
   // So many are cached at one place.

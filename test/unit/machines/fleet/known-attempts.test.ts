@@ -12,7 +12,7 @@ import { idPattern } from '../../../../machines/index.ts';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-test('the last 256 are known, each with the place of its decision', () => {
+test('knows the last 256 attempts, each with the position of its decision', () => {
   let known: KnownAttempts | null = null;
   for (const index of numbers(300)) {
     known = addAttempt(known, `a${index}`);
@@ -28,8 +28,8 @@ test('the last 256 are known, each with the place of its decision', () => {
   ]);
 });
 
-test('ids that differ in a character are distinguished, however many there are', () => {
-  const ids = new Set(numbers(20_000).flatMap((it) => [`a${it}`, `seq-${it}`, `${it}-0190-7000-8000-${it * 7}`]));
+test('distinguishes ids that differ in one character', () => {
+  const ids = new Set(numbers(20_000).flatMap((n) => [`a${n}`, `seq-${n}`, `${n}-0190-7000-8000-${n * 7}`]));
   const hashes = new Set([...ids].map((id) => addAttempt(null, id)[0]));
   expect(hashes.size).toBe(ids.size);
   fc.assert(

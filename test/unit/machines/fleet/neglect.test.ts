@@ -40,7 +40,10 @@ function fleetAt(until: string, lines: readonly Line[]) {
   for (const [at, tail, data = {}] of lines)
     expect(replay.fold(JSON.stringify({ at: timeOf(at), subject: `stopgate.main.${tail}`, data }))).toBeNull();
   const fleet = replay.view().fleets.main;
-  return { queue: fleet?.queues.build, overdue: fleet?.workers.w1?.inputs.map((it) => it.overdue?.since ?? null) };
+  return {
+    queue: fleet?.queues.build,
+    overdue: fleet?.workers.w1?.inputs.map((input) => input.overdue?.since ?? null),
+  };
 }
 
 describe('a request that waits for a person', () => {
@@ -52,7 +55,7 @@ describe('a request that waits for a person', () => {
     expect(fleetAt('23:00', [never, asked]).overdue).toEqual([null]);
   });
 
-  test('is overdue by itself: one that was asked later has its own time', () => {
+  test('is overdue independently: a later request has its own time', () => {
     const second: Line = ['12:10', 'worker.w1.input.requested', { kind: 'permission', request: 'r2' }];
     expect(fleetAt('12:30', [asked, second]).overdue).toEqual([timeOf('12:30'), null]);
     expect(fleetAt('12:40', [asked, second]).overdue).toEqual([timeOf('12:30'), timeOf('12:40')]);
@@ -161,7 +164,7 @@ describe('a queue whose ready tasks nobody could take', () => {
   });
 });
 
-test('who attends which queue is what the states say, whatever has come in between', () => {
+test('attendance follows from the current states, whatever happened before', () => {
   fc.assert(
     fc.property(randomLog(120), (log) => {
       const fleet = createFleet('main');
@@ -202,7 +205,7 @@ describe('the notice of it', () => {
     }
   };
   const noticesOf = (fleet: Fleet) =>
-    effectsOf(fleet, actorsWithEffects(fleet)).flatMap((it) => (it.kind === 'notice' ? [it.data] : []));
+    effectsOf(fleet, actorsWithEffects(fleet)).flatMap((effect) => (effect.kind === 'notice' ? [effect.data] : []));
   const neglected = () => {
     const fleet = createFleet('main');
     fold(fleet, [asked, created, ['12:30', 'own.queue.build.timer.fired', { timer: 'unattended' }]]);
@@ -214,7 +217,7 @@ describe('the notice of it', () => {
     '%s: is asked for once, and again after each until it is acknowledged',
     (kind) => {
       const fleet = neglected();
-      const next = () => noticesOf(fleet).filter((it) => it.kind === kind);
+      const next = () => noticesOf(fleet).filter((notice) => notice.kind === kind);
       const told = (delivery: string, count: number): Line => [
         '12:31',
         `${places[kind]}.escalation.notified`,
@@ -230,7 +233,7 @@ describe('the notice of it', () => {
     },
   );
 
-  test('is not asked for when nobody is to be told any more, nor of a worker that has stopped', () => {
+  test('is not requested when notices are turned off, or for a stopped worker', () => {
     const fleet = neglected();
     expect(noticesOf(fleet)).toHaveLength(2);
     fold(fleet, [['12:31', 'own.fleet.main.policy.set', never[2] as object]]);

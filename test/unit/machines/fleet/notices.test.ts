@@ -53,7 +53,7 @@ test.each([
   expect(escalationOf(fleet, entity, id)).toMatchObject({ notified: 2 });
 });
 
-test('a notice that comes when all is over changes nothing', () => {
+test('a late notice changes nothing', () => {
   const fleet = foldLines([promises, gaveUp, ['worker.w1.prompt.submitted', {}]]);
   foldLines([['own.worker.w1.escalation.notified', { count: 1, delivery: 'main/worker/w1/2/x/1' }]], fleet);
   expect(viewWorker(fleet, 'w1', fleet.nowMs)).toMatchObject({ state: 'working', escalation: null, refused: [] });

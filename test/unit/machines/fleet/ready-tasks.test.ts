@@ -43,7 +43,7 @@ test('a task comes and goes among a few hundred, however long its queue is', () 
   expect(longest).toBeLessThanOrEqual(513);
 });
 
-test('what was never there is no task of it', () => {
+test('deleting an unknown task changes nothing', () => {
   const ready = new ReadyTasks([{ task: 'T-1', priority: 0, createdSeq: 1 }]);
   ready.delete('T-2');
   expect([ready.has('T-1'), ready.has('T-2'), ready.size]).toEqual([true, false, 1]);

@@ -15,7 +15,7 @@ function mapOf() {
   return { map, decoded, put };
 }
 
-test('what another value leaves is still decoded, once', () => {
+test('decodes each value once, and leaves the others encoded', () => {
   const { map, decoded, put } = mapOf();
   put('a');
   map.set('b', { name: 'b' });
@@ -25,7 +25,7 @@ test('what another value leaves is still decoded, once', () => {
   expect(decoded).toEqual(['a']);
 });
 
-test('what is deleted is never decoded, and nothing is left to look at', () => {
+test('never decodes deleted values', () => {
   const { map, decoded, put } = mapOf();
   for (const name of ['a', 'b']) put(name);
   map.delete('a');

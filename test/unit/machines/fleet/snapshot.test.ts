@@ -53,8 +53,8 @@ function waitsIn(log: readonly StoredEntry[]): number[] {
     const ofWorkers = [...fleet.open].map(
       (id) => fleet.workers.get(id)?.snapshot.context.worker.attempt?.pending?.name,
     );
-    const ofTasks = [...fleet.tasks.values()].flatMap((it) =>
-      it.snapshot.context.evaluations.map((each) => each.pending.name),
+    const ofTasks = [...fleet.tasks.values()].flatMap((task) =>
+      task.snapshot.context.evaluations.map((each) => each.pending.name),
     );
     const now = [...ofWorkers, ...ofTasks].join();
     const isNew = now !== before && now !== '';
@@ -80,7 +80,7 @@ function expectSameFrom(log: readonly StoredEntry[], at: number): void {
   expect(snapshotText(restored)).toBe(snapshotText(straight));
 }
 
-describe('a fold from a snapshot ends as one from the beginning', () => {
+describe('a fold from a snapshot reaches the same state as a fold from the beginning', () => {
   test('over random logs, from any point', () => {
     fc.assert(
       fc.property(randomLog(120), fc.nat(), (log, chosen) => {
@@ -98,7 +98,7 @@ describe('a fold from a snapshot ends as one from the beginning', () => {
   });
 });
 
-test('fields may be in another order, and those of a later release are passed over', () => {
+test('accepts fields in another order, and ignores fields of a later release', () => {
   fc.assert(
     fc.property(randomLog(80), (log) => {
       const fleet = foldNew(log);
@@ -121,12 +121,16 @@ const withOtherFields = (line: readonly unknown[]) =>
       : value,
   );
 
-test('what is folded while a snapshot is being written is not in it', () => {
+test('a snapshot does not contain entries folded while it is written', () => {
   fc.assert(
     fc.property(randomLog(80), randomLog(80), fc.nat(30), (before, after, every) => {
       const fleet = foldNew(before);
       const expected = snapshotText(fleet);
-      const later = after.map((it) => ({ ...it, seq: it.seq + before.length, atMs: it.atMs + 600_000 }));
+      const later = after.map((stored) => ({
+        ...stored,
+        seq: stored.seq + before.length,
+        atMs: stored.atMs + 600_000,
+      }));
       const snapshot = takeSnapshot(fleet);
       let text = '';
       let count = 0;
@@ -149,7 +153,7 @@ const stopAt = (worker: string, atMs: number): StoredEntry[] => [
   { seq: ++seq, atMs, entry: entryOf(`worker.${worker}.stop.attempted`, { attempt: 'a1' }) },
 ];
 
-describe('a snapshot that somebody forged', () => {
+describe('a forged snapshot', () => {
   const forgeries = ['null', '1', '-1', '1e999', '"x"', '[]', '{}', 'true', '[[]]', '{"length":1}', '[null]', '{"a":'];
   const logs = [...conformanceLogs()].map(({ log }) => log).filter((log) => log.length > 3);
   /** One line of the text, and a place in its JSON, with another value there. */
@@ -178,7 +182,7 @@ describe('a snapshot that somebody forged', () => {
     return `${lines.join('\n')}\n`;
   }
 
-  test('is refused at once, or folds and is shown as any other', () => {
+  test('is refused at once, or can be folded and shown', () => {
     let refused = 0;
     fc.assert(
       fc.property(forgery, ({ text, log }) => {

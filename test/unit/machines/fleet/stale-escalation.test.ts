@@ -63,7 +63,7 @@ test('its later stops are allowed, and its task may be taken up by another', () 
   });
 });
 
-test('an operator, or a prompt, ends it', () => {
+test('an operator or a prompt ends the escalation', () => {
   const resolved: Line[] = [
     ...claimed,
     ['12:05', 'own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume' }],
@@ -74,13 +74,13 @@ test('an operator, or a prompt, ends it', () => {
 });
 
 describe('nobody is escalated', () => {
-  test('who holds nothing', () => {
+  test('a worker without tasks', () => {
     expect(fleetAt('12:30', [['12:00', 'worker.w1.tool.used', { tool: 'Bash' }]])).toMatchObject({
       worker: { state: 'working', presence: 'stale', escalation: null },
     });
   });
 
-  test('who is heard of again and again', () => {
+  test('a worker that keeps reporting', () => {
     const lines: Line[] = [...claimed, ['12:02', 'worker.w1.heartbeat.sent'], ['12:04', 'worker.w1.heartbeat.sent']];
     expect(fleetAt('12:06', lines)).toMatchObject(kept);
   });
@@ -136,7 +136,7 @@ describe('which policy counts', () => {
   });
 });
 
-test('it comes before a release, and all tasks go the same way', () => {
+test('the escalation precedes a release, and applies to all tasks', () => {
   const lines: Line[] = [...claimed, ['12:01', 'worker.w1.task.claimed', { task: 'T-2' }]];
   expect(fleetAt('12:10', lines, { ...escalating, releaseAfter: 0 })).toMatchObject({
     task: { state: 'escalated' },

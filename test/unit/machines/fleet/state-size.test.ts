@@ -19,11 +19,11 @@ function publish(fleet: Fleet, tail: string, data: object = {}): readonly Outcom
 }
 
 const refusalIn = (outcomes: readonly Outcome[]) =>
-  outcomes.flatMap((it) => (it.kind === 'refused' ? [`${it.type}: ${it.reason}`] : []));
+  outcomes.flatMap((outcome) => (outcome.kind === 'refused' ? [`${outcome.type}: ${outcome.reason}`] : []));
 
 const measure = (fleet: Fleet): number =>
-  [...fleet.workers.values()].reduce((sum, it) => sum + sizeOfWorker(it), 0) +
-  [...fleet.tasks.values()].reduce((sum, it) => sum + sizeOfTask(it), 0);
+  [...fleet.workers.values()].reduce((sum, record) => sum + sizeOfWorker(record), 0) +
+  [...fleet.tasks.values()].reduce((sum, record) => sum + sizeOfTask(record), 0);
 
 /** 62 KB as an agent sends them. */
 const largePlan = { steps: Array.from({ length: 31 }, () => ({ title: 'x'.repeat(1_970), status: 'pending' })) };
@@ -98,7 +98,7 @@ test.each(Object.entries(attacks))(
     publish(fleet, 'worker.neighbour.worker.registered', { agent: 'claude' });
     let refusals = 0;
     for (let id = 0; id < 6_000 && refusals < 60; id += 1)
-      refusals += refusalIn(attack(fleet, id)).filter((it) => it.includes('the most there may be')).length;
+      refusals += refusalIn(attack(fleet, id)).filter((reason) => reason.includes('the most there may be')).length;
     expect(refusals).toBeGreaterThanOrEqual(60);
     expect(fleet.stateSize).toBe(measure(fleet));
     // Only the attempts that are recognised come beside, so that the usual stop is judged.
@@ -115,7 +115,7 @@ test.each(Object.entries(attacks))(
   },
 );
 
-test('a worker that is not known is refused by a full fleet, and again known once others are forgotten', () => {
+test('a full fleet refuses an unknown worker until others are forgotten', () => {
   const fleet = createFleet('main', { stateSizeMax: 200_000 });
   for (const id of [1, 2, 3, 4]) publish(fleet, `worker.w${id}.plan.updated`, largePlan);
   for (const id of [1, 2, 3]) publish(fleet, `worker.w${id}.session.ended`);
@@ -152,7 +152,7 @@ test('a new plan of a held task that a full fleet refuses does not reach its wor
   expect(fleet.stateSize).toBe(measure(fleet));
 });
 
-test('what is kept is counted to the byte, over random logs and every conformance case', () => {
+test('the size is exact over random logs and every conformance case', () => {
   const check = (log: Parameters<typeof foldEntry>[1][]) => {
     const fleet = createFleet('main');
     for (const entry of log) foldEntry(fleet, entry);
@@ -205,7 +205,7 @@ test('a decision that a full fleet has no room for changes none of its tasks', (
   fillAllBut(fleet, 3);
   const stop = { attempt: 'a1', output: '<promise>ESCALATE</promise>' };
   expect(refusalIn(publish(fleet, 'worker.w1.stop.attempted', stop))).toHaveLength(1);
-  expect(new Set([...fleet.tasks.values()].map((it) => it.snapshot.value))).toEqual(new Set(['working']));
+  expect(new Set([...fleet.tasks.values()].map((task) => task.snapshot.value))).toEqual(new Set(['working']));
   expect(fleet.workers.get('w1')?.snapshot.context.worker.tasks).toHaveLength(20);
   publish(fleet, 'worker.filler.plan.updated', { steps: [] });
   expect(publish(fleet, 'worker.w1.stop.attempted', stop)).toContainEqual(expect.objectContaining({ kind: 'decided' }));

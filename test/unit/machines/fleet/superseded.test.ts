@@ -10,7 +10,7 @@ function openAttempt(policy: object = {}) {
   const fold = (tail: string, data: object = {}) => {
     const entry = entryOf(tail, data);
     const { outcomes } = foldEntry(fleet, { seq: fleet.seq + 1, atMs: fleet.seq, entry });
-    decisions.push(...outcomes.flatMap((it) => (it.kind === 'decided' ? [it.decision] : [])));
+    decisions.push(...outcomes.flatMap((outcome) => (outcome.kind === 'decided' ? [outcome.decision] : [])));
   };
   fold('own.fleet.main.policy.set', { policies: { default: { checks: [{ remote: 'ci' }], ...policy } } });
   fold('worker.w1.stop.attempted', { attempt: 'a1' });

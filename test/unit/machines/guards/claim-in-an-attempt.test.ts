@@ -53,6 +53,6 @@ test('the checks that its policy has beyond those of the attempt are asked, and 
   expect((decision as Decision).verdicts.filter(({ guard }) => guard === 'checks')).toHaveLength(1);
 });
 
-test('one that brings nothing changes nothing', () => {
+test('a claimed task without checks changes nothing', () => {
   expect(judge([...start, claim, passes('tests'), passes('review')])).toMatchObject({ cause: 'complete' });
 });

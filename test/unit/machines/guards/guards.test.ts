@@ -177,7 +177,7 @@ test.each(rows)('$guard: $gives, with worker $worker, policy $policy, fields $fi
   expect(shown).toBe(gives);
 });
 
-test('every guard is shown here, and they stand in the order of the protocol', () => {
+test('every guard is covered, in the order of the protocol', () => {
   expect([...new Set(rows.map(({ guard }) => guard))]).toEqual([...guardNames]);
   expect(Object.keys(guards)).toEqual([...guardNames]);
 });

@@ -22,7 +22,7 @@ test('the answer of a hook is none for the hook of that name on a task that was 
   });
 });
 
-test('what was not judged of the first task is not judged by the hooks of the second', () => {
+test('an unjudged first task stays unjudged after the hooks of the second pass', () => {
   const replay = createReplay();
   const lines = [
     ['task.T-1.hook.registered', { type: 'remote', name: 'review', onError: 'skip' }],

@@ -21,7 +21,7 @@ function causesOf(stuckAfter: unknown, reasons: readonly string[]): string[] {
 }
 const failures = ['3 failed in 1.2s', '2 failed in 800ms', '2 failed in 3m'];
 
-test('the number alone compares the messages as they are', () => {
+test('without mask, messages are compared literally', () => {
   expect(causesOf(3, failures)).toEqual(['incomplete', 'incomplete', 'incomplete']);
   expect(causesOf(3, Array(3).fill(failures[0]))).toEqual(['incomplete', 'incomplete', 'stuck']);
   expect(causesOf({ times: 3 }, failures)).toEqual(['incomplete', 'incomplete', 'incomplete']);
@@ -31,7 +31,7 @@ test('mask: the same failure in other figures counts', () => {
   expect(causesOf({ times: 3, mask: true }, failures)).toEqual(['incomplete', 'incomplete', 'stuck']);
 });
 
-test('mask: another failure in between begins a new row', () => {
+test('mask: a different failure starts a new streak', () => {
   const reasons = [failures[0], failures[1], 'cannot compile', failures[2]] as string[];
   expect(causesOf({ times: 3, mask: true }, reasons)).toEqual(Array(4).fill('incomplete'));
 });

@@ -14,14 +14,14 @@ function decide(worker: string, showsInputs = false): Decision {
 }
 const passed = ({ verdicts }: Decision) => verdicts.filter(({ verdict }) => verdict === 'pass');
 
-test('who reads one decision cannot change another one', () => {
+test('changing one decision cannot change another', () => {
   const [one, two] = [passed(decide('w1')), passed(decide('w2'))];
   expect(one.length).toBeGreaterThan(5);
   expect(one).toEqual(two);
   for (const verdict of one) expect(() => Object.assign(verdict, { detail: 'changed' })).toThrow(TypeError);
 });
 
-test('an explanation has inputs, and leaves none to the decisions after it', () => {
+test('an explanation shows inputs, and later decisions do not', () => {
   const before = decide('w1');
   expect(passed(decide('w1', true)).every(({ input }) => input !== undefined)).toBe(true);
   expect(decide('w1')).toEqual(before);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { policySetSchema } from '../../../../machines/index.ts';
 import { replayLines } from '../../../support/fold-lines.ts';
 
-test('the second check of a name that is as long as names may be still has a name', () => {
+test('the second check with a name of maximum length still gets a unique name', () => {
   const name = 'n'.repeat(128);
   const { policies } = policySetSchema.parse({
     policies: {
@@ -19,7 +19,7 @@ test('the second check of a name that is as long as names may be still has a nam
   expect(names).toEqual([name, `${'n'.repeat(126)}-2`]);
 });
 
-test('of a group that ends with a question for a person, the feedback has what failed before', () => {
+test('the feedback of a group that escalates includes earlier failures', () => {
   const either = { name: 'either', any: [{ rules: ['lint'] }, { remote: 'ci', onError: 'escalate' }] };
   const replay = replayLines(
     ['own.fleet.main.policy.set', { policies: { default: { checks: [either] } } }],

@@ -15,7 +15,7 @@ const attempted = ['12:00', 'worker.w1.stop.attempted', { attempt: 'a1' }] as co
 const started = ['12:09', 'own.worker.w1.check.started', { attempt: 'a1', check: 'git' }] as const;
 const later = ['12:30', 'worker.w1.heartbeat.sent', {}] as const;
 
-test('what is not asked for is not looked at', () => {
+test('aspects that are not requested are not evaluated', () => {
   const check = policySetSchema.parse({ policies }).policies.get('default')?.checks[0];
   expect(check).toMatchObject({ kind: 'git', name: 'git', clean: true, pushed: false, unchanged: [], since: null });
 });
@@ -29,10 +29,10 @@ test.each([
   [{ unchanged: Array.from({ length: 65 }, () => 'a') }, 'Too big'],
 ])('%j is refused', (git, message) => {
   const { error } = policySetSchema.safeParse({ policies: { default: { checks: [{ git }] } } });
-  expect(error?.issues.map((it) => it.message).join()).toContain(message);
+  expect(error?.issues.map((issue) => issue.message).join()).toContain(message);
 });
 
-test('the answer is its entry', () => {
+test('an entry answers the check', () => {
   const reason = 'Uncommitted changes: a.md';
   const answer = { attempt: 'a1', check: 'git', outcome: 'fail', reason };
   expect(replay([attempted, started, ['12:09:59', 'own.worker.w1.check.finished', answer]])).toMatchObject([
@@ -40,7 +40,7 @@ test('the answer is its entry', () => {
   ]);
 });
 
-test('its time runs from its start, and its place is waited for', () => {
+test('its timeout starts with the check, after waiting for a slot', () => {
   expect(replay([attempted, started, later])).toMatchObject([
     { at: timeOf('12:10'), reason: 'Check git gave no answer within 1m' },
   ]);

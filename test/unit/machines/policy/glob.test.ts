@@ -50,7 +50,7 @@ test('a path that differs at one end is four steps', () => {
   expect(stepsOf('**/*.test.ts', `${'a/'.repeat(400)}x.ts`)).toBe(1_000 + 4);
 });
 
-test('work that is used up gives no answer, and a glob is matched once', () => {
+test('gives no answer once the work is used up, and matches each glob only once', () => {
   const work = createWork(4_000);
   expect(matchesAny(`${'*a'.repeat(100)}b`, [[`${'a'.repeat(1_000)}ab`, 'ba']], work)).toBeNull();
   const { left: exhausted } = work;

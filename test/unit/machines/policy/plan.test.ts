@@ -14,7 +14,7 @@ test('a plan changes step by step: added, changed, removed', () => {
   expect(updateStep(done, { step: '9', status: 'deleted' })).toBe(done);
 });
 
-test('the steps of a task that is let go of have the ids that they came with', () => {
+test('the steps of a released task have their original ids', () => {
   const own = [{ title: 'Read', status: 'done', step: 's1' }];
   const ofTask = ['s1', 's2', 'T-1/s2'].map((step) => ({ title: step, status: 'pending', step }));
   const added = addSteps(own, 'T-1', ofTask).slice(1);

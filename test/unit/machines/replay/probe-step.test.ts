@@ -21,7 +21,7 @@ const probed = (fleet: Fleet, scope: 'stop' | 'step') => {
   return { decision, cause, reason, guards: verdicts.map(({ guard }) => guard) };
 };
 
-test('plan is taken as fulfilled, at any depth, and other checks are not', () => {
+test('plan checks pass at any depth, other checks are evaluated', () => {
   const deep = { all: [{ plan: {} }, { any: [{ plan: {} }, { rules: ['never'] }] }, { rules: ['tests_pass'] }] };
   const fleet = fold({ checks: [{ plan: {} }, deep] }, planned);
   expect(probed(fleet, 'stop')).toMatchObject({ reason: '1 of 1 plan steps remain: a' });
@@ -33,7 +33,7 @@ test('plan is taken as fulfilled, at any depth, and other checks are not', () =>
   });
 });
 
-test('a plan that is required is taken as there', () => {
+test('a required plan passes', () => {
   const fleet = fold({ checks: [{ plan: { required: true } }] }, ['worker.w1.heartbeat.sent', {}]);
   expect(probed(fleet, 'stop')).toMatchObject({ decision: 'block', reason: 'No plan yet' });
   expect(probed(fleet, 'step')).toMatchObject({ decision: 'allow', cause: 'complete' });

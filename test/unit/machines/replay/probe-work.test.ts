@@ -77,7 +77,7 @@ test('tasks that it still holds are asked about beside the one that it lost', ()
   expect(found).toMatchObject({ decision: { tasks: ['T-1', 'T-2'], reason: '2 of 2 plan steps remain: Read, Write' } });
 });
 
-test('a task that was forgotten is asked about no more', () => {
+test('a forgotten task is no longer included', () => {
   const cancelled: Line = [2, 'task.T-1.task.cancelled'];
   const later: Line = [60 * 24 * 20, 'own.worker.w1.timer.fired', { timer: 'x' }];
   const fleet = fold({}, [failed, cancelled, [60 * 24 * 6, 'worker.w1.heartbeat.sent'], later]);

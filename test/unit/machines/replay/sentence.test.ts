@@ -94,9 +94,9 @@ describe('a worker', () => {
     const started: Entry = ['worker.w1.background.started', { id: 'build' }];
     expect(sentence(policy({}), started, stop('a1'))).toBe('Waits for build in the background');
     const blocked = [policy({ background: { onStop: 'block' } }), started, stop('a1')];
-    expect(sentence(...blocked)).toBe('Told to go on: 1 background task still runs: build. Wait for it, or end it');
+    expect(sentence(...blocked)).toBe('Told to continue: 1 background task still runs: build. Wait for it, or end it');
     const ended: Entry = ['worker.w1.background.finished', { id: 'build' }];
-    expect(sentence(...blocked, ended)).toBe('It has what it waited for, and can go on');
+    expect(sentence(...blocked, ended)).toBe('It has what it waited for, and can continue');
   });
 
   test('at work says how far its plan is, and that it was blocked before', () => {
@@ -108,14 +108,16 @@ describe('a worker', () => {
     expect(sentence(['worker.w1.task.claimed', { task: 'T-1' }])).toBe('At work on T-1');
   });
 
-  test('that is idle does not say what its last stop was let go for once that is over', () => {
+  test('that is idle does not show the cause of its last stop once it no longer applies', () => {
     const limit = ['worker.w1.limit.reached', {}] as const;
     expect(sentence(limit, stop('a1'))).toBe('Paused: it has reached its usage limit');
-    expect(sentence(limit, stop('a1'), ['worker.w1.limit.cleared', {}])).toBe('Its usage limit is over: it can go on');
+    expect(sentence(limit, stop('a1'), ['worker.w1.limit.cleared', {}])).toBe(
+      'Its usage limit is over: it can continue',
+    );
     const asked = ['worker.w1.input.requested', { message: 'Which branch?' }] as const;
     expect(sentence(asked, stop('a1'))).toBe('Asks: Which branch?');
     expect(sentence(asked, stop('a1'), ['worker.w1.input.received', {}])).toBe(
-      'It has what it waited for, and can go on',
+      'It has what it waited for, and can continue',
     );
     const ended = [['worker.w1.session.ended', {}], stop('a1')] as const;
     expect(sentence(...ended)).toBe('The session has ended');

@@ -59,7 +59,7 @@ describe('a worker', () => {
     expect(view).toMatchObject({ state: 'idle', standing: { waits: [], missing: [] } });
   });
 
-  test('that was let go at the cap was not complete', () => {
+  test('that was allowed to stop at the retry limit was not complete', () => {
     const { standing } = worker(
       policy({ checks: [{ plan: {} }], retries: 1 }),
       plan('pending'),
@@ -166,7 +166,7 @@ describe('a worker', () => {
     expect(standing).toEqual({
       waits: [],
       missing: [],
-      note: 'It has gone on since its last stop, which was allowed.',
+      note: 'It has continued since its last stop, which was allowed.',
     });
   });
 

@@ -88,7 +88,7 @@ describe('decisions', () => {
     expect(counts).toEqual({ attempts: 5, differ: 0, unknown: 0 });
   });
 
-  test('carry their state on: a cap of 1 lets the second go', () => {
+  test('affect the next ones: with a retry limit of 1 the second stop is allowed', () => {
     const lines = [
       own('12:00', { default: { checks: [{ plan: {} }] } }),
       plan('12:00', 'pending'),
@@ -99,7 +99,7 @@ describe('decisions', () => {
     expect(differences.map(brief)).toEqual(['a2: block incomplete -> allow capped']);
   });
 
-  test('are compared from a time on; what was earlier is as it was', () => {
+  test('are compared from a given time on; earlier ones stay the same', () => {
     const lines = [
       own('12:00', { default: { checks: [{ plan: {} }] } }),
       plan('12:00', 'pending'),
@@ -135,7 +135,7 @@ describe('answers of checks come from the log', () => {
   const scan = { remote: 'scan' };
   const log = (checks: object[]) => own('12:00', { default: { checks } });
 
-  test('whatever the other policies do with them', () => {
+  test('regardless of how the other policies treat them', () => {
     const lines = [log([tests]), stop('12:01', 'a1'), finished('12:01:03', 'a1', 'tests', 'error')];
     const { differences } = whatIf(lines, { default: { checks: [{ remote: 'tests', onError: 'escalate' }] } });
     expect(differences.map(brief)).toEqual(['a1: block incomplete -> allow escalated']);
@@ -155,7 +155,7 @@ describe('answers of checks come from the log', () => {
     ]);
   });
 
-  test('one that was never run is undetermined, and no pass', () => {
+  test('a check that was never run is undetermined, not a pass', () => {
     const lines = [log([tests]), stop('12:01', 'a1'), finished('12:01:03', 'a1', 'tests', 'pass'), prompt('12:09')];
     const { differences, counts } = whatIf(lines, { default: { checks: [tests, scan] } });
     expect(differences).toMatchObject([{ attempt: 'a1', after: null, check: 'scan', before: { cause: 'complete' } }]);
@@ -194,7 +194,7 @@ describe('answers of checks come from the log', () => {
     expect(counts.attempts).toBe(1);
   });
 
-  test('an answer about other files is none', () => {
+  test('an answer about other files does not count', () => {
     const lines = [log([{ files: ['a.md'] }]), stop('12:01', 'a1'), finished('12:01:03', 'a1', 'files', 'pass')];
     expect(whatIf(lines, { default: { checks: [{ files: ['b.md'] }] } }).differences).toMatchObject([
       { after: null, check: 'files' },
@@ -224,13 +224,13 @@ describe('answers of checks come from the log', () => {
     expect(differences.map(brief)).toEqual(['a1: block incomplete -> unknown scan']);
   });
 
-  test('to what no policy of the log asked are none: nobody knows the question', () => {
+  test('an answer without a matching question in the log does not count', () => {
     const lines = [stop('12:01', 'a1'), finished('12:01:03', 'a1', 'tests', 'fail'), prompt('12:09')];
     const { differences } = whatIf(lines, { default: { checks: [tests] } });
     expect(differences.map(brief)).toEqual(['a1: allow no-policy -> unknown tests']);
   });
 
-  test('of a remote hook hold in both', () => {
+  test('of a remote hook count under both policies', () => {
     const lines: Line[] = [
       ['12:00', 'task.T-1.hook.registered', { hook: 'h1', type: 'remote', name: 'scan' }],
       ['12:00', 'worker.w1.task.claimed', { task: 'T-1' }],

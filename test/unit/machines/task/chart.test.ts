@@ -47,7 +47,7 @@ describe('by the entries of its worker', () => {
     ]);
   });
 
-  test('an entry that makes no sense changes nothing, and says why', () => {
+  test('an entry that is invalid in the current state changes nothing, and is recorded with a reason', () => {
     const { send, actor, results } = start();
     send('iteration.validated', { iteration: 1 });
     send('hook.disabled', { hook: 'h' });
@@ -67,7 +67,7 @@ describe('an iteration is judged by the hooks', () => {
     return started;
   };
 
-  test('that read the files and labels of its worker', () => {
+  test('which read the files and labels of its worker', () => {
     const { send, results } = begin({ type: 'tdd', when: { filesMatch: 'src/**', label: 'team=a' } });
     send('iteration.validated', { iteration: 1 });
     expect(results()).toMatchObject([{ action: 'continue', reason: 'No hooks registered for this task' }]);
@@ -99,7 +99,7 @@ describe('an iteration is judged by the hooks', () => {
     expect(results()).toMatchObject([{ attempt: 'a1', action: 'escalate' }]);
   });
 
-  test('those that wait for a hook that is gone are answered without it', () => {
+  test('evaluations that wait for a removed hook are answered without it', () => {
     const { send, results } = begin({ hook: 'scan', type: 'remote', name: 'sec' }, { type: 'tdd' });
     send('iteration.validated', { iteration: 1, attempt: 'a1' });
     send('iteration.validated', { iteration: 1, attempt: 'a2' });

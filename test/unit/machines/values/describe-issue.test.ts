@@ -50,7 +50,7 @@ test.each([
   [{ limit: 10 }, 'limit: must be at most 9, not 10'],
   [{ limit: 'all' }, 'limit: must be "none" or a number, not "all"'],
   [{ source: { url: 5 } }, 'source.url: must be a string, not 5'],
-  [{ of: { a: 'b', c: 1 } }, 'of: has fields that are unknown here: "c"'],
+  [{ of: { a: 'b', c: 1 } }, 'of: has unknown fields: "c"'],
   [[], 'the value must be an object, not an empty list'],
   [{ title: 5, count: 0 }, 'title: must be a string, not 5; count: must be at least 1, not 0'],
 ])('%o: %s', (value, text) => {

@@ -5,15 +5,15 @@ import { jsonLengthMax } from '../../../../machines/values/text.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'é', '€', '😀', '\ud800', '\u0001', '"', '\\') });
 
-test('a value takes at most so many bytes as JSON', () => {
+test('the bound is never below the actual JSON size', () => {
   const value = fc.oneof(fc.jsonValue(), fc.dictionary(text, fc.array(fc.oneof(text, fc.double(), fc.constant(null)))));
   fc.assert(
-    fc.property(value, (it) => {
-      expect(jsonLengthMax(it)).toBeGreaterThanOrEqual(Buffer.byteLength(JSON.stringify(it)));
+    fc.property(value, (sample) => {
+      expect(jsonLengthMax(sample)).toBeGreaterThanOrEqual(Buffer.byteLength(JSON.stringify(sample)));
     }),
   );
 });
 
-test('what makes its own JSON may be of any length', () => {
+test('a value with toJSON has no bound', () => {
   expect(jsonLengthMax({ at: new Date(0) })).toBe(Number.POSITIVE_INFINITY);
 });

@@ -12,7 +12,7 @@ import {
   viewUsage,
 } from '../../../../machines/values/usage.ts';
 
-test('a thousand times 0.1 dollars is 100, which doubles do not make of it', () => {
+test('a thousand times 0.1 dollars is exactly 100', () => {
   const reports = Array.from({ length: 1_000 }, () => useOf({ usd: 0.1 }));
   expect(viewUsage(reports.reduce(addUsed, unused)).usd).toBe(100);
   expect(Array.from({ length: 1_000 }, () => 0.1).reduce((sum, usd) => sum + usd, 0)).not.toBe(100);
@@ -22,7 +22,7 @@ test.each([5.01, 10.02, 0.3, 0.000_000_037, 1234.56, 0])('%d dollars are shown a
   expect(usdOf(useOf({ usd }).nanoUsd)).toBe(usd);
 });
 
-test('what is read from a cache is no token of a budget', () => {
+test('tokens read from a cache do not count towards a budget', () => {
   expect(useOf({ input: 1, output: 20, cacheWrite: 300, cacheRead: 4_000 }).tokens).toBe(321);
 });
 

@@ -46,7 +46,7 @@ const decisionOf = (
   dryRun: false,
 });
 
-test('it takes no more bytes than a message may, and is as it was if it took no more before', () => {
+test('fits into a message, and is unchanged if it fitted before', () => {
   const given = fc.tuple(text(4_000), fc.array(verdict, { maxLength: 40 }), fc.array(feedback, { maxLength: 10 }));
   fc.assert(
     fc.property(given, (parts) => {
