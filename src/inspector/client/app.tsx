@@ -33,7 +33,7 @@ function LiveSummary({ store }: { store: FleetStore }) {
     const timer = setInterval(() => {
       const parts = workerStates
         .map((state, index) => `${store.workerCounts[index]} ${state}`)
-        .filter((it) => !it.startsWith('0 '));
+        .filter((text) => !text.startsWith('0 '));
       setText(`${plural(store.workers.size, 'worker')}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`);
     }, intervalMs);
     return () => clearInterval(timer);

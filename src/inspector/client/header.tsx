@@ -88,16 +88,16 @@ export function Header() {
         <FleetName />
       </div>
       <nav class="row" aria-label="Views">
-        {(Object.keys(titles) as View[]).map((it) => (
+        {(Object.keys(titles) as View[]).map((key) => (
           <Link
-            key={it}
-            class={it}
-            to={{ ...home, view: it, at, range, paused }}
-            aria-current={view === it ? 'page' : undefined}
+            key={key}
+            class={key}
+            to={{ ...home, view: key, at, range, paused }}
+            aria-current={view === key ? 'page' : undefined}
           >
-            {titles[it]}
-            {(sizes[it] ?? 0) > 0 && !isPast.value && (
-              <span class={it === 'inbox' ? 'size urgent' : 'size'}>{count(sizes[it] ?? 0)}</span>
+            {titles[key]}
+            {(sizes[key] ?? 0) > 0 && !isPast.value && (
+              <span class={key === 'inbox' ? 'size urgent' : 'size'}>{count(sizes[key] ?? 0)}</span>
             )}
           </Link>
         ))}

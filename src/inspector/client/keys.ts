@@ -39,7 +39,9 @@ export function startKeys(wanted: readonly Shortcut[]): void {
     if (event.defaultPrevented || event.altKey || locked.peek()) return;
     // Not its target: for what is in a shadow root, as the editor is, that is the element around it.
     if (!isMod && (isTyping(event.composedPath()[0]) || document.querySelector('dialog[open]') !== null)) return;
-    const found = shortcuts.find((it) => (it.mod ?? false) === isMod && it.key === event.key && isUseful(it));
+    const found = shortcuts.find(
+      (shortcut) => (shortcut.mod ?? false) === isMod && shortcut.key === event.key && isUseful(shortcut),
+    );
     if (found === undefined) return;
     event.preventDefault();
     if (!event.repeat || found.repeats === true) found.run();

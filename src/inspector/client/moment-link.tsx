@@ -5,9 +5,9 @@ import { CopyButton, copyText } from './ui/controls.tsx';
 
 /** Copies the link. Without a clipboard the page goes to that moment, so that its address is the link. */
 export async function copyMoment(): Promise<boolean> {
-  const at = route.peek().at ?? pause.peek()?.seq ?? head.peek().seq;
-  const isCopied = await copyText(`${location.origin}${hrefOf({ at, paused: null })}`);
-  if (!isCopied) navigate({ at, paused: null });
+  const seq = route.peek().at ?? pause.peek()?.seq ?? head.peek().seq;
+  const isCopied = await copyText(`${location.origin}${hrefOf({ at: seq, paused: null })}`);
+  if (!isCopied) navigate({ at: seq, paused: null });
   return isCopied;
 }
 

@@ -35,8 +35,8 @@ export function HelpDialog() {
                 .map(({ keys, title }) => (
                   <div key={title}>
                     <dt>
-                      {keys.split(' ').map((it) => (
-                        <kbd key={it}>{it}</kbd>
+                      {keys.split(' ').map((key) => (
+                        <kbd key={key}>{key}</kbd>
                       ))}
                     </dt>
                     <dd>{title}</dd>

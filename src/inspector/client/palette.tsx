@@ -6,7 +6,7 @@ import { enterPast, goTo, isPast, leavePast } from './data/past.ts';
 import { allShortcuts, isUseful } from './keys.ts';
 import { copyMoment } from './moment-link.tsx';
 import { navigate, noSelection, selection } from './route.ts';
-import { parsePlace } from './time-travel/place.ts';
+import { parseTarget } from './time-travel/travel-target.ts';
 
 type Command = {
   readonly kind: 'command' | 'worker' | 'task' | 'queue' | 'policy';
@@ -21,7 +21,7 @@ const everything = { q: '', state: '', presence: '', agent: '', queue: '', sort:
 /** Finds commands, the best first: those that begin with the text, contain it, or have its letters in order. */
 function findCommands(text: string): Command[] {
   const wanted = text.trim().toLowerCase();
-  const place = parsePlace(text, nowMs.peek());
+  const place = parseTarget(text, nowMs.peek());
   const scored: { readonly command: Command; readonly score: number }[] = [];
   for (const command of allCommands()) {
     const score = scoreOf(command.title.toLowerCase(), command.note.toLowerCase(), wanted);
@@ -52,9 +52,9 @@ const whatIfRetries = (retries: number): Command => ({
 
 function scoreOf(title: string, note: string, wanted: string): number | null {
   if (wanted === '' || title === wanted) return 0;
-  const at = title.indexOf(wanted);
-  if (at === 0) return 1;
-  if (at > 0) return 2;
+  const index = title.indexOf(wanted);
+  if (index === 0) return 1;
+  if (index > 0) return 2;
   if (note.includes(wanted)) return 3;
   let from = 0;
   for (const letter of wanted) {

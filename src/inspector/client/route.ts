@@ -86,7 +86,7 @@ function readRoute(before: Route | null): Route {
   const text = (name: string) => query.get(name) ?? '';
   const paused = readSeq(text('paused'));
   return {
-    view: views.find((it) => it === text('view')) ?? 'workers',
+    view: views.find((view) => view === text('view')) ?? 'workers',
     q: text('q'),
     state: text('state'),
     presence: text('presence'),
@@ -96,7 +96,7 @@ function readRoute(before: Route | null): Route {
     span: text('span'),
     worker: text('worker') || null,
     task: text('task') || null,
-    tab: tabs.find((it) => it === text('tab')) ?? 'why',
+    tab: tabs.find((tab) => tab === text('tab')) ?? 'why',
     at: readSeq(text('at')) ?? atOfPause(paused, before),
     paused,
     range: readRange(text('range')),

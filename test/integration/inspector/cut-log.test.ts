@@ -51,7 +51,7 @@ test('the outline begins where the past can be shown', async () => {
   const { shownFrom, firstSeq, buckets } = await read();
   expect({ shownFrom, firstSeq }).toEqual({ shownFrom: snapshotSeq, firstSeq: snapshotSeq });
   expect(buckets.at(-1).toSeq).toBe(lastSeq);
-  const blocked = buckets.reduce((sum: number, it: { blocked: number }) => sum + it.blocked, 0);
+  const blocked = buckets.reduce((sum: number, bucket: { blocked: number }) => sum + bucket.blocked, 0);
   expect(blocked).toBe(1);
 });
 

@@ -74,6 +74,6 @@ test('one request after the other, and those that are too many are told to ask a
   const replies = await Promise.all(Array.from({ length: 60 }, () => stage.get('entries?text=nowhere')));
   const statuses = replies.map(({ status }) => status);
   expect(new Set(statuses)).toEqual(new Set([200, 503]));
-  expect(statuses.filter((it) => it === 200).length).toBeGreaterThanOrEqual(32);
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(32);
   expect((await stage.get('entries?text=nowhere')).status).toBe(200);
 });

@@ -65,7 +65,7 @@ test('then sends what changed, with the transitions taken', async () => {
   await stage.client.ask('decide.d1');
   const delta = await stream.until('delta', has('d1', 'blocked'));
   expect(rowOf(delta.data, 'd1')).toMatchObject({ state: 'blocked', presence: 'active', retryCount: 1, retryMax: 3 });
-  const transitions = stream.all('delta').flatMap((it) => it.transitions ?? []);
+  const transitions = stream.all('delta').flatMap((delta) => delta.transitions ?? []);
   expect(transitions).toContainEqual({
     machine: 'worker',
     from: 'working',
@@ -112,8 +112,8 @@ test('sends the selected worker in full, with its entries', async () => {
   const stream = await stage.stream('stream?worker=s1');
   await stage.client.publish('worker.s1.tool.used', { tool: 'Bash', ok: true });
   await stage.client.ask('decide.s1');
-  const entries = () => stream.all('worker').flatMap((it) => it.entries);
-  await stream.until('worker', () => entries().some((it) => it.type === 'decision'));
+  const entries = () => stream.all('worker').flatMap((focus) => focus.entries);
+  await stream.until('worker', () => entries().some((entry) => entry.type === 'decision'));
   expect(entries().map(({ type, by, text }) => ({ type, by, text }))).toEqual([
     { type: 'tool.used', by: 'agent', text: 'Bash (ok)' },
     { type: 'stop.attempted', by: 'agent', text: '' },
@@ -131,8 +131,8 @@ test('follows several actors at once, for pages that share a stream', async () =
   await stage.client.publish('worker.m1.tool.used', { tool: 'Bash' });
   await stage.client.publish('worker.m2.tool.used', { tool: 'Read' });
   await stage.client.publish('task.M-1.task.created', { title: 'Third' });
-  for (const id of ['m1', 'm2']) await stream.until('worker', (it) => it.id === id && it.entries.length === 1);
-  expect((await stream.until('task', (it) => it.view !== null)).data.view).toMatchObject({ task: 'M-1' });
+  for (const id of ['m1', 'm2']) await stream.until('worker', (focus) => focus.id === id && focus.entries.length === 1);
+  expect((await stream.until('task', (focus) => focus.view !== null)).data.view).toMatchObject({ task: 'M-1' });
 });
 
 test('says that entries were missed where a stream goes on', async () => {
@@ -166,7 +166,7 @@ test('sends everything again if what the page missed is no longer known', async 
 
 test('sends a message every second, so that a page notices a lost connection', async () => {
   const stream = await stage.stream();
-  const { data } = await stream.until('delta', (it) => it.workers === undefined);
+  const { data } = await stream.until('delta', (delta) => delta.workers === undefined);
   expect(data).toMatchObject({ seq: data.headSeq, entries: 0 });
   expect(Math.abs(data.nowMs - Date.now())).toBeLessThan(5_000);
 });

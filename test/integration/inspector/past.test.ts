@@ -29,15 +29,15 @@ async function decide(worker: string, body: object, nth: number) {
 
 /** The log up to `seq`, folded like a file. */
 async function replayed(seq: number) {
-  const messageAt = async (at: number) => {
-    const message = await stage.client.manager.streams.getMessage('STOPGATE_main', { seq: at });
-    if (message === null) throw new Error(`no entry ${at}`);
+  const messageAt = async (index: number) => {
+    const message = await stage.client.manager.streams.getMessage('STOPGATE_main', { seq: index });
+    if (message === null) throw new Error(`no entry ${index}`);
     return message;
   };
   const replay = createReplay({ untilMs: (await messageAt(seq)).time.getTime() });
-  for (let at = 1; at <= seq; at += 1) {
-    const message = await messageAt(at);
-    const line = { at: message.time.toISOString(), subject: message.subject, data: message.json(), seq: at };
+  for (let index = 1; index <= seq; index += 1) {
+    const message = await messageAt(index);
+    const line = { at: message.time.toISOString(), subject: message.subject, data: message.json(), seq: index };
     expect(replay.fold(JSON.stringify(line))).toBeNull();
   }
   return replay.view().fleets.main;
@@ -45,11 +45,11 @@ async function replayed(seq: number) {
 const comparable = (view: object | undefined | null) => {
   // The idle time depends on when it is read, and the time of a guard on the machine that ran it.
   const { idle: _, lastDecision, ...rest } = (view ?? {}) as { idle?: object; lastDecision?: { verdicts: object[] } };
-  return { ...rest, verdicts: lastDecision?.verdicts.map((it) => ({ ...it, tookMs: 0 })) };
+  return { ...rest, verdicts: lastDecision?.verdicts.map((verdict) => ({ ...verdict, tookMs: 0 })) };
 };
 
 test('equals the replay at every entry, going forward and back', async () => {
-  const order = [...Array(lastSeq).keys()].map((it) => it + 1);
+  const order = [...Array(lastSeq).keys()].map((key) => key + 1);
   for (const seq of [...order, ...[...order].reverse()]) {
     const fleet = await replayed(seq);
     for (const worker of ['w1', 'w2']) {
@@ -114,7 +114,11 @@ test('the download of a worker replays to the same decisions', async () => {
   const text = await (await fetch(`${stage.http.url}/api/main/history/w1.jsonl`)).text();
   const replay = createReplay();
   for (const line of text.trim().split('\n')) expect(replay.fold(line)).toBeNull();
-  expect(replay.take().map((it) => ('cause' in it ? it.cause : null))).toEqual(['incomplete', 'incomplete', 'capped']);
+  expect(replay.take().map((result) => ('cause' in result ? result.cause : null))).toEqual([
+    'incomplete',
+    'incomplete',
+    'capped',
+  ]);
 });
 
 test('an attempt names the work since the one before, and whether that was for another prompt or task', async () => {

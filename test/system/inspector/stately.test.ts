@@ -151,7 +151,8 @@ test('?worker= shows one worker, with its tasks and subagents', async () => {
 test('of a large fleet, shows the most recent actors, at most fifty', async () => {
   const many = await openStage();
   try {
-    for (let at = 0; at < 70; at += 1) await many.client.publish(`worker.m${at}.tool.used`, { tool: 'Bash' });
+    for (let index = 0; index < 70; index += 1)
+      await many.client.publish(`worker.m${index}.tool.used`, { tool: 'Bash' });
     await many.get('get/worker/m69');
     const frames = receive(`${many.http.url.replace('http', 'ws')}/inspect/ws`);
     await until(() => of(frames, 'worker:m69')[0]);
@@ -206,7 +207,7 @@ test('for an inspector that does not read, only the latest step of each actor is
   const { leave } = stage.replica.inspection.feed.join(client, 'b1');
   expect(frames).toHaveLength(1);
   ready = false;
-  for (let at = 1; at <= 100; at += 1) await stage.client.publish('worker.b1.tool.used', { tool: 'Bash' });
+  for (let index = 1; index <= 100; index += 1) await stage.client.publish('worker.b1.tool.used', { tool: 'Bash' });
   await until(async () => (await stage.get('get/worker/b1')).body.toolCount === 101);
   const checked = checks;
   await until(() => checks > checked);
@@ -252,7 +253,7 @@ test('one round fills a socket only slightly beyond its limit', async () => {
     socket.bytes += frame.length;
   };
   const { leave } = feed.join({ send, isReady }, null);
-  for (let at = 0; at < 5_000; at += 1) act(at % 50);
+  for (let index = 0; index < 5_000; index += 1) act(index % 50);
   const checks = socket.checks;
   await until(() => socket.checks >= checks + 100);
   leave();

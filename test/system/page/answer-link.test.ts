@@ -58,7 +58,7 @@ describeInBrowser('the page behind a link that answers', () => {
     expect(wide).toBe(false);
     const buttons = await page
       .getByRole('button')
-      .evaluateAll((all) => all.map((it) => it.getBoundingClientRect().height));
+      .evaluateAll((all) => all.map((element) => element.getBoundingClientRect().height));
     expect(buttons.every((height) => height >= 44)).toBe(true);
     await page.getByLabel('Message to the agent').fill('Not the build');
     await page.getByRole('button', { name: 'Deny' }).click();

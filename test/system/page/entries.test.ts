@@ -11,7 +11,7 @@ describeInBrowser('the entries', () => {
       await client.publish('worker.bob.tool.used', { tool: `Tool-${count}` });
   });
   const lines = () =>
-    ui.page.locator('.entries .line').evaluateAll((all) => all.map((it) => it.getAttribute('data-type')));
+    ui.page.locator('.entries .line').evaluateAll((all) => all.map((line) => line.getAttribute('data-type')));
 
   test('are found by type, worker and text, come by themselves, and the address keeps the filter', async () => {
     const { page, stage } = ui;

@@ -6,28 +6,28 @@ import { type Browser, describeInBrowser, openBrowser } from '../../support/brow
 import { openClient } from '../../support/client.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 
-let at: Deployment;
+let deployment: Deployment;
 let browser: Browser;
 const fleets = ['main', 'web', 'f3', 'f4', 'f5'];
 
 describeInBrowser('several fleets', () => {
   beforeAll(async () => {
-    at = await deploy({ args: fleets.flatMap((fleet) => ['--fleet', fleet]) });
-    const web = await openClient(at.server.url, 'web');
+    deployment = await deploy({ args: fleets.flatMap((fleet) => ['--fleet', fleet]) });
+    const web = await openClient(deployment.server.url, 'web');
     await web.ask('decide.of-web');
-    await at.client.ask('decide.of-main');
+    await deployment.client.ask('decide.of-main');
     await web.close();
-    browser = await openBrowser(() => [at.http]);
+    browser = await openBrowser(() => [deployment.http]);
   });
   afterAll(async () => {
     await browser?.close();
-    await at?.close();
+    await deployment?.close();
   });
 
   test('the first is shown, another by choice, and the address keeps it', async () => {
     const { page } = browser;
     const row = (worker: string) => page.locator(`tr[data-id="${worker}"]`);
-    await page.goto(at.http);
+    await page.goto(deployment.http);
     await row('of-main').waitFor();
     await page.getByLabel('Fleet').selectOption('web');
     await row('of-web').waitFor();
@@ -44,7 +44,7 @@ describeInBrowser('several fleets', () => {
     await page.goto('about:blank');
     const open = async (fleet: string) => {
       const opened = await context.newPage();
-      await opened.goto(`${at.http}/?fleet=${fleet}`);
+      await opened.goto(`${deployment.http}/?fleet=${fleet}`);
       return opened;
     };
     const isLive = (one: Page) => one.locator('[data-connection="live"]').waitFor();
@@ -57,14 +57,14 @@ describeInBrowser('several fleets', () => {
     await four[0]?.close();
     await isLive(last);
     expect(browser.problems()).toEqual([]);
-    await Promise.all([...four, last].map((it) => it.close()));
+    await Promise.all([...four, last].map((browserPage) => browserPage.close()));
   });
 
   test('a log that is lost is said, although the service goes on', async () => {
     const { page } = browser;
-    await page.goto(`${at.http}/?fleet=web`);
+    await page.goto(`${deployment.http}/?fleet=web`);
     await page.locator('tr[data-id="of-web"]').waitFor();
-    await (await jetstreamManager(at.client.nc)).streams.delete('STOPGATE_web');
+    await (await jetstreamManager(deployment.client.nc)).streams.delete('STOPGATE_web');
     await page
       .getByRole('alert')
       .filter({ hasText: 'No stop can be decided now: the log STOPGATE_web is gone' })
@@ -72,7 +72,7 @@ describeInBrowser('several fleets', () => {
     expect(await page.locator('.connection').innerText()).toBe('nothing is decided');
     expect(await page.locator('tr[data-id="of-web"]').count()).toBe(1);
     // A fleet without a stream: the service says why.
-    await page.goto(`${at.http}/?fleet=none`);
+    await page.goto(`${deployment.http}/?fleet=none`);
     await page.getByRole('alert').filter({ hasText: "no fleet 'none' here" }).waitFor();
     browser.problems();
   });

@@ -12,7 +12,7 @@ describeInBrowser('the inbox', () => {
   const placesOf = (selector: string) =>
     inbox.browser.page
       .locator(selector)
-      .evaluateAll((all) => all.map((it) => JSON.stringify([it.className, it.getBoundingClientRect()])));
+      .evaluateAll((all) => all.map((element) => JSON.stringify([element.className, element.getBoundingClientRect()])));
   const askFor = (worker: string, ...requests: string[]) =>
     Promise.all(
       requests.map((request) =>
@@ -62,7 +62,7 @@ describeInBrowser('the inbox', () => {
     await page.unroute('**/api');
     expect(await current()).toBe('dora');
     await page.keyboard.type('The first one.');
-    const isName = () => page.getByLabel('Who answers').evaluate((it) => it.matches(':focus'));
+    const isName = () => page.getByLabel('Who answers').evaluate((element) => element.matches(':focus'));
     for (let tabs = 0; tabs < 9 && !(await isName()); tabs += 1) await press('Tab');
     await page.keyboard.type('Ann');
     await press('Enter');

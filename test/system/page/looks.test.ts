@@ -16,7 +16,7 @@ describeInBrowser('the page', () => {
     await ui.stage.client.publish('worker.w2.tool.used', { tool: 'Bash' });
     await ui.open('/');
     await ui.page.locator('tr[data-id="w1"] [data-state="blocked"]').waitFor();
-    expect(await ui.row('w1').evaluate((it) => it.getBoundingClientRect().height)).toBe(32);
+    expect(await ui.row('w1').evaluate((element) => element.getBoundingClientRect().height)).toBe(32);
     for (const column of ['since', 'retries', 'seen'])
       expect(await styleOf(`tr[data-id="w1"] .c-${column}`, 'textAlign')).toBe('right');
     expect(await ui.row('w1').locator('.c-since').innerText()).toMatch(/^\d+[smhd]$/);

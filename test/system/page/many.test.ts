@@ -45,8 +45,8 @@ describeInBrowser('five thousand workers', () => {
     const js = jetstream(stage.client.nc);
     for (let index = 0; index < workers; index += 500)
       await Promise.all(
-        Array.from({ length: 500 }, (_, at) =>
-          js.publish(`stopgate.main.worker.${nameOf(index + at)}.worker.registered`, '{"agent":"claude"}'),
+        Array.from({ length: 500 }, (_, workerIndex) =>
+          js.publish(`stopgate.main.worker.${nameOf(index + workerIndex)}.worker.registered`, '{"agent":"claude"}'),
         ),
       );
     browser = await openBrowser(() => [stage.http.url]);
@@ -127,10 +127,10 @@ test('the page is at most 77 KiB, compressed; what is opened later loads then', 
       .toString()
       .matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g),
   ].map(([, name = '']) => name);
-  const stream = readdirSync(new URL('../../../dist/inspector/assets', import.meta.url)).filter((it) =>
-    /^shared-stream.*\.js$/.test(it),
+  const stream = readdirSync(new URL('../../../dist/inspector/assets', import.meta.url)).filter((file) =>
+    /^shared-stream.*\.js$/.test(file),
   );
-  files.push(...stream.map((it) => `assets/${it}`));
+  files.push(...stream.map((file) => `assets/${file}`));
   expect(files.length).toBe(4);
   const bytes = ['index.html', ...files].reduce((sum, name) => sum + gzipSync(read(name), { level: 9 }).length, 0);
   expect(bytes).toBeLessThanOrEqual(77 * 1024);

@@ -48,7 +48,7 @@ describeInBrowser('in three steps, an operator', () => {
     steps += 1;
     await act;
   };
-  const click = (it: Locator) => step(it.click());
+  const click = (button: Locator) => step(button.click());
   const press = (key: string) => step(ui.page.keyboard.press(key));
   const type = (typed: string) => step(ui.page.keyboard.type(typed));
   const view = (name: string) => ui.page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name });
@@ -88,7 +88,7 @@ describeInBrowser('in three steps, an operator', () => {
     else await find('ana', /^worker ana/);
     await ui.page.locator('aside .attempts > li').nth(2).waitFor();
     const attempts = await ui.page.locator('aside .attempts > li summary').allInnerTexts();
-    expect(attempts.filter((it) => it.includes('login.test.ts'))).toHaveLength(3);
+    expect(attempts.filter((attempt) => attempt.includes('login.test.ts'))).toHaveLength(3);
   });
 
   test.each(ways)('sees which check is flaky, and opens its failures: %s', async (way) => {

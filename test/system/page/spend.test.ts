@@ -59,7 +59,7 @@ describeInBrowser('what agents use', () => {
     const lines = (title: string) =>
       page
         .locator(`section[aria-label="${title}"] tbody tr`)
-        .evaluateAll((all) => all.map((line) => [...line.children].map((it) => it.textContent?.trim())));
+        .evaluateAll((all) => all.map((line) => [...line.children].map((cell) => cell.textContent?.trim())));
     // Who held which task is folded, which takes a moment longer.
     await page.locator('section[aria-label="Cost by task"]').waitFor();
     await expect.poll(() => lines('Cost by task')).toHaveLength(4);

@@ -23,9 +23,9 @@ describeInBrowser('the history of the fleet', () => {
   });
   const statistics = async (query = 'span=hour') => (await ui.stage.get(`statistics?${query}`)).body as FleetStatistics;
   const lines = () => ui.page.locator('.entries .line');
-  const outcomes = () => lines().evaluateAll((all) => all.map((it) => it.textContent?.includes('fail')));
+  const outcomes = () => lines().evaluateAll((all) => all.map((line) => line.textContent?.includes('fail')));
   const stopsIn = ({ verdicts }: FleetStatistics['buckets'][number]) =>
-    Object.values(verdicts).reduce((all, it) => all + it, 0);
+    Object.values(verdicts).reduce((all, count) => all + count, 0);
   /** The time of all that was prepared, to the minute. */
   async function rangeOfAll() {
     const { entries } = (await ui.stage.get('entries?limit=1000')).body;
@@ -63,23 +63,25 @@ describeInBrowser('the history of the fleet', () => {
     const { fromMs, toMs } = await rangeOfAll();
     const address = `/?view=history&span=${new Date(fromMs).toISOString()}/${new Date(toMs).toISOString()}`;
     const { buckets } = await statistics(`from=${fromMs}&to=${toMs}`);
-    const [at, stops] = buckets.map(stopsIn).reduce((best, it, index) => (it > best[1] ? [index, it] : best), [0, 0]);
+    const [busiest, stops] = buckets
+      .map(stopsIn)
+      .reduce((best, count, index) => (count > best[1] ? [index, count] : best), [0, 0]);
     await ui.open(address);
     const bars = page.locator('.multiple', { hasText: 'Stops' }).locator('.bars');
     const box = async () => (await bars.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
     await bars.waitFor();
     const { x, y, width, height } = await box();
     const xOf = (index: number) => x + ((index + 0.5) * width) / buckets.length;
-    await page.mouse.click(xOf(at), y + height / 2);
+    await page.mouse.click(xOf(busiest), y + height / 2);
     await expect.poll(() => lines().count()).toBe(stops);
     expect(new URL(page.url()).searchParams.get('q')).toMatch(/^type:decision outcome:\S+ from:\S+Z to:\S+Z$/);
     await page.goBack();
     await bars.waitFor();
-    await page.mouse.move(xOf(at - 3), y + height / 2);
+    await page.mouse.move(xOf(busiest - 3), y + height / 2);
     await page.mouse.down();
-    await page.mouse.move(xOf(at + 3), y + height / 2);
+    await page.mouse.move(xOf(busiest + 3), y + height / 2);
     await page.mouse.up();
-    const begin = buckets[at - 3]?.atMs ?? 0;
+    const begin = buckets[busiest - 3]?.atMs ?? 0;
     await expect.poll(() => Date.parse(new URL(page.url()).searchParams.get('span')?.split('/')[0] ?? '')).toBe(begin);
     // The same by keys: the slider has the times, a button its entries.
     await ui.open(address);
@@ -113,14 +115,17 @@ describeInBrowser('the history of the fleet', () => {
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       const overlaps = await page.locator('.plot').evaluateAll((plots) =>
         plots.flatMap((plot) => {
-          const boxes = [...plot.querySelectorAll('span')].map((it) => ({ it, box: it.getBoundingClientRect() }));
-          return boxes.flatMap(({ it, box: a }, at) =>
+          const boxes = [...plot.querySelectorAll('span')].map((element) => ({
+            it: element,
+            box: element.getBoundingClientRect(),
+          }));
+          return boxes.flatMap(({ it: element, box: a }, index) =>
             boxes
-              .slice(at + 1)
+              .slice(index + 1)
               .filter(
                 ({ box: b }) => a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom,
               )
-              .map((other) => `${it.textContent} and ${other.it.textContent}`),
+              .map((other) => `${element.textContent} and ${other.it.textContent}`),
           );
         }),
       );

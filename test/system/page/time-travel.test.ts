@@ -32,17 +32,17 @@ describeInBrowser('the past', () => {
     expect(lastSeq).toBeGreaterThanOrEqual(before);
     expect(lastSeq).toBeLessThanOrEqual((await stage.get('range')).body.lastSeq);
     const slider = page.getByLabel('Log entry');
-    for (const at of [lastSeq - 3, 12, 6, lastSeq]) {
-      await slider.fill(String(at));
-      await page.locator('.travel-now', { hasText: `Entry ${at} of` }).waitFor();
-      const { body } = await stage.get(`at/${at}`);
+    for (const seq of [lastSeq - 3, 12, 6, lastSeq]) {
+      await slider.fill(String(seq));
+      await page.locator('.travel-now', { hasText: `Entry ${seq} of` }).waitFor();
+      const { body } = await stage.get(`at/${seq}`);
       await expect.poll(async () => (await rows()).sort()).toEqual(body.workers.map(idOf).sort());
       const stood: WorkerRow[] = body.workers.map(workerRows.unpack);
       const counted = workerStates.map((state) => stood.filter((row) => row.state === state).length);
       // The same workers may have stood otherwise before: their rows stay until the new ones are there.
       const states = async () => (await page.locator('button.count b').allInnerTexts()).map(Number);
       await expect.poll(states).toEqual(counted);
-      const one = await stage.get(`at/${at}?worker=dan`);
+      const one = await stage.get(`at/${seq}?worker=dan`);
       if (one.status === 404)
         await page.locator('aside', { hasText: 'There is no worker dan at this entry.' }).waitFor();
       else await expect.poll(() => text('aside .lead')).toMatch(new RegExp(`^${one.body.view.state}`));

@@ -45,7 +45,7 @@ describeInBrowser('the page', () => {
         const [came, left] = [...flow.children];
         if (came === undefined || left === undefined) return [];
         [came.textContent, left.textContent] = ['+9.9k', '−9.9k'];
-        const [a, b, box] = [came, left, flow].map((it) => it.getBoundingClientRect());
+        const [a, b, box] = [came, left, flow].map((element) => element.getBoundingClientRect());
         return [(b?.left ?? 0) - (a?.right ?? 0), (box?.right ?? 0) - (b?.right ?? 0) + 6];
       }),
     );
@@ -169,7 +169,9 @@ describeInBrowser('the page', () => {
     const shown = (selector: string) =>
       page
         .locator(`article[aria-label="Last decision"] ${selector}`)
-        .evaluateAll((lines) => lines.map((it) => [it.getAttribute('data-guard'), it.getAttribute('data-verdict')]));
+        .evaluateAll((lines) =>
+          lines.map((line) => [line.getAttribute('data-guard'), line.getAttribute('data-verdict')]),
+        );
     const verdicts = decision.verdicts.map(({ guard, verdict }) => [guard, verdict]);
     // The one that decided; those that passed are folded.
     expect(await shown('> .guards li')).toEqual(verdicts.slice(-1));
@@ -184,7 +186,7 @@ describeInBrowser('the page', () => {
     );
     await page.getByRole('tab', { name: 'Chart' }).click();
     const active = page.locator('aside .chart-state[data-active]');
-    const names = () => active.evaluateAll((all) => all.map((it) => it.getAttribute('data-state')));
+    const names = () => active.evaluateAll((all) => all.map((element) => element.getAttribute('data-state')));
     await expect.poll(names).toEqual(['blocked', 'active']);
   });
 
@@ -206,7 +208,9 @@ describeInBrowser('the page', () => {
     await page.mouse.move(5, 5);
     await page.locator(`.timeline .line[data-seq="${next.seq}"]`).waitFor();
     const opened = page.locator('.timeline .line:has(details[open])');
-    expect(await opened.evaluateAll((all) => all.map((it) => it.getAttribute('data-seq')))).toEqual([String(seq)]);
+    expect(await opened.evaluateAll((all) => all.map((element) => element.getAttribute('data-seq')))).toEqual([
+      String(seq),
+    ]);
   });
 
   test('counts down the timers of a worker', async () => {

@@ -1,7 +1,7 @@
 /** Attempt against attempt: what the page says of a worker that fails again, and of what has changed. */
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
-import { changesBetween, patternOf, toldBeyond } from '../../../src/inspector/attempt-changes.ts';
+import { changesBetween, patternOf, promptAdditions } from '../../../src/inspector/attempt-changes.ts';
 import type { AttemptRecord } from '../../../src/inspector/messages.ts';
 
 const decided = (message: string, fields: Partial<Decision> = {}) =>
@@ -27,7 +27,7 @@ const attempt = (decision: Decision | null, output = 'done'): AttemptRecord => (
 const letGo = decided('', { decision: 'allow', action: 'complete', cause: 'complete', feedback: [] });
 const letGoBy = (cause: string, verdicts: object[]) =>
   decided('', { decision: 'allow', action: 'complete', cause, feedback: [], verdicts } as never);
-const patternsOf = (...messages: string[]) => patternOf(messages.map((it) => attempt(decided(it))));
+const patternsOf = (...messages: string[]) => patternOf(messages.map((message) => attempt(decided(message))));
 
 describe('a pattern in the last attempts', () => {
   test('the same failure, whatever its figures and paths', () => {
@@ -133,7 +133,7 @@ test('what changed: the answer, what the checks found, and the words', () => {
 });
 
 test('a failure that differs in its figures alone is neither better nor worse', () => {
-  const [older, newer] = ['2 of 41 fail\nb fails', '1 of 41 fail\nc fails'].map((it) => attempt(decided(it)));
+  const [older, newer] = ['2 of 41 fail\nb fails', '1 of 41 fail\nc fails'].map((message) => attempt(decided(message)));
   expect(newer && older && changesBetween(newer, older).findings).toEqual([
     { sign: '-', text: 'b fails' },
     { sign: ' ', text: '1 of 41 fail (before: 2 of 41 fail)' },
@@ -151,6 +151,6 @@ test('where a check lists its failures, the lists are compared', () => {
 
 test('of a prompt only what is not said above is shown', () => {
   const prompt = 'Not done yet: Command tests failed (exit 1). Finish.\n\n- a fails\nRead the plan again.';
-  expect(toldBeyond(decided('a fails\nb fails', { nextPrompt: prompt }))).toBe('Read the plan again.');
-  expect(toldBeyond(decided('a fails', { nextPrompt: 'a fails' }))).toBe('');
+  expect(promptAdditions(decided('a fails\nb fails', { nextPrompt: prompt }))).toBe('Read the plan again.');
+  expect(promptAdditions(decided('a fails', { nextPrompt: 'a fails' }))).toBe('');
 });

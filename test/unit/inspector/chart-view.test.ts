@@ -28,11 +28,11 @@ test('where the whole would be too small to read, the active state is in view', 
 
 test('zooming leaves the point under the pointer where it is', () => {
   const before = { x: 100, y: 50, scale: 0.5 };
-  const at = { x: 240, y: 130 };
-  const after = zoomAbout(before, 1.7, at);
-  expect(after.x + at.x / after.scale).toBeCloseTo(before.x + at.x / before.scale);
-  expect(after.y + at.y / after.scale).toBeCloseTo(before.y + at.y / before.scale);
-  expect(zoomAbout(before, 1_000, at).scale).toBe(3);
+  const pointer = { x: 240, y: 130 };
+  const after = zoomAbout(before, 1.7, pointer);
+  expect(after.x + pointer.x / after.scale).toBeCloseTo(before.x + pointer.x / before.scale);
+  expect(after.y + pointer.y / after.scale).toBeCloseTo(before.y + pointer.y / before.scale);
+  expect(zoomAbout(before, 1_000, pointer).scale).toBe(3);
 });
 
 test('a drag moves the drawing with the pointer, at any scale', () => {

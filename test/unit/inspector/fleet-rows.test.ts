@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { createFleet, type Entry, foldEntry, readEntry } from '../../../machines/index.ts';
-import { wholeOf } from '../../../src/inspector/fleet-rows.ts';
+import { allRows } from '../../../src/inspector/fleet-rows.ts';
 import { queueRows, taskRows, workerRows } from '../../../src/inspector/rows.ts';
 import { entryOf } from '../../support/fold-lines.ts';
 
@@ -16,7 +16,7 @@ test('a queue has the tasks that are known, and what was reported of those that 
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
   // 4 wait: one that is known, 3 elsewhere.
-  expect(wholeOf(fleet).queues.map(queueRows.unpack)).toContainEqual({
+  expect(allRows(fleet).queues.map(queueRows.unpack)).toContainEqual({
     id: 'q',
     pending: 4,
     reported: 3,
@@ -38,7 +38,7 @@ test('the row of a worker says what failed, also at the cap, and what it asks', 
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
   const sentences = Object.fromEntries(
-    wholeOf(fleet)
+    allRows(fleet)
       .workers.map(workerRows.unpack)
       .map(({ id, sentence }) => [id, sentence]),
   );
@@ -58,7 +58,7 @@ test('rows say what a session and a task have used', () => {
     const entry = entryOf(tail, data);
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
-  const { workers, tasks } = wholeOf(fleet);
+  const { workers, tasks } = allRows(fleet);
   expect(workers.map(workerRows.unpack)).toMatchObject([{ id: 'w1', usd: 0.75, tokens: 13 }]);
   expect(tasks.map(taskRows.unpack)).toMatchObject([{ id: 'T-1', usd: 0.25, tokens: 3 }]);
 });
@@ -74,7 +74,7 @@ test('a row is sent without its names, and read as it was', () => {
     const entry = entryOf(tail, data);
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
-  const { workers, last } = wholeOf(fleet);
+  const { workers, last } = allRows(fleet);
   const rows = (JSON.parse(JSON.stringify(workers)) as typeof workers).map(workerRows.unpack);
   expect(rows).toMatchObject([
     { id: 'w1', state: 'blocked', presence: 'active', planTotal: 1, awaitsInput: false, isAcknowledged: false },

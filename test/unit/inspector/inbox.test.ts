@@ -33,8 +33,8 @@ function storeOf(
     createdSeq: 1,
   });
   const rows = {
-    workers: workers.map((it) => workerRows.pack(worker(it) as WorkerRow)),
-    tasks: tasks.map((it) => taskRows.pack(task(it) as TaskRow)),
+    workers: workers.map((fields) => workerRows.pack(worker(fields) as WorkerRow)),
+    tasks: tasks.map((fields) => taskRows.pack(task(fields) as TaskRow)),
     queues: [],
   };
   store.apply({ ...rows, seq: 1, nowMs: 9, headSeq: 1, fault: null, outage: null, entries: 1 }, false);

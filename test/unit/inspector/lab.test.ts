@@ -78,7 +78,9 @@ test('groups differences by policy, guard or cause, the largest first and what c
     ...['w3', 'w4'].map((worker) => difference(worker, ['checks', 'done'], complete)),
   ];
   const titles = (by: Grouping) =>
-    groupDifferences(differences, by).map((it) => `${it.title} ${it.differences.length}`);
+    groupDifferences(differences, by).map(
+      (groupDifference) => `${groupDifference.title} ${groupDifference.differences.length}`,
+    );
   expect(titles('guard')).toEqual(['checks → done 2', 'checks → retries 1', 'the log has no result of scan 1']);
   expect(titles('policy')).toEqual(['default 2', 'default → strict 1', 'the log has no result of scan 1']);
   expect(titles('cause').slice(0, 1)).toEqual(['incomplete → complete 2']);

@@ -24,7 +24,7 @@ test('counts each transition by its minute, and leaves out what changed no state
 
 test('forgets what is older than ten minutes', () => {
   const moves = createMoves(minute);
-  for (let at = 1; at <= 20; at += 1) moves.add(at * minute, [prompted]);
+  for (let index = 1; index <= 20; index += 1) moves.add(index * minute, [prompted]);
   const { sinceMs, minutes } = moves.read(21 * minute);
   expect(sinceMs).toBe(11 * minute);
   expect(minutes.map(({ minuteMs }) => minuteMs / minute)).toEqual([11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
@@ -38,6 +38,6 @@ test('a page goes on from the counts of the service', () => {
   expect(page.last()).toEqual({ worker: prompted, task: null });
   page.add(2 * minute, [prompted, closed, { ...closed, from: 'stopped' }]);
   expect(page.last()).toEqual({ worker: prompted, task: closed });
-  expect(page.of('worker')).toEqual([{ ...prompted, count: 2 }]);
-  expect(page.of('task')).toEqual([closed]);
+  expect(page.totals('worker')).toEqual([{ ...prompted, count: 2 }]);
+  expect(page.totals('task')).toEqual([closed]);
 });

@@ -107,7 +107,9 @@ test('counts how often a check passes and how long it takes', () => {
   const results = Array.from({ length: 20 }, (_, index) =>
     finished('unit', index === 0 ? 'fail' : 'pass', index < 19 ? 100 : 9_000),
   );
-  const view = count([...results, finished('unit', 'timeout')].map((it) => [0, 'own.worker.w1.check.finished', it]));
+  const view = count(
+    [...results, finished('unit', 'timeout')].map((result) => [0, 'own.worker.w1.check.finished', result]),
+  );
   const [unit] = view.checks;
   expect(unit).toMatchObject({ check: 'unit', runs: 21, passed: 19, failed: 1, errors: 1 });
   // Within a quarter.
@@ -150,13 +152,16 @@ describe('a check is flaky if two runs that looked at the same thing differ:', (
   });
 
   test('on the same tree, whoever worked on it and whatever was in between', () => {
-    const on = (tree: string) => ({ metadata: { tree } });
-    expect(pairs(run(0, 'fail', on('a')), [1, used], run(2, 'pass', on('a'), 'w2'))).toEqual({
+    const onTree = (tree: string) => ({ metadata: { tree } });
+    expect(pairs(run(0, 'fail', onTree('a')), [1, used], run(2, 'pass', onTree('a'), 'w2'))).toEqual({
       compared: 1,
       differing: 1,
     });
     // Nothing was reported, and yet it is another tree.
-    expect(pairs([0, used], run(0, 'fail', on('a')), run(0, 'pass', on('b')))).toEqual({ compared: 0, differing: 0 });
+    expect(pairs([0, used], run(0, 'fail', onTree('a')), run(0, 'pass', onTree('b')))).toEqual({
+      compared: 0,
+      differing: 0,
+    });
   });
 
   test('a pass that was taken over is no run', () => {
@@ -196,8 +201,8 @@ test('counts escalations and how long people took', () => {
     [15, 'worker.w2.prompt.submitted'],
     [16, 'own.task.T-1.escalation.notified', { count: 1, delivery: 'x' }],
   ]);
-  expect(view.buckets.reduce((all, it) => all + it.escalations, 0)).toBe(3);
-  expect(view.buckets.reduce((all, it) => all + it.resolved, 0)).toBe(2);
+  expect(view.buckets.reduce((all, bucket) => all + bucket.escalations, 0)).toBe(3);
+  expect(view.buckets.reduce((all, bucket) => all + bucket.resolved, 0)).toBe(2);
   expect(view.resolveMs.p50).toBeGreaterThanOrEqual(4 * minute);
   expect(view.resolveMs.p50).toBeLessThan(5 * minute);
 });
@@ -234,14 +239,14 @@ test('sums what was used by day of UTC and by model, the most expensive first; w
 
 test('of many tasks the cheapest are one line', () => {
   const statistics = createStatistics();
-  for (let at = 1; at <= 60; at += 1) {
-    const data = { usd: at };
+  for (let index = 1; index <= 60; index += 1) {
+    const data = { usd: index };
     statistics.fold({
       atMs: startMs,
       subject: 'stopgate.main.worker.w1.usage.reported',
       text: () => JSON.stringify(data),
     });
-    statistics.usedFor(`T-${at}`, startMs, data);
+    statistics.usedFor(`T-${index}`, startMs, data);
   }
   const tasks = statistics.view(wanted({})).usage?.tasks ?? [];
   expect(tasks).toHaveLength(51);
@@ -266,14 +271,17 @@ test('says from when on it counts where the log was cut', () => {
 test('keeps so many buckets and checks, whatever comes', () => {
   const buckets = createBuckets();
   let counted = 0;
-  for (let at = 0; at < 500; at += 1) buckets.at(startMs + at * minute, () => (counted += 1));
-  expect(buckets.of(spans.hour, startMs)).toHaveLength(60);
+  for (let index = 0; index < 500; index += 1) buckets.addAt(startMs + index * minute, () => (counted += 1));
+  expect(buckets.within(spans.hour, startMs)).toHaveLength(60);
   // What is older than the span is not counted in it.
   counted = 0;
-  buckets.at(startMs, () => (counted += 1));
+  buckets.addAt(startMs, () => (counted += 1));
   expect(counted).toBe(2);
   const many = count(
-    Array.from({ length: 300 }, (_, at) => [0, 'own.worker.w1.check.finished', finished(`c${at}`, 'pass')] as const),
+    Array.from(
+      { length: 300 },
+      (_, index) => [0, 'own.worker.w1.check.finished', finished(`c${index}`, 'pass')] as const,
+    ),
   );
   expect(many.checks).toHaveLength(65);
   expect(many.checks.find(({ check }) => check === '(others)')?.runs).toBe(300 - 64);

@@ -29,10 +29,10 @@ function AttemptList({ attempts, isAsked = false }: { attempts: readonly Attempt
         <span>Age</span>
       </p>
       <ol class="attempts">
-        {attempts.map((it, index) => (
+        {attempts.map((attempt, index) => (
           <Attempt
-            key={it.seq}
-            attempt={it}
+            key={attempt.seq}
+            attempt={attempt}
             older={attempts[index + 1]}
             isOpen={index === 0}
             isAsked={isAsked && index === 0}
@@ -147,7 +147,7 @@ const kinds = [
 const Findings = ({ changes }: { changes: readonly DiffLine[] }) => (
   <>
     {kinds.map(([sign, kind, title]) => {
-      const found = changes.filter((it) => it.sign === sign);
+      const found = changes.filter((change) => change.sign === sign);
       return found.length === 0 ? null : (
         <div key={kind} class="findings" data-change={kind}>
           <b>{title}</b>

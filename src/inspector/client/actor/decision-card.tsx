@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Decision } from '../../../../machines/index.ts';
 import { checksNotRun } from '../../../../machines/replay/standing.ts';
-import { toldBeyond } from '../../attempt-changes.ts';
+import { promptAdditions } from '../../attempt-changes.ts';
 import { verdictOf } from '../../vocabulary.ts';
 import { Button, Copy, Link } from '../ui/controls.tsx';
 import { dateTime, duration, millis, plural } from '../ui/format.ts';
@@ -94,15 +94,15 @@ export const DecisionCard = ({ decision, label = 'Decision', isAsked = false }: 
 
 const CheckResults = ({ decision }: { decision: Decision }) => (
   <section class="feedback" aria-label="Check results">
-    {decision.feedback.map((it, index) => (
+    {decision.feedback.map((finding, index) => (
       <div key={index}>
-        <Text as="b" value={it.check} max={80} />{' '}
-        <span class="tag" data-outcome={it.outcome}>
-          {it.outcome}
+        <Text as="b" value={finding.check} max={80} />{' '}
+        <span class="tag" data-outcome={finding.outcome}>
+          {finding.outcome}
         </span>
-        {it.message !== decision.reason && <Tail value={it.message} />}
-        {typeof it.details === 'string' && it.details !== it.message && <Tail value={it.details} />}
-        {typeof it.details === 'object' && isFilled(it.details) && <Details value={it.details} />}
+        {finding.message !== decision.reason && <Tail value={finding.message} />}
+        {typeof finding.details === 'string' && finding.details !== finding.message && <Tail value={finding.details} />}
+        {typeof finding.details === 'object' && isFilled(finding.details) && <Details value={finding.details} />}
       </div>
     ))}
     {checksNotRun(decision).map((check) => (
@@ -118,7 +118,7 @@ const CheckResults = ({ decision }: { decision: Decision }) => (
 
 function NextPrompt({ decision, prompt }: { decision: Decision; prompt: string }) {
   const [isWhole, setWhole] = useState(false);
-  const beyond = toldBeyond(decision);
+  const beyond = promptAdditions(decision);
   const isSame = beyond === prompt.trim();
   return (
     <section class="next-prompt" aria-label="Prompt for the agent">

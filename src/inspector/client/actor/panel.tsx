@@ -24,8 +24,8 @@ type Section = { readonly title: string; readonly content: () => ComponentChildr
 type Sections = Readonly<Record<Exclude<Tab, 'sequence'>, Section> & { sequence?: Section }>;
 
 export function Tabs({ sections }: { sections: Sections }) {
-  const shown = tabs.filter((it) => sections[it] !== undefined);
-  const tab = shown.find((it) => it === route.value.tab) ?? 'why';
+  const shown = tabs.filter((tab) => sections[tab] !== undefined);
+  const tab = shown.find((candidate) => candidate === route.value.tab) ?? 'why';
   const pick = (next: Tab) => {
     navigate({ tab: next }, 'replace');
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`#tab-${next}`)?.focus());
@@ -39,17 +39,17 @@ export function Tabs({ sections }: { sections: Sections }) {
   return (
     <>
       <div class="tabs" role="tablist" aria-label="Sections" onKeyDown={onKeyDown}>
-        {shown.map((it) => (
+        {shown.map((tabName) => (
           <Button
-            key={it}
-            id={`tab-${it}`}
+            key={tabName}
+            id={`tab-${tabName}`}
             role="tab"
-            aria-selected={it === tab}
+            aria-selected={tabName === tab}
             aria-controls="section"
-            tabIndex={it === tab ? 0 : -1}
-            onClick={() => navigate({ tab: it }, 'replace')}
+            tabIndex={tabName === tab ? 0 : -1}
+            onClick={() => navigate({ tab: tabName }, 'replace')}
           >
-            {sections[it]?.title}
+            {sections[tabName]?.title}
           </Button>
         ))}
       </div>
@@ -143,9 +143,9 @@ export const RefusedEntries = ({ refused }: { refused: WorkerView['refused'] }) 
     <section aria-label="Refused entries">
       <h3>Refused entries</h3>
       <ul class="plain">
-        {refused.map((it, index) => (
+        {refused.map((refusal, index) => (
           <li key={index}>
-            <time>{time(Date.parse(it.at))}</time> <b>{it.type}</b> <Text value={it.reason} />
+            <time>{time(Date.parse(refusal.at))}</time> <b>{refusal.type}</b> <Text value={refusal.reason} />
           </li>
         ))}
       </ul>
@@ -162,7 +162,7 @@ export function useHeldView<View>(topic: Topic, view: View, contentOf: (view: Vi
   // What was done before the panel was opened has been seen.
   const { current: seen } = useRef({ ownSeq, seq: newestSeq });
   const isOwnUnseen = ownSeq !== seen.ownSeq && seen.seq < ownSeq;
-  const text = (it: View) => JSON.stringify(contentOf(it));
+  const text = (shownView: View) => JSON.stringify(contentOf(shownView));
   const held = useHeld(view, text, isPast.value || isOwnUnseen);
   if (held.shown === view) seen.seq = newestSeq;
   return held;

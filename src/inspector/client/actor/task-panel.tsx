@@ -26,22 +26,22 @@ function CheckpointList({ checkpoints }: Pick<TaskView, 'checkpoints'>) {
     <section aria-label="Checkpoints">
       <h3>Checkpoints</h3>
       <ul class="plain">
-        {[...checkpoints].reverse().map((it) => (
-          <li key={it.checkpoint}>
-            <Text as="b" value={it.checkpoint} max={60} />{' '}
+        {[...checkpoints].reverse().map((checkpoint) => (
+          <li key={checkpoint.checkpoint}>
+            <Text as="b" value={checkpoint.checkpoint} max={60} />{' '}
             <span class="muted">
-              <Ago thenMs={Date.parse(it.at)} />
+              <Ago thenMs={Date.parse(checkpoint.at)} />
             </span>
-            {it.phase !== null && (
+            {checkpoint.phase !== null && (
               <>
                 {' phase '}
-                <Text value={it.phase} max={60} />
+                <Text value={checkpoint.phase} max={60} />
               </>
             )}
-            {it.step !== null && (
+            {checkpoint.step !== null && (
               <>
                 {' step '}
-                <Text value={String(it.step)} max={60} />
+                <Text value={String(checkpoint.step)} max={60} />
               </>
             )}
           </li>
@@ -56,7 +56,7 @@ type Stats = TaskView['hookStats'][number];
 
 function HookList({ view: { hooks, hookStats } }: { view: TaskView }) {
   if (hooks.length === 0 && hookStats.length === 0) return null;
-  const removed = hookStats.filter((it) => !hooks.some(({ hook }) => hook === it.hook));
+  const removed = hookStats.filter((stat) => !hooks.some(({ hook }) => hook === stat.hook));
   const all = [
     ...hooks.map(({ hook, type, enabled }) => ({ hook, type, mark: enabled ? null : 'disabled' })),
     ...removed.map(({ hook, type }) => ({ hook, type, mark: 'removed' })),
@@ -71,7 +71,7 @@ function HookList({ view: { hooks, hookStats } }: { view: TaskView }) {
               <Text as="b" value={hook} max={60} /> <span class="tag">{type}</span>
               {mark !== null && <span class="tag">{mark}</span>}
             </p>
-            <HookResults stats={hookStats.find((it) => it.hook === hook)} />
+            <HookResults stats={hookStats.find((stat) => stat.hook === hook)} />
           </li>
         ))}
       </ul>
@@ -108,7 +108,7 @@ export function TaskPanel({ id }: { id: string }) {
 }
 
 function KnownTask({ id, view }: { id: string; view: TaskView }) {
-  const held = useHeldView({ entity: 'task', id }, view, (it) => it);
+  const held = useHeldView({ entity: 'task', id }, view, (taskView) => taskView);
   const { state, outcome, title, escalation, sentence } = held.shown;
   return (
     <>

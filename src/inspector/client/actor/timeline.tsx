@@ -58,7 +58,7 @@ function useTimeline(entity: 'worker' | 'task', id: string) {
     [entity, id],
   );
   return {
-    entries: at === null ? loaded.entries : loaded.entries.filter((it) => it.seq <= at),
+    entries: at === null ? loaded.entries : loaded.entries.filter((entry) => entry.seq <= at),
     hasOlder: loaded.before !== null && loaded.entries.length < entriesMax,
     problem,
     busy,
@@ -159,7 +159,7 @@ function FullEntry({ entry, isDecision }: { entry: TimelineEntry; isDecision: bo
   const isTruncated = JSON.stringify(data).includes(truncationMark);
   const load = () =>
     get<TimelineEntry>(`entry/${entry.seq}`).then(
-      (it) => setData(it.data),
+      (loaded) => setData(loaded.data),
       (error: Error) => setProblem(error.message),
     );
   return (

@@ -77,7 +77,9 @@ const Bar = ({ part }: { part: number }) => (
 );
 
 const timersOf = (view: WorkerView, staleAfterMs: number): Timer[] =>
-  [attemptTimer(view), pauseTimer(view), idleTimer(view), staleTimer(view, staleAfterMs)].filter((it) => it !== null);
+  [attemptTimer(view), pauseTimer(view), idleTimer(view), staleTimer(view, staleAfterMs)].filter(
+    (timer) => timer !== null,
+  );
 
 function attemptTimer({ attempt }: WorkerView): Timer | null {
   if (attempt === null) return null;

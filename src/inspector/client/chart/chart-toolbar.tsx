@@ -16,9 +16,9 @@ const textStyles = [...shapeStyles, 'font-family', 'font-size', 'font-weight', '
 function chartSvg(svg: SVGSVGElement, { width, height }: ChartDrawing): string {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const copies = copy.querySelectorAll<SVGElement>(shapes);
-  for (const [at, element] of svg.querySelectorAll<SVGElement>(shapes).entries()) {
+  for (const [index, element] of svg.querySelectorAll<SVGElement>(shapes).entries()) {
     const style = getComputedStyle(element);
-    const target = copies[at] as SVGElement;
+    const target = copies[index] as SVGElement;
     for (const name of element.tagName === 'text' ? textStyles : shapeStyles)
       target.setAttribute(name, plainColour(style.getPropertyValue(name)));
   }
@@ -65,7 +65,7 @@ function chartMermaid({ boxes, edges }: ChartDrawing, { active, taken }: Marks):
     const here = boxes.filter((box) => box.parent === parent);
     const regions = here.filter(({ kind }) => kind === 'region');
     if (regions.length > 0)
-      return regions.flatMap(({ id }, at) => [...(at > 0 ? [`${indent}--`] : []), ...block(id, indent)]);
+      return regions.flatMap(({ id }, index) => [...(index > 0 ? [`${indent}--`] : []), ...block(id, indent)]);
     return here.flatMap((box) => {
       const inner = block(box.id, `${indent}  `);
       const own = edges.filter(({ from }) => from === box.id);
@@ -219,10 +219,10 @@ export function ChartToolbar({
         </button>
       )}
       <span class="chart-gap" />
-      <button type="button" onClick={save('SVG', () => withSvg((it) => saveSvg(it, drawing, name)))}>
+      <button type="button" onClick={save('SVG', () => withSvg((svg) => saveSvg(svg, drawing, name)))}>
         SVG
       </button>
-      <button type="button" onClick={save('PNG', () => withSvg((it) => savePng(it, drawing, name)))}>
+      <button type="button" onClick={save('PNG', () => withSvg((svg) => savePng(svg, drawing, name)))}>
         PNG
       </button>
       <button type="button" onClick={save('Mermaid', () => saveMermaid(drawing, { active, taken }, name))}>

@@ -163,7 +163,7 @@ function useScene(props: ChartProps, svg: { readonly current: SVGSVGElement | nu
   const [focused, setFocused] = useState<string | null>(null);
   const [highlighted, setHighlighted] = useState<string | null>(null);
   const statuses = useMemo(() => statusesOf(props), [drawing, counts, activeNames, picked]);
-  const activeId = [...statuses].find(([, it]) => it.active)?.[0] ?? null;
+  const activeId = [...statuses].find(([, status]) => status.active)?.[0] ?? null;
   const active = drawing.boxes.find(({ id }) => id === activeId);
   /** Set once the view is known. */
   const moveTo = useRef<(box: ChartBox) => void>(() => {});
@@ -177,7 +177,7 @@ function useScene(props: ChartProps, svg: { readonly current: SVGSVGElement | nu
     focus(id) {
       setFocused(id);
       itemOf(svg.current, id)?.focus();
-      const box = drawing.boxes.find((it) => it.id === id);
+      const box = drawing.boxes.find((box) => box.id === id);
       if (box !== undefined) moveTo.current(box);
     },
   };
@@ -220,7 +220,7 @@ const rank = (
 
 function useTakenEdges(drawing: ChartDrawing, { transition, beside, taken }: ChartProps) {
   const edges = [useTakenEdge(drawing, transition ?? null), useTakenEdge(drawing, beside ?? null)];
-  const latest = edges.filter((it) => it !== null);
+  const latest = edges.filter((edge) => edge !== null);
   const text = (latest.length > 0 ? latest.map(({ edge }) => edge.id) : (taken ?? [])).join('\n');
   return { latest, taken: useMemo(() => (text === '' ? [] : text.split('\n')), [text]) };
 }

@@ -37,7 +37,7 @@ export function FleetChart({ machine }: { machine: 'worker' | 'task' }) {
   const transition = shownFleet.value.last.value[machine];
   const { state, presence } = route.value;
   const onPick = (name: string) => {
-    const isPresence = presences.some((it) => it === name);
+    const isPresence = presences.some((presence) => presence === name);
     if (isPresence) navigate({ presence: presence === name ? '' : name });
     else toggleState(name as State);
   };
@@ -63,9 +63,9 @@ function useFlows(machine: 'worker' | 'task'): ReadonlyMap<string, number> {
   return useMemo(() => {
     const flows = new Map<string, number>();
     if (version === null) return flows;
-    for (const it of moves.of(machine)) {
-      const edge = edgeTaken(charts[machine].drawing, it);
-      if (edge !== null) flows.set(edge.id, (flows.get(edge.id) ?? 0) + it.count);
+    for (const move of moves.totals(machine)) {
+      const edge = edgeTaken(charts[machine].drawing, move);
+      if (edge !== null) flows.set(edge.id, (flows.get(edge.id) ?? 0) + move.count);
     }
     return flows;
   }, [machine, version, moves]);

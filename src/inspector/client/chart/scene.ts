@@ -34,13 +34,15 @@ type Statuses = {
 /** Computes the status of each state. A share is taken among the states of one region. */
 export function statusesOf({ drawing, counts, active, picked }: Statuses): ReadonlyMap<string, StateStatus> {
   const states = drawing.boxes.filter((box) => !drawing.boxes.some(({ parent }) => parent === box.id));
-  const [activeNames, pickedNames] = [active, picked].map((it) => (typeof it === 'string' ? [it] : (it ?? [])));
-  const statuses = states.map((box, at): readonly [string, StateStatus] => {
-    const siblingCounts = states.map((it, index) => (it.parent === box.parent ? (counts?.[index] ?? 0) : 0));
+  const [activeNames, pickedNames] = [active, picked].map((names) =>
+    typeof names === 'string' ? [names] : (names ?? []),
+  );
+  const statuses = states.map((box, boxIndex): readonly [string, StateStatus] => {
+    const siblingCounts = states.map((state, index) => (state.parent === box.parent ? (counts?.[index] ?? 0) : 0));
     const total = siblingCounts.reduce((sum, count) => sum + count, 0);
-    const count = counts?.[at] ?? null;
+    const count = counts?.[boxIndex] ?? null;
     const isIn = (names: readonly string[] | undefined) =>
-      names?.some((it) => it === box.name || it === box.id) ?? false;
+      names?.some((name) => name === box.name || name === box.id) ?? false;
     const share = total === 0 || count === null ? 0 : count / total;
     return [box.id, { count, share, active: isIn(activeNames), picked: isIn(pickedNames) }];
   });
@@ -59,8 +61,8 @@ export const itemOf = (svg: SVGSVGElement | null, id: string): SVGGElement | nul
 /** The keys of the tree: arrows, Home and End move the focus, Enter and Space pick a state. */
 export function onTreeKey(event: KeyboardEvent, { drawing, focused, focus, onPick }: ChartScene): void {
   const order = treeOrder(drawing);
-  const at = order.findIndex(({ id }) => id === focused);
-  const current = order[at];
+  const index = order.findIndex(({ id }) => id === focused);
+  const current = order[index];
   if (event.key === 'Enter' || event.key === ' ') {
     event.preventDefault();
     if (current !== undefined) onPick?.(current.name);
@@ -69,15 +71,15 @@ export function onTreeKey(event: KeyboardEvent, { drawing, focused, focus, onPic
   const target = targets[event.key];
   if (target === undefined) return;
   event.preventDefault();
-  const next = target(order, at, current);
+  const next = target(order, index, current);
   if (next !== undefined) focus(next.id);
 }
 
-type Target = (order: readonly ChartBox[], at: number, current: ChartBox | undefined) => ChartBox | undefined;
+type Target = (order: readonly ChartBox[], index: number, current: ChartBox | undefined) => ChartBox | undefined;
 
 const targets: Readonly<Partial<Record<string, Target>>> = {
-  ArrowDown: (order, at) => order[at + 1],
-  ArrowUp: (order, at) => order[at - 1],
+  ArrowDown: (order, index) => order[index + 1],
+  ArrowUp: (order, index) => order[index - 1],
   ArrowRight: (order, _at, current) =>
     order.find(({ parent }) => parent === current?.id) ?? firstBeside(order, current, 1),
   ArrowLeft: (order, _at, current) => order.find(({ id }) => id === current?.parent) ?? firstBeside(order, current, -1),

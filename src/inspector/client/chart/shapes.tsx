@@ -129,9 +129,9 @@ const cornerRadiusMax = 6;
 /** Right angles, with slightly rounded corners. */
 function linePath(points: Points): string {
   return points
-    .map(([x, y], at) => {
-      const before = points[at - 1];
-      const after = points[at + 1];
+    .map(([x, y], index) => {
+      const before = points[index - 1];
+      const after = points[index + 1];
       if (before === undefined) return `M${x},${y}`;
       if (after === undefined) return `L${x},${y}`;
       const [enter, leave] = [towards([x, y], before), towards([x, y], after)];
@@ -201,16 +201,17 @@ export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow }: E
 const flowWidth = (flow: number): number => Math.min(11, 1.5 + 2.6 * Math.log10(1 + flow));
 
 function EdgeLabel({ edge: { label, transitions } }: { edge: ChartEdge }): JSX.Element {
-  const isTimer = (line: string) => transitions.some((it) => it.kind === 'timer' && line.startsWith(it.event));
+  const isTimer = (line: string) =>
+    transitions.some((transition) => transition.kind === 'timer' && line.startsWith(transition.event));
   return (
     <>
-      {label.lines.map((line, at) => (
+      {label.lines.map((line, index) => (
         <text
-          key={at}
+          key={index}
           class="chart-text"
           data-timer={isTimer(line) || undefined}
           x={label.x + 5}
-          y={label.y + 13.5 + at * 15}
+          y={label.y + 13.5 + index * 15}
         >
           {line.replace(/^ +/, '\u00a0\u00a0')}
         </text>
@@ -239,13 +240,13 @@ export const EverywhereArea = ({ text, event }: { text: ChartText; event: string
   // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
   <g class="chart-everywhere" aria-hidden="true">
     <NamedArea name="in every state" area={text} />
-    {text.lines.map((line, at) => (
+    {text.lines.map((line, index) => (
       <text
-        key={at}
+        key={index}
         class="chart-text"
         data-latest={line === event || undefined}
         x={text.x + 16}
-        y={text.y + 46 + at * 15}
+        y={text.y + 46 + index * 15}
       >
         {line}
       </text>

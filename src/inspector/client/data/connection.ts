@@ -217,7 +217,7 @@ function endPause(toSeq: number): void {
 }
 
 const hasRows = ({ workers, tasks, queues, transitions }: Delta): boolean =>
-  [workers, tasks, queues, transitions].some((it) => it !== undefined);
+  [workers, tasks, queues, transitions].some((list) => list !== undefined);
 
 function onHead(
   { seq, headSeq, nowMs: logNowMs, fault, outage: told }: Full | Delta,
@@ -227,9 +227,9 @@ function onHead(
   aheadMs = logNowMs - Date.now();
   heardMs.value = logNowMs;
   const ms = performance.now();
-  received = received.filter((it) => it.ms > ms - 2_000);
+  received = received.filter((sample) => sample.ms > ms - 2_000);
   if (entries > 0) received.push({ ms, entries });
-  const perSecond = received.reduce((sum, it) => sum + it.entries, 0) / 2;
+  const perSecond = received.reduce((sum, sample) => sum + sample.entries, 0) / 2;
   head.value = { seq, headSeq, receivedMs: ms, perSecond };
   connectionProblem.value = null;
   serviceFault.value = fault;

@@ -11,7 +11,7 @@ export const noEntries: EntryPages = { entries: [], before: null };
  */
 export function addPage(known: EntryPages, page: EntryPages, entriesMax: number): EntryPages {
   if (known.entries.length === 0 || isApart(known, page)) return page;
-  const bySeq = new Map([...known.entries, ...page.entries].map((it) => [it.seq, it]));
+  const bySeq = new Map([...known.entries, ...page.entries].map((entry) => [entry.seq, entry]));
   const all = [...bySeq.values()].sort((a, b) => a.seq - b.seq);
   const entries = all.slice(-entriesMax);
   const [first] = entries;

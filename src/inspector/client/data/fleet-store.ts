@@ -122,8 +122,8 @@ function createCounts() {
   const addTo =
     <Name>(counts: number[], names: readonly Name[]) =>
     (name: Name, by: 1 | -1) => {
-      const at = names.indexOf(name);
-      counts[at] = (counts[at] ?? 0) + by;
+      const index = names.indexOf(name);
+      counts[index] = (counts[index] ?? 0) + by;
     };
   const addWorker = addTo(workers, workerStates);
   const addTask = addTo(tasks, workerStates);

@@ -84,7 +84,7 @@ async function read(): Promise<void> {
   try {
     const path = `outline?from=${from}&to=${shown.toSeq}&width=${width}`;
     const reply = await askPatiently<OutlineReply>(path, undefined, asking.signal, () => {});
-    const buckets = [...kept.filter((it) => it.toSeq < from), ...reply.buckets];
+    const buckets = [...kept.filter((bucket) => bucket.toSeq < from), ...reply.buckets];
     if (!asking.signal.aborted) outline.value = { ...reply, buckets };
   } catch {
     // The axis stays as it was; the jump itself says what is wrong.
@@ -94,7 +94,7 @@ async function read(): Promise<void> {
 
 /** Returns the known buckets within the part that is shown, if they begin where it begins. */
 function keptFrom(buckets: readonly OutlineBucket[], fromSeq: number, toSeq: number): OutlineBucket[] {
-  const kept = buckets.filter((it) => it.toSeq >= fromSeq && it.fromSeq <= toSeq);
+  const kept = buckets.filter((bucket) => bucket.toSeq >= fromSeq && bucket.fromSeq <= toSeq);
   return buckets[0] !== undefined && buckets[0].fromSeq <= fromSeq ? kept : [];
 }
 

@@ -6,7 +6,7 @@ import { computed, effect, signal } from '@preact/signals';
 import type { TaskView, WorkerView } from '../../../../machines/index.ts';
 import type { Moment, PastActor, PastFleet } from '../../messages.ts';
 import { navigate, route, selected } from '../route.ts';
-import type { Place } from '../time-travel/place.ts';
+import type { TravelTarget } from '../time-travel/travel-target.ts';
 import { askPatiently, fleet, get, type Progress } from './api.ts';
 import { focus, head, liveFleet, nowMs, pause, reopen } from './connection.ts';
 import { createFleetStore } from './fleet-store.ts';
@@ -112,10 +112,10 @@ export function cancelPast(): void {
   else navigate({ at: shown.seq }, 'replace');
 }
 
-async function readActor(at: number, { entity, id }: NonNullable<typeof selected.value>) {
+async function readActor(seq: number, { entity, id }: NonNullable<typeof selected.value>) {
   const exists = entity === 'worker' ? pastFleet.workers.has(id) : pastFleet.tasks.has(id);
-  const view = exists ? (await ask<PastActor>(`at/${at}?${entity}=${id}`)).view : null;
-  return { id, seq: at, view };
+  const view = exists ? (await ask<PastActor>(`at/${seq}?${entity}=${id}`)).view : null;
+  return { id, seq, view };
 }
 
 /** The pointer is on the button: meanwhile the service starts what folds the past. */
@@ -134,10 +134,10 @@ export async function enterPast(): Promise<void> {
 }
 
 /** Goes to a time or an entry, from wherever the page stands. */
-export async function goTo(place: Place): Promise<void> {
+export async function goTo(place: TravelTarget): Promise<void> {
   try {
-    const at = 'seq' in place ? place.seq : (await get<{ seq: number }>(`moment?ms=${place.ms}`)).seq;
-    navigate({ at, range: null, paused: route.peek().paused ?? head.peek().seq });
+    const seq = 'seq' in place ? place.seq : (await get<{ seq: number }>(`moment?ms=${place.ms}`)).seq;
+    navigate({ at: seq, range: null, paused: route.peek().paused ?? head.peek().seq });
   } catch (error) {
     pastProblem.value = (error as Error).message;
   }

@@ -19,14 +19,14 @@ const pageSize = 100;
 const entriesMax = 2_000;
 const refreshMs = 1_000;
 
-function useEntries(filter: Filter, at: number | null) {
+function useEntries(filter: Filter, seq: number | null) {
   const [loaded, setLoaded] = useState<EntryPages>(noEntries);
   /** Older entries were not looked at. */
   const [readTo, setReadTo] = useState(0);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(true);
   const wanted = toQuery(filter);
-  const newest = at === null ? '' : `&before=${at + 1}`;
+  const newest = seq === null ? '' : `&before=${seq + 1}`;
   const read = (query: string, signal?: AbortSignal) =>
     get<EntriesPage>(`entries?limit=${pageSize}${wanted}${query}`, signal);
   const show = (page: EntriesPage) => {
@@ -52,13 +52,13 @@ function useEntries(filter: Filter, at: number | null) {
       .catch(fail)
       .finally(() => setBusy(false));
     const timer = setInterval(() => {
-      if (at === null && connection.peek() === 'live' && head.peek().seq > seen) void refresh().catch(fail);
+      if (seq === null && connection.peek() === 'live' && head.peek().seq > seen) void refresh().catch(fail);
     }, refreshMs);
     return () => {
       asked.abort();
       clearInterval(timer);
     };
-  }, [wanted, at, fleet.value]);
+  }, [wanted, seq, fleet.value]);
   const loadOlder = () => {
     setBusy(true);
     void read(`&before=${loaded.before}`)
@@ -106,8 +106,8 @@ export function EntriesView() {
   );
 }
 
-const momentText = (at: number): string =>
-  moment.value?.seq === at && moment.value.atMs > 0 ? `, ${dateTime(moment.value.atMs)}` : '';
+const momentText = (seq: number): string =>
+  moment.value?.seq === seq && moment.value.atMs > 0 ? `, ${dateTime(moment.value.atMs)}` : '';
 
 /** The types that people look for; any other can be typed. */
 const types: readonly TimelineEntry['type'][] = [
@@ -145,8 +145,8 @@ const EntriesSearch = ({ filter }: { filter: Filter }) => (
       onChange={(event) => navigate({ q: withWord(route.value.q, 'type', event.currentTarget.value) })}
     >
       <option value="">any type</option>
-      {[...new Set([...types, ...(filter.type === null ? [] : [filter.type])])].map((it) => (
-        <option key={it}>{it}</option>
+      {[...new Set([...types, ...(filter.type === null ? [] : [filter.type])])].map((type) => (
+        <option key={type}>{type}</option>
       ))}
     </select>
   </search>

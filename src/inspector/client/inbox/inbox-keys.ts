@@ -35,7 +35,7 @@ async function requestForMany(action: OperatorAction, targets: readonly Waiting[
   const views = await Promise.all(
     workers.map(({ id }) => get<WorkerView>(`get/worker/${encodeURIComponent(id)}`).catch(() => null)),
   );
-  const suggestions = workers.length === 0 ? [] : suggestForMany(views.filter((it) => it !== null));
+  const suggestions = workers.length === 0 ? [] : suggestForMany(views.filter((view) => view !== null));
   requestAction({ action, targets, suggestions });
 }
 
@@ -59,7 +59,7 @@ export function act(action: OperatorAction): void {
   const chosen = untracked(chosenItems);
   const current = placeNow();
   // Whoever is retired needs no answer any more.
-  const escalated = chosen.filter((it) => (action === 'retire' ? it.entity === 'worker' : !asks(it)));
+  const escalated = chosen.filter((item) => (action === 'retire' ? item.entity === 'worker' : !asks(item)));
   const asking = chosen.length - escalated.length;
   const isOpen = chosen.length === 1 && chosen[0] !== undefined && waitingKey(chosen[0]) === current?.key;
   if (asking > 0 && !isOpen) say(`${plural(asking, 'asks', 'ask')} for an answer: answer one at a time.`);

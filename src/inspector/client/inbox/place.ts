@@ -45,11 +45,12 @@ export function startList(): void {
 
 function show(order: readonly Placed[]): void {
   const old = listed.peek();
-  const isSame = order.length === old.length && order.every((it, at) => isEqual(it, old[at]));
-  if (!isSame) listed.value = order.map((it) => ({ ...it, ...itemOf(it.key) }));
+  const isSame = order.length === old.length && order.every((item, index) => isEqual(item, old[index]));
+  if (!isSame) listed.value = order.map((item) => ({ ...item, ...itemOf(item.key) }));
 }
 
-const isEqual = (it: Placed, other: Placed | undefined): boolean => it.key === other?.key && it.isGone === other.isGone;
+const isEqual = (item: Placed, other: Placed | undefined): boolean =>
+  item.key === other?.key && item.isGone === other.isGone;
 
 export const holdList = (isPointed: boolean): void => {
   if (hasMouse.matches) isHeld.value = isPointed;
@@ -85,7 +86,7 @@ export function keepPlace(): void {
   void liveFleet.version.value;
   const items = listed.value;
   const key = openKey();
-  const item = items.find((it) => it.key === key);
+  const item = items.find((item) => item.key === key);
   const before = last;
   last = key === null || item === undefined ? null : { key, isAcknowledged: isAcknowledged(item), next: after(key) };
   const isSettled = item === undefined || item.isGone || (last?.isAcknowledged === true && !before?.isAcknowledged);
@@ -102,15 +103,15 @@ const isAcknowledged = ({ entity, id }: Listed): boolean =>
 
 /** Returns the keys below `key`, then those above it, the nearest first. */
 function after(key: string): string[] {
-  const keys = listed.peek().map((it) => it.key);
-  const at = keys.indexOf(key);
-  return [...keys.slice(at + 1), ...keys.slice(0, at).reverse()];
+  const keys = listed.peek().map((item) => item.key);
+  const index = keys.indexOf(key);
+  return [...keys.slice(index + 1), ...keys.slice(0, index).reverse()];
 }
 
 function openNext({ key, next }: Place): void {
   forgetOurs(key);
   sortList();
-  const waits = (it: string) => listed.peek().some((item) => item.key === it && !item.isGone);
+  const waits = (itemKey: string) => listed.peek().some((item) => item.key === itemKey && !item.isGone);
   const found = next.find(waits);
   if (found !== undefined) open(found);
   else if (!waits(key)) open(undefined);
@@ -132,15 +133,15 @@ export function noteSeen(items: readonly Listed[], key: string | null): void {
 export function placeOfKeys(): Listed | undefined {
   const key = openKey();
   const meant = unseen !== null && unseen.key === key ? unseen.before : key;
-  return listed.peek().find((it) => it.key === meant) ?? seen.find((it) => it.key === meant);
+  return listed.peek().find((item) => item.key === meant) ?? seen.find((item) => item.key === meant);
 }
 
 /** Moves in the list that is on screen. */
 export function step(by: 1 | -1): void {
   const items = seen.length > 0 ? seen : listed.peek();
-  const from = items.findIndex((it) => it.key === placeOfKeys()?.key);
+  const from = items.findIndex((item) => item.key === placeOfKeys()?.key);
   const ahead = by > 0 ? items.slice(from + 1) : items.slice(0, Math.max(0, from)).reverse();
-  const next = ahead.find((it) => !it.isGone) ?? (from < 0 ? items[0] : undefined);
+  const next = ahead.find((item) => !item.isGone) ?? (from < 0 ? items[0] : undefined);
   if (next === undefined) return;
   unseen = null;
   navigate(selection(next.entity, next.id), 'replace');

@@ -39,7 +39,7 @@ const spareMs = 2_000;
 
 const answers = signal<readonly Unsent[]>([]);
 const replace = (old: Unsent, ...by: Unsent[]): void => {
-  answers.value = answers.peek().flatMap((it) => (it === old ? by : [it]));
+  answers.value = answers.peek().flatMap((answer) => (answer === old ? by : [answer]));
 };
 
 const answeredTargets = computed(() => answers.value.flatMap(({ request }) => request.targets));
@@ -96,17 +96,17 @@ export function undo(): void {
 export const describeUnsent = ({ request: { action, targets } }: Unsent): string =>
   `${actionTexts[action].done}: ${namesOf(targets.map(({ id }) => id))}`;
 
-async function send(it: Unsent): Promise<void> {
-  const sent = { ...it, isSent: true };
-  replace(it, sent);
-  const { left, problem } = await performAction(it.request, operatorName(), { prompt: it.prompt }, it.also);
+async function send(answer: Unsent): Promise<void> {
+  const sent = { ...answer, isSent: true };
+  replace(answer, sent);
+  const { left, problem } = await performAction(answer.request, operatorName(), { prompt: answer.prompt }, answer.also);
   if (left !== null) {
     replace(sent);
-    draft = { ...it, request: left };
-    if (isUnauthorized(problem)) requestSignIn(() => answerLater({ ...it, request: left }));
+    draft = { ...answer, request: left };
+    if (isUnauthorized(problem)) requestSignIn(() => answerLater({ ...answer, request: left }));
     return;
   }
-  const shownAt = Math.max(...it.request.targets.map((target) => storedSeq(targetKey(target))));
+  const shownAt = Math.max(...answer.request.targets.map((target) => storedSeq(targetKey(target))));
   const stop = effect(() => {
     if (head.value.seq < shownAt) return;
     replace(sent);
@@ -124,10 +124,10 @@ function sendLeaving({ request, prompt, also }: Answer): void {
 
 export function startAnswers(): void {
   setInterval(() => {
-    for (const it of unsent.peek()) if (it.sendsAtMs <= Date.now()) void send(it);
+    for (const answer of unsent.peek()) if (answer.sendsAtMs <= Date.now()) void send(answer);
   }, 250);
   addEventListener('pagehide', () => {
-    for (const it of unsent.peek()) sendLeaving(it);
+    for (const answer of unsent.peek()) sendLeaving(answer);
     answers.value = [];
   });
 }

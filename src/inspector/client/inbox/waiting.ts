@@ -39,7 +39,7 @@ export function snooze(item: Waiting, length: SnoozeLength): void {
     until.setHours(9, 0, 0, 0);
   }
   const key = waitingKey(item);
-  const sinceMs = findWaiting(liveFleet).find((it) => waitingKey(it) === key)?.sinceMs;
+  const sinceMs = findWaiting(liveFleet).find((item) => waitingKey(item) === key)?.sinceMs;
   if (sinceMs !== undefined) write(new Map([...snoozed.peek(), [key, { untilMs: until.getTime(), sinceMs }]]));
 }
 
@@ -62,7 +62,7 @@ export const itemOf = (key: string): Waiting => {
 const split = computed(() => {
   void liveFleet.version.value;
   if (snoozed.value.size > 0) void tick.value;
-  const open = findWaiting(liveFleet).map((it) => ({ key: waitingKey(it), sinceMs: it.sinceMs }));
+  const open = findWaiting(liveFleet).map((item) => ({ key: waitingKey(item), sinceMs: item.sinceMs }));
   const left = open.filter(({ key }) => !answeredKeys.value.has(key));
   const shown = left.filter(({ key, sinceMs }) => !isSnoozed(key, sinceMs)).map(({ key }) => key);
   return { keys: shown.join('\n'), snoozed: left.length - shown.length };
@@ -89,7 +89,7 @@ export const inboxCount = computed(() => inboxSize.value + unattendedQueues.valu
 /** The keys of those that are marked. */
 export const marked = signal<ReadonlySet<string>>(new Set());
 
-export const chosenItems = (): readonly Waiting[] => waiting.value.filter((it) => marked.value.has(waitingKey(it)));
+export const chosenItems = (): readonly Waiting[] => waiting.value.filter((item) => marked.value.has(waitingKey(item)));
 
 /** Returns what is asked, as the card shows it; equal texts are one question. */
 export function questionOf({ entity, id }: Waiting): string {
@@ -100,9 +100,12 @@ export function questionOf({ entity, id }: Waiting): string {
 /** Returns this one, though it may be snoozed, and then those that ask the same, in the inbox's order. */
 export function alikeOf(item: Waiting): readonly Waiting[] {
   const [key, text] = [waitingKey(item), questionOf(item)];
-  const isAsked = (it: Waiting) => liveFleet.workers.get(it.id)?.awaitsInput === true;
-  const isAlike = (it: Waiting) =>
-    waitingKey(it) !== key && it.entity === item.entity && questionOf(it) === text && isAsked(it) === isAsked(item);
+  const isAsked = (item: Waiting) => liveFleet.workers.get(item.id)?.awaitsInput === true;
+  const isAlike = (candidate: Waiting) =>
+    waitingKey(candidate) !== key &&
+    candidate.entity === item.entity &&
+    questionOf(candidate) === text &&
+    isAsked(candidate) === isAsked(item);
   return [item, ...waiting.value.filter(isAlike)];
 }
 

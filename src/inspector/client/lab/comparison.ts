@@ -63,8 +63,8 @@ export async function compare(): Promise<void> {
   isBusy.value = true;
   try {
     const question = { policy: text.peek(), last: last.peek() };
-    const found = await askPatiently<WhatIfAnswer>('what-if', question, aborted, (it) => {
-      progress.value = it;
+    const found = await askPatiently<WhatIfAnswer>('what-if', question, aborted, (news) => {
+      progress.value = news;
     });
     if (aborted.aborted) return;
     answer.value = found;

@@ -66,7 +66,7 @@ const unquote = (key: string): string => key.replace(/^(['"])(.*)\1$/, '$2');
 /** Returns all schemas that may apply there, with every `$ref` and `anyOf` resolved. Empty: none is known. */
 function schemasAt(root: Schema, path: readonly Step[]): Schema[] {
   return path.reduce<Schema[]>(
-    (found, step) => found.flatMap((it) => below(it, step)).flatMap((it) => alternatives(root, it)),
+    (found, step) => found.flatMap((schema) => below(schema, step)).flatMap((schema) => alternatives(root, schema)),
     alternatives(root, root),
   );
 }
@@ -84,11 +84,11 @@ function alternatives(root: Schema, schema: Schema): Schema[] {
   if (target !== undefined) return alternatives(root, target);
   return anyOf === undefined
     ? [schema]
-    : anyOf.flatMap((it) => alternatives(root, it)).map((it) => describeAs(it, schema));
+    : anyOf.flatMap((branch) => alternatives(root, branch)).map((branch) => describeAs(branch, schema));
 }
 
-const describeAs = (it: Schema, { description }: Schema): Schema =>
-  it.description === undefined && description !== undefined ? { ...it, description } : it;
+const describeAs = (branch: Schema, { description }: Schema): Schema =>
+  branch.description === undefined && description !== undefined ? { ...branch, description } : branch;
 
 const keyPlace = /(?:^\s*(?:- +)*|[{,] *)([\w-]*)$/;
 const valuePlace = /([\w-]+): +([\w-]*)$/;
@@ -138,10 +138,10 @@ function keysOf(schemas: readonly Schema[], isTop: boolean): Completion[] {
 }
 
 function valuesOf(schemas: readonly Schema[]): Completion[] {
-  const values = schemas.flatMap((it): unknown[] => {
-    if (it.enum !== undefined) return [...it.enum];
-    if (it.const !== undefined) return [it.const];
-    return it.type === 'boolean' ? [true, false] : it.type === 'null' ? [null] : [];
+  const values = schemas.flatMap((schema): unknown[] => {
+    if (schema.enum !== undefined) return [...schema.enum];
+    if (schema.const !== undefined) return [schema.const];
+    return schema.type === 'boolean' ? [true, false] : schema.type === 'null' ? [null] : [];
   });
   return [...new Set(values.map(String))].map((label) => ({ label, type: 'enum' }));
 }

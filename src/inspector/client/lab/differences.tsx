@@ -16,9 +16,12 @@ import { type Group, type Grouping, groupDifferences, groupings } from './share.
 type Known = WhatIfDifference & { readonly after: NonNullable<WhatIfDifference['after']> };
 
 function StateCharts({ differences }: { differences: readonly WhatIfDifference[] }) {
-  const known = differences.filter((it): it is Known => it.after !== null);
+  const known = differences.filter((difference): difference is Known => difference.after !== null);
   const [before, after] = useMemo(
-    () => [countStates(known.map((it) => it.before)), countStates(known.map((it) => it.after))],
+    () => [
+      countStates(known.map((difference) => difference.before)),
+      countStates(known.map((difference) => difference.after)),
+    ],
     [differences],
   );
   return (
@@ -37,7 +40,7 @@ function StateCharts({ differences }: { differences: readonly WhatIfDifference[]
 
 /** Counts decisions by state, in the order of the drawing's states. */
 const countStates = (decisions: readonly { readonly state: string }[]): number[] =>
-  workerStates.map((state) => decisions.filter((it) => it.state === state).length);
+  workerStates.map((state) => decisions.filter((decision) => decision.state === state).length);
 
 const grouping = signal<Grouping>('guard');
 /** The number of differences listed in a group; the others are shown on request. */
@@ -58,7 +61,7 @@ export function Differences({ answer, isOld }: { answer: WhatIfAnswer; isOld: bo
       {groups.map((group) => (
         <GroupView key={`${grouping.value}:${group.title}`} group={group} isOpen={groups.length === 1} />
       ))}
-      {differences.some((it) => it.after !== null) && (
+      {differences.some((difference) => difference.after !== null) && (
         <Opened title="On the chart">
           <StateCharts differences={differences} />
         </Opened>
@@ -78,17 +81,17 @@ function summaryOf({ compared, unknown, differ }: WhatIfAnswer): string {
 const GroupBy = () => (
   <fieldset class="row segmented">
     <legend class="sr-only">Group by</legend>
-    {groupings.map((it) => (
-      <label key={it}>
+    {groupings.map((name) => (
+      <label key={name}>
         <input
           type="radio"
           name="grouping"
-          checked={grouping.value === it}
+          checked={grouping.value === name}
           onChange={() => {
-            grouping.value = it;
+            grouping.value = name;
           }}
         />
-        by {it}
+        by {name}
       </label>
     ))}
   </fieldset>
@@ -97,8 +100,8 @@ const GroupBy = () => (
 const GroupView = ({ group: { title, differences }, isOpen }: { group: Group; isOpen: boolean }) => (
   <Opened title={title} note={count(differences.length)} isOpen={isOpen}>
     <ul class="plain">
-      {differences.slice(0, listedMax).map((it) => (
-        <Difference key={`${it.worker}:${it.attempt}`} difference={it} />
+      {differences.slice(0, listedMax).map((difference) => (
+        <Difference key={`${difference.worker}:${difference.attempt}`} difference={difference} />
       ))}
     </ul>
     {differences.length > listedMax && <p class="muted">and {count(differences.length - listedMax)} earlier ones</p>}

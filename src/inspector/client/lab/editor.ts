@@ -51,7 +51,7 @@ function replaceText(event: InputEvent, view: EditorView): boolean {
       userEvent: 'input.type',
     });
   // Brackets that are typed go around what is selected.
-  const isHandled = view.state.facet(EditorView.inputHandler).some((it) => it(view, from, to, data, replace));
+  const isHandled = view.state.facet(EditorView.inputHandler).some((handler) => handler(view, from, to, data, replace));
   if (!isHandled) view.dispatch(replace());
   return true;
 }
@@ -101,7 +101,7 @@ export function openEditor(host: HTMLElement, { text, label, onChange }: Options
       view.dispatch(
         setDiagnostics(
           view.state,
-          issues.map((it) => toDiagnostic(view.state, it)),
+          issues.map((issue) => toDiagnostic(view.state, issue)),
         ),
       ),
     showDifference(original) {

@@ -49,11 +49,11 @@ export type Group = { readonly title: string; readonly differences: readonly Wha
 /** The largest first; what cannot be told is last. */
 export function groupDifferences(differences: readonly WhatIfDifference[], by: Grouping): Group[] {
   const groups = new Map<string, WhatIfDifference[]>();
-  for (const it of differences) {
-    const title = titleOf(it, by);
+  for (const difference of differences) {
+    const title = titleOf(difference, by);
     const group = groups.get(title);
-    if (group === undefined) groups.set(title, [it]);
-    else group.push(it);
+    if (group === undefined) groups.set(title, [difference]);
+    else group.push(difference);
   }
   const rank = ({ differences: [first] }: Group) => (first?.after === null ? 1 : 0);
   return [...groups]

@@ -24,7 +24,7 @@ export const showAll = (): void => navigate({ q: '', state: '', presence: '', ag
 
 export function Filters({ total, noun, selects, children }: Props) {
   const { q, state, presence, agent, queue } = route.value;
-  const isFiltered = [q, state, presence, agent, queue].some((it) => it !== '');
+  const isFiltered = [q, state, presence, agent, queue].some((value) => value !== '');
   return (
     <search class="row filters">
       <SearchField noun={noun} />
@@ -74,9 +74,9 @@ function SelectField({ select: { name, any, options } }: { select: Select }) {
   return (
     <select aria-label={name} value={value} onChange={(event) => navigate({ [name]: event.currentTarget.value })}>
       <option value="">{any}</option>
-      {[...new Set([...options, ...(value === '' ? [] : [value])])].map((it) => (
-        <option key={it} value={it}>
-          {it}
+      {[...new Set([...options, ...(value === '' ? [] : [value])])].map((choice) => (
+        <option key={choice} value={choice}>
+          {choice}
         </option>
       ))}
     </select>

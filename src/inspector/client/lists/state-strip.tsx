@@ -91,12 +91,12 @@ function useFlows(machine: 'worker' | 'task') {
   const came = workerStates.map(() => 0);
   const left = workerStates.map(() => 0);
   const add = (counts: number[], state: State, times: number) => {
-    const at = workerStates.indexOf(state);
-    counts[at] = (counts[at] ?? 0) + times;
+    const index = workerStates.indexOf(state);
+    counts[index] = (counts[index] ?? 0) + times;
   };
-  for (const it of moves.of(machine)) {
-    add(left, it.from, it.count);
-    add(came, it.to, it.count);
+  for (const move of moves.totals(machine)) {
+    add(left, move.from, move.count);
+    add(came, move.to, move.count);
   }
   return { came, left, minutes: 10 };
 }

@@ -97,9 +97,9 @@ export function useRowFocus(rows: VirtualRows, ids: readonly string[], open: (id
     const focused = event.target instanceof Element ? event.target.closest<HTMLElement>('tr[data-index]') : null;
     // The focused row may have moved since; but a step that is still due counts from where it leads.
     const from = focused === null || isDue.current ? current.current : Number(focused.dataset.index);
-    const at = Math.min(from, ids.length - 1);
-    const target = targetOf(event.key, at, ids.length, page);
-    const id = ids[at];
+    const index = Math.min(from, ids.length - 1);
+    const target = targetOf(event.key, index, ids.length, page);
+    const id = ids[index];
     if (target !== undefined) moveTo(target);
     else if (event.key === 'Enter' && focused !== null && id !== undefined) open(id);
     else return;
@@ -112,12 +112,12 @@ export function useRowFocus(rows: VirtualRows, ids: readonly string[], open: (id
   return { active: Math.min(active, Math.max(0, ids.length - 1)), onFocus, onKeyDown };
 }
 
-const targetOf = (key: string, at: number, count: number, page: number): number | undefined =>
+const targetOf = (key: string, index: number, count: number, page: number): number | undefined =>
   ({
-    ArrowDown: at + 1,
-    ArrowUp: at - 1,
-    PageDown: at + page,
-    PageUp: at - page,
+    ArrowDown: index + 1,
+    ArrowUp: index - 1,
+    PageDown: index + page,
+    PageUp: index - page,
     Home: 0,
     End: count - 1,
   })[key];

@@ -144,7 +144,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
 function describe(targets: ActionRequest['targets']): string {
   const [only] = targets;
   if (targets.length !== 1 || only === undefined) {
-    const [entity, other] = new Set(targets.map((it) => it.entity));
+    const [entity, other] = new Set(targets.map((target) => target.entity));
     return entity === undefined || other !== undefined ? `${targets.length} at once` : plural(targets.length, entity);
   }
   return `${only.entity} ${only.id}`;
@@ -196,9 +196,9 @@ const PromptField = ({ label, prompt, setPrompt, suggestions }: PromptFieldProps
     {suggestions.length > 0 && (
       <fieldset class="suggestions">
         <legend>Suggestions</legend>
-        {suggestions.map((it) => (
-          <Button key={it} aria-pressed={prompt === it} onClick={() => setPrompt(it)}>
-            {visible(it)}
+        {suggestions.map((suggestion) => (
+          <Button key={suggestion} aria-pressed={prompt === suggestion} onClick={() => setPrompt(suggestion)}>
+            {visible(suggestion)}
           </Button>
         ))}
       </fieldset>

@@ -33,12 +33,12 @@ const goneMax = 12;
 /** @param open those that wait @param isUsed somebody points at them; a jump in time moves them all the same */
 function usePlaces(open: readonly InputRequest[], isUsed: boolean): readonly PlacedRequest[] {
   const places = useRef<readonly PlacedRequest[]>([]);
-  const known = new Map([...places.current.map(({ input }) => input), ...open].map((it) => [keyOf(it), it]));
-  const keys = open.filter((it) => it.request !== null || !isCopy(it, known)).map(keyOf);
+  const known = new Map([...places.current.map(({ input }) => input), ...open].map((input) => [keyOf(input), input]));
+  const keys = open.filter((input) => input.request !== null || !isCopy(input, known)).map(keyOf);
   const order = keepOrder(!isPast.value && (isUsed || !hasMouse.matches) ? places.current : [], keys);
   const gone = order.filter(({ isGone }) => isGone).slice(-goneMax);
   places.current = order
-    .filter((it) => !it.isGone || gone.includes(it))
+    .filter((place) => !place.isGone || gone.includes(place))
     .flatMap(({ key, isGone }) => {
       const input = known.get(key);
       return input === undefined ? [] : [{ key, isGone, input }];
@@ -50,7 +50,7 @@ const keyOf = ({ seq }: InputRequest): string => String(seq);
 
 /** An agent may report a question and then, by another of its hooks, ask for its answer. */
 const isCopy = ({ tool, detail }: InputRequest, known: ReadonlyMap<string, InputRequest>): boolean =>
-  [...known.values()].some((it) => it.request !== null && it.tool === tool && it.detail === detail);
+  [...known.values()].some((other) => other.request !== null && other.tool === tool && other.detail === detail);
 
 /** An agent's questions with their choices, and words of one's own, to be answered at once. */
 type FormProps = {
@@ -68,13 +68,13 @@ function QuestionForm({ questions, isGone, send, children }: FormProps) {
       const own = String(fields.get(`own-${index}`) ?? '').trim();
       return [...fields.getAll(`choice-${index}`).map(String), ...(own === '' ? [] : [own])];
     });
-    if (answers.every((it) => it.length > 0)) send(toMessage(questions, answers));
-    else form.querySelector<HTMLElement>(`[name=own-${answers.findIndex((it) => it.length === 0)}]`)?.focus();
+    if (answers.every((answer) => answer.length > 0)) send(toMessage(questions, answers));
+    else form.querySelector<HTMLElement>(`[name=own-${answers.findIndex((answer) => answer.length === 0)}]`)?.focus();
   };
   return (
     <Form class="questions" submit={submit}>
-      {questions.map((it, index) => (
-        <QuestionField key={it.question} question={it} name={String(index)} isGone={isGone} />
+      {questions.map((question, index) => (
+        <QuestionField key={question.question} question={question} name={String(index)} isGone={isGone} />
       ))}
       <p class="row buttons">
         <Submit disabled={isGone}>Answer</Submit>
@@ -91,8 +91,13 @@ const QuestionField = ({ question: { question, isMultiple, choices }, name, isGo
     <legend class="strong">
       <Text value={question} max={600} />
     </legend>
-    {choices.map((it) => (
-      <ChoiceField key={it.label} choice={it} name={`choice-${name}`} type={isMultiple ? 'checkbox' : 'radio'} />
+    {choices.map((choice) => (
+      <ChoiceField
+        key={choice.label}
+        choice={choice}
+        name={`choice-${name}`}
+        type={isMultiple ? 'checkbox' : 'radio'}
+      />
     ))}
     <label class="own">
       {choices.length === 0 ? 'Your answer' : 'Or in your words'}
@@ -128,7 +133,7 @@ type RequestProps = Pick<WorkerView, 'worker' | 'inputs' | 'rules' | 'escalation
 };
 
 export function InputRequests({ worker, inputs, rules, escalation, live, isUsed }: RequestProps) {
-  const open = inputs.filter(({ seq }) => live.some((it) => it.seq === seq));
+  const open = inputs.filter(({ seq }) => live.some((input) => input.seq === seq));
   const shown = usePlaces(open, isUsed);
   if (shown.length === 0) return null;
   return (
@@ -291,11 +296,11 @@ function useAlike(worker: string, input: InputRequest | null): readonly Target[]
     for (const id of ids.split('\n'))
       read(id).then(
         ({ inputs, rules, escalation }) => {
-          const same = rules.askMs === null ? undefined : inputs.find((it) => isSame(it, input));
+          const same = rules.askMs === null ? undefined : inputs.find((other) => isSame(other, input));
           if (same === undefined) return;
           const { seq, since, request } = same;
           const untilMs = Date.parse(since) + (rules.askMs ?? 0);
-          const asksMore = escalation !== null || inputs.some((it) => it.seq !== seq);
+          const asksMore = escalation !== null || inputs.some((other) => other.seq !== seq);
           const target: Target = { entity: 'worker', id, request: request ?? '', seq, untilMs, asksMore };
           setFound((known) => [...known, target]);
         },

@@ -36,7 +36,7 @@ export async function settle<Target extends Topic>(
   const theirs = also?.tasks.filter(({ worker }) => !unresolved.has(worker)) ?? [];
   // After its worker: until then a task is a part of that.
   const tasks = also === undefined ? { done: [], failed: [] } : await runAll(theirs, also.run);
-  const left = also?.tasks.filter((it) => !tasks.done.includes(it)) ?? [];
+  const left = also?.tasks.filter((task) => !tasks.done.includes(task)) ?? [];
   const [failed] = tasks.failed;
   const texts = describeTargets(action, own);
   if (tasks.done.length > 0)
@@ -55,8 +55,8 @@ async function runAll<Item>(items: readonly Item[], run: Run<Item>): Promise<Set
   const done: Item[] = [];
   const failed: Failed<Item>[] = [];
   const results = await Promise.allSettled(items.map(run));
-  items.forEach((item, at) => {
-    const result = results[at];
+  items.forEach((item, index) => {
+    const result = results[index];
     if (result?.status === 'rejected') failed.push({ item, reason: result.reason as Error });
     else done.push(item);
   });
@@ -151,7 +151,7 @@ const stored = signal<ReadonlyMap<string, number>>(new Map());
 /** Notes the targets of this page's last action, and forgets those before. One that asks something else too stays. */
 export function noteOurs(targets: readonly (Topic & { readonly asksMore?: boolean })[]): void {
   const done = targets.filter(({ asksMore }) => asksMore !== true);
-  ours = new Map(done.map((it) => [keyOf(it), Number.POSITIVE_INFINITY]));
+  ours = new Map(done.map((item) => [keyOf(item), Number.POSITIVE_INFINITY]));
   stored.value = new Map();
 }
 
@@ -163,12 +163,12 @@ export function noteStored(key: string, seq: number): void {
 
 /** Forgets a target whose change came from somebody else, did not happen, or has been shown. */
 export function forgetOurs(key: string): void {
-  ours = new Map([...ours].filter(([it]) => it !== key));
+  ours = new Map([...ours].filter(([other]) => other !== key));
 }
 
 /** Forgets the actions whose effect is shown: what comes after `seq` is somebody else's. */
 export function forgetShown(seq: number): void {
-  ours = new Map([...ours].filter(([, it]) => it > seq));
+  ours = new Map([...ours].filter(([, untilSeq]) => untilSeq > seq));
 }
 
 /** The entry of this page's last action, if it was on this actor; 0: it was not. */

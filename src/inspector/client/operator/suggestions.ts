@@ -18,7 +18,11 @@ export function suggestPrompts({ plan, lastDecision, escalation }: WorkerView): 
     lastDecision?.action === 'escalate' ? decide : null,
   ];
   return [
-    ...new Set(prompts.filter((it): it is string => it != null && it.trim() !== '').map((it) => it.slice(0, charsMax))),
+    ...new Set(
+      prompts
+        .filter((prompt): prompt is string => prompt != null && prompt.trim() !== '')
+        .map((prompt) => prompt.slice(0, charsMax)),
+    ),
   ];
 }
 

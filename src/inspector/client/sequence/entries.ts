@@ -13,12 +13,12 @@ const entriesEach = 60;
 type Loaded = { readonly entries: readonly TimelineEntry[]; readonly isCut: boolean };
 
 /** @param at the newest to show; null: the present @param version another reads them again */
-export function useEntries(id: string, at: number | null, version: unknown) {
+export function useEntries(id: string, seq: number | null, version: unknown) {
   const [loaded, setLoaded] = useState<Loaded | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {
     let isWanted = true;
-    readAll(id, at).then(
+    readAll(id, seq).then(
       (all) => {
         if (!isWanted) return;
         setLoaded(all);
@@ -29,16 +29,18 @@ export function useEntries(id: string, at: number | null, version: unknown) {
     return () => {
       isWanted = false;
     };
-  }, [id, at, version]);
+  }, [id, seq, version]);
   return { loaded, problem };
 }
 
-async function readAll(id: string, at: number | null): Promise<Loaded> {
-  const before = at === null ? '' : `&before=${at + 1}`;
+async function readAll(id: string, atSeq: number | null): Promise<Loaded> {
+  const before = atSeq === null ? '' : `&before=${atSeq + 1}`;
   const read = (entity: string, name: string, limit: number) =>
     get<TimelinePage>(`timeline/${entity}/${name}?limit=${limit}${before}`);
   const own = await read('worker', id, entriesMax);
-  const tasks = own.entries.map(({ data }) => (data as { task?: unknown }).task).filter((it) => typeof it === 'string');
+  const tasks = own.entries
+    .map(({ data }) => (data as { task?: unknown }).task)
+    .filter((task) => typeof task === 'string');
   const others = [
     ...relativesOf(shownFleet.peek().workers, id).map((name) => ['worker', name] as const),
     ...[...new Set(tasks)].map((name) => ['task', name] as const),

@@ -58,7 +58,7 @@ function treeAround(workers: ReadonlyMap<string, WorkerRow>, id: string): Node |
   const placed = new Set<string>();
   const nodeOf = (row: WorkerRow): Node => {
     placed.add(row.id);
-    const below = (children.get(row.id) ?? []).filter((it) => !placed.has(it.id) && placed.size < shownMax);
+    const below = (children.get(row.id) ?? []).filter((child) => !placed.has(child.id) && placed.size < shownMax);
     return { row, children: below.map(nodeOf) };
   };
   return nodeOf(top);

@@ -44,22 +44,22 @@ const columnPx = 108;
 const rowPx = 34;
 
 function Diagram({ sequence: { participants, messages }, worker }: { sequence: Sequence; worker: string }) {
-  const at = new Map(participants.map(({ key }, index) => [key, index * columnPx + columnPx / 2]));
+  const columns = new Map(participants.map(({ key }, index) => [key, index * columnPx + columnPx / 2]));
   const width = participants.length * columnPx;
   if (messages.length === 0) return <p class="muted">No entries yet.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
     <section class="lanes" tabIndex={0} aria-label={`${plural(messages.length, 'message')} of ${worker}`}>
       <div class="lane-heads" style={{ width: `${width}px` }}>
-        {participants.map((it) => (
-          <Head key={it.key} participant={it} isOwn={it.key === `worker ${worker}`} />
+        {participants.map((participant) => (
+          <Head key={participant.key} participant={participant} isOwn={participant.key === `worker ${worker}`} />
         ))}
       </div>
       <ol style={{ '--lanes': `${width}px` }}>
         {messages.map((message, index) => (
           <Fragment key={message.seq}>
             <DayHeading atMs={message.atMs} previousMs={messages[index - 1]?.atMs} />
-            <Row message={message} at={at} width={width} />
+            <Row message={message} at={columns} width={width} />
           </Fragment>
         ))}
       </ol>

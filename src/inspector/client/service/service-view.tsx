@@ -110,8 +110,8 @@ function Standing({ report }: Shown) {
             <b>{plural(concerns.length, 'thing')} to look at</b>
           </p>
           <ul>
-            {concerns.map((it) => (
-              <Text key={it} as="li" value={it} />
+            {concerns.map((concern) => (
+              <Text key={concern} as="li" value={concern} />
             ))}
           </ul>
         </>

@@ -100,8 +100,8 @@ export function Chart({ statistics, series, unit, entries, label, picked, pick }
         {axis.ticks.map(({ value }) => (
           <line key={value} x1="0" x2={size.width} y1={y(value)} y2={y(value)} />
         ))}
-        {series.map(({ kind, values }, at) => (
-          <path key={kind} class="bar" data-verdict-kind={kind} d={barsPath(values, below(series, at), y, step)} />
+        {series.map(({ kind, values }, index) => (
+          <path key={kind} class="bar" data-verdict-kind={kind} d={barsPath(values, below(series, index), y, step)} />
         ))}
       </svg>
       <TimeAxis {...statistics} />
@@ -109,8 +109,8 @@ export function Chart({ statistics, series, unit, entries, label, picked, pick }
   );
 }
 
-const below = (series: readonly Series[], at: number) => (index: number) =>
-  series.slice(0, at).reduce((sum, { values }) => sum + (values[index] ?? 0), 0);
+const below = (series: readonly Series[], level: number) => (index: number) =>
+  series.slice(0, level).reduce((sum, { values }) => sum + (values[index] ?? 0), 0);
 
 function barsPath(
   values: readonly number[],

@@ -36,9 +36,9 @@ export function RangePicker({ span }: { span: Span | TimeRange }) {
   );
   return (
     <search class="row spans no-print">
-      {spanNames.map((it) => (
-        <Button key={it} aria-pressed={it === span} onClick={() => show(it, 'replace')}>
-          {spanTitles[it]}
+      {spanNames.map((name) => (
+        <Button key={name} aria-pressed={name === span} onClick={() => show(name, 'replace')}>
+          {spanTitles[name]}
         </Button>
       ))}
       <Form class="row" aria-label="Another time" submit={submit}>

@@ -1,6 +1,6 @@
 /** The time that the history shows: the last hour, day or week, or a range that somebody has chosen. Pure. */
 import { rangeMsMax, type Span, spanNames, type TimeRange } from '../../statistics/spans.ts';
-import { parsePlace } from '../time-travel/place.ts';
+import { parseTarget } from '../time-travel/travel-target.ts';
 
 export const spanTitles: Readonly<Record<Span, string>> = {
   hour: 'Last hour',
@@ -10,9 +10,9 @@ export const spanTitles: Readonly<Record<Span, string>> = {
 
 /** Reads the span in the address. What is none is the last hour. */
 export function readSpan(text: string): Span | TimeRange {
-  const [fromMs = Number.NaN, toMs = Number.NaN] = text.split('/').map((it) => Date.parse(it));
+  const [fromMs = Number.NaN, toMs = Number.NaN] = text.split('/').map((time) => Date.parse(time));
   if (fromMs < toMs) return { fromMs, toMs };
-  return spanNames.find((it) => it === text) ?? 'hour';
+  return spanNames.find((name) => name === text) ?? 'hour';
 }
 
 /** As it stands in the address; '' for the last hour. */
@@ -35,7 +35,7 @@ export async function parseRange(
 ): Promise<TimeRange | string> {
   const read = async (text: string): Promise<number | string> => {
     if (/^(now)?$/.test(text.trim().toLowerCase())) return nowMs;
-    const place = parsePlace(text, nowMs);
+    const place = parseTarget(text, nowMs);
     if (place === null)
       return `“${text.trim().slice(0, 40)}” is no time. Try 02:13, yesterday 14:00, 2026-11-23 02:13, 20m ago or #4711.`;
     return 'ms' in place ? place.ms : timeOf(place.seq);

@@ -111,7 +111,7 @@ type Buckets = FleetStatistics['buckets'];
 type Multiple = Counting & { readonly value: string; readonly note: ComponentChildren };
 
 const isEmpty = ({ verdicts, escalations, resolved, checkMs, usd, tokens }: Buckets[number]): boolean =>
-  Object.values(verdicts).every((it) => it === 0) && escalations + resolved + checkMs + usd + tokens === 0;
+  Object.values(verdicts).every((count) => count === 0) && escalations + resolved + checkMs + usd + tokens === 0;
 
 /** The shown time, in words. */
 const whenOf = ({ span, fromMs, toMs }: FleetStatistics): string =>
@@ -121,7 +121,7 @@ const whenOf = ({ span, fromMs, toMs }: FleetStatistics): string =>
 function Headline({ statistics }: { statistics: FleetStatistics }) {
   const { buckets, checks } = statistics;
   const of = (kind: keyof typeof verdictWords) => sum(buckets, ({ verdicts }) => verdicts[kind]);
-  const all = sum(buckets, ({ verdicts }) => Object.values(verdicts).reduce((total, it) => total + it, 0));
+  const all = sum(buckets, ({ verdicts }) => Object.values(verdicts).reduce((total, count) => total + count, 0));
   const flaky = checks.filter(({ differing }) => differing > 0).sort((a, b) => shareOf(b) - shareOf(a))[0];
   return (
     <p class="headline">
@@ -201,8 +201,8 @@ const guardWords: Readonly<Record<string, string>> = {
 
 function multiplesOf(statistics: FleetStatistics, picked: number | null): Multiple[] {
   const { buckets, resolveMs, usage } = statistics;
-  const at = picked === null ? null : (buckets[picked] ?? null);
-  const within = at === null ? buckets : [at];
+  const pickedBucket = picked === null ? null : (buckets[picked] ?? null);
+  const within = pickedBucket === null ? buckets : [pickedBucket];
   const kinds = (Object.keys(verdictWords) as (keyof typeof verdictWords)[]).map((kind) => ({
     name: verdictWords[kind],
     kind,
@@ -211,9 +211,9 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
   }));
   const toKind = (kind: string) => toEntries(statistics, picked, `type:decision outcome:${kind}`);
   const guards = [...new Set(buckets.flatMap(({ guards: all }) => Object.keys(all)))]
-    .map((guard) => ({ guard, all: sum(buckets, (it) => it.guards[guard] ?? 0) }))
+    .map((guard) => ({ guard, all: sum(buckets, (bucket) => bucket.guards[guard] ?? 0) }))
     .sort((a, b) => b.all - a.all);
-  const resolved = at === null ? resolveMs.p50 : at.resolveMs;
+  const resolved = pickedBucket === null ? resolveMs.p50 : pickedBucket.resolveMs;
   return [
     {
       title: 'Stops',
@@ -224,7 +224,7 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
       note: (
         <span class="row legend">
           {kinds
-            .filter(({ values }) => values.some((it) => it > 0))
+            .filter(({ values }) => values.some((value) => value > 0))
             .map(({ name, kind, total }) => (
               <Link key={kind} to={toKind(kind)} data-verdict-kind={kind}>
                 <i class="swatch" aria-hidden="true" />
@@ -239,20 +239,20 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
         guardWords[guard] ?? `Blocked by ${guard}`,
         `type:decision outcome:blocked guard:${guard}`,
       ];
-      return { title, entries, ...oneSeries('blocked', (it) => it.guards[guard] ?? 0), note: null };
+      return { title, entries, ...oneSeries('blocked', (bucket) => bucket.guards[guard] ?? 0), note: null };
     }),
     {
       title: 'Escalations',
       entries: 'type:decision outcome:escalated',
-      ...oneSeries('escalated', (it) => it.escalations),
-      note: `${count(sum(within, (it) => it.resolved))} resolved${
+      ...oneSeries('escalated', (bucket) => bucket.escalations),
+      note: `${count(sum(within, (bucket) => bucket.resolved))} resolved${
         resolved === null ? '' : `, half of them within ${duration(resolved)}`
       }`,
     },
     {
       title: 'Not judged',
       entries: 'type:decision outcome:unjudged',
-      ...oneSeries('unjudged', (it) => it.verdicts.unjudged),
+      ...oneSeries('unjudged', (bucket) => bucket.verdicts.unjudged),
       note: null,
     },
     {
@@ -260,8 +260,8 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
       unit: 'ms',
       entries: 'type:check.finished',
       note: null,
-      value: spent(sum(within, (it) => it.checkMs)),
-      series: [{ name: 'time in checks', kind: 'plain', values: buckets.map((it) => it.checkMs) }],
+      value: spent(sum(within, (bucket) => bucket.checkMs)),
+      series: [{ name: 'time in checks', kind: 'plain', values: buckets.map((bucket) => bucket.checkMs) }],
     },
     ...(usage === null ? [] : [costOf(buckets, within)]),
   ];
@@ -276,14 +276,16 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
 
 /** In dollars where somebody reports them, else in tokens. */
 function costOf(buckets: Buckets, within: Buckets): Multiple {
-  const [usd, tokens] = [sum(within, (it) => it.usd), sum(within, (it) => it.tokens)];
-  const isInDollars = sum(buckets, (it) => it.usd) > 0;
+  const [usd, tokens] = [sum(within, (bucket) => bucket.usd), sum(within, (bucket) => bucket.tokens)];
+  const isInDollars = sum(buckets, (bucket) => bucket.usd) > 0;
   return {
     title: isInDollars ? 'Cost' : 'Tokens',
     entries: 'type:usage.reported',
     unit: isInDollars ? 'usd' : 'count',
     value: isInDollars ? dollars(usd) : count(tokens),
-    series: [{ name: 'cost', kind: 'plain', values: buckets.map((it) => (isInDollars ? it.usd : it.tokens)) }],
+    series: [
+      { name: 'cost', kind: 'plain', values: buckets.map((bucket) => (isInDollars ? bucket.usd : bucket.tokens)) },
+    ],
     note: isInDollars ? `${count(tokens)} tokens` : 'no agent reports dollars',
   };
 }

@@ -35,8 +35,8 @@ export function CheckTable({ statistics }: { statistics: FleetStatistics }) {
             </tr>
           </thead>
           <tbody>
-            {checks.map((it) => (
-              <Row key={it.check} it={it} statistics={statistics} write={write} />
+            {checks.map((check) => (
+              <Row key={check.check} it={check} statistics={statistics} write={write} />
             ))}
           </tbody>
         </table>

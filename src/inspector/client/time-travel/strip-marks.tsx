@@ -32,41 +32,42 @@ const heightOf = (count: number, most: number, full: number) =>
   count === 0 ? 0 : Math.max(2, (Math.log1p(count) / Math.log1p(most)) * full);
 
 export function EntryBars({ axis, buckets }: Marks) {
-  const perPixel = buckets.map((it) => it.count / barOf(axis, it).width);
+  const perPixel = buckets.map((bucket) => bucket.count / barOf(axis, bucket).width);
   const most = Math.max(1, ...perPixel);
   return (
     <g class="bars" fill="var(--state-idle)" fill-opacity={0.55}>
-      {buckets.map((it, at) => {
-        const height = heightOf(perPixel[at] ?? 0, most, entriesHeight);
-        return <rect key={it.fromSeq} {...barOf(axis, it)} y={rows.entries - height} height={height} />;
+      {buckets.map((bucket, index) => {
+        const height = heightOf(perPixel[index] ?? 0, most, entriesHeight);
+        return <rect key={bucket.fromSeq} {...barOf(axis, bucket)} y={rows.entries - height} height={height} />;
       })}
     </g>
   );
 }
 
 export function StopBars({ axis, buckets }: Marks) {
-  const sum = (it: OutlineBucket, kinds: readonly VerdictKind[]) => kinds.reduce((all, kind) => all + it[kind], 0);
-  const stopped = buckets.filter((it) => sum(it, [...above, ...below]) > 0);
-  const most = Math.max(1, ...stopped.map((it) => Math.max(sum(it, above), sum(it, below))));
-  const stack = (it: OutlineBucket, kinds: readonly VerdictKind[], direction: -1 | 1) => {
-    const all = sum(it, kinds);
+  const sum = (bucket: OutlineBucket, kinds: readonly VerdictKind[]) =>
+    kinds.reduce((all, kind) => all + bucket[kind], 0);
+  const stopped = buckets.filter((bucket) => sum(bucket, [...above, ...below]) > 0);
+  const most = Math.max(1, ...stopped.map((bucket) => Math.max(sum(bucket, above), sum(bucket, below))));
+  const stack = (bucket: OutlineBucket, kinds: readonly VerdictKind[], direction: -1 | 1) => {
+    const all = sum(bucket, kinds);
     const full = heightOf(all, most, stopHeight);
     let y = rows.stops;
     return kinds.map((kind) => {
-      const height = all === 0 ? 0 : (it[kind] / all) * full;
+      const height = all === 0 ? 0 : (bucket[kind] / all) * full;
       if (height === 0) return null;
       const top = direction < 0 ? y - height : y;
       y += direction * height;
-      return <rect key={kind} {...barOf(axis, it)} y={top} height={height} data-verdict-kind={kind} />;
+      return <rect key={kind} {...barOf(axis, bucket)} y={top} height={height} data-verdict-kind={kind} />;
     });
   };
   return (
     <g class="stops">
       <line x1={0} x2={axis.width} y1={rows.stops} y2={rows.stops} />
-      {stopped.map((it) => (
-        <g key={it.fromSeq}>
-          {stack(it, above, -1)}
-          {stack(it, below, 1)}
+      {stopped.map((bucket) => (
+        <g key={bucket.fromSeq}>
+          {stack(bucket, above, -1)}
+          {stack(bucket, below, 1)}
         </g>
       ))}
     </g>
@@ -78,9 +79,9 @@ const apart = 7;
 /** Draws escalations as triangles. Triangles that would cover each other are one. */
 export function EscalationMarks({ axis, buckets }: Marks) {
   const places: number[] = [];
-  for (const it of buckets) {
-    const x = axis.x(it.toMs);
-    if (it.escalated > 0 && x - (places.at(-1) ?? -apart) >= apart) places.push(x);
+  for (const bucket of buckets) {
+    const x = axis.x(bucket.toMs);
+    if (bucket.escalated > 0 && x - (places.at(-1) ?? -apart) >= apart) places.push(x);
   }
   return (
     <g class="escalations" data-verdict-kind="escalated">

@@ -139,7 +139,7 @@ const Patterns = () => (
 /** Hatches the part of the log that cannot be shown, or is still to be folded. */
 function Unread({ axis, shownFrom, height }: { axis: Axis; shownFrom: number; height: number }) {
   const { buckets = [] } = outline.value ?? {};
-  const starts = [...buckets.map((it) => it.fromSeq), shownRange.value.toSeq + 1];
+  const starts = [...buckets.map((bucket) => bucket.fromSeq), shownRange.value.toSeq + 1];
   let seq = shownRange.value.fromSeq;
   const holes: { from: number; to: number }[] = [];
   for (const [index, start] of starts.entries()) {
@@ -219,7 +219,7 @@ function readSoFar(): string {
 function summary(): string {
   const { buckets = [] } = outline.value ?? {};
   const sum = (kind: 'complete' | 'let-go' | 'blocked' | 'escalated' | 'unjudged') =>
-    buckets.reduce((all, it) => all + it[kind], 0);
+    buckets.reduce((all, bucket) => all + bucket[kind], 0);
   const { fromSeq, toSeq } = shownRange.value;
   const stops = [`${count(sum('complete') + sum('let-go'))} allowed`, `${count(sum('blocked'))} blocked`];
   const others = [plural(sum('escalated'), 'escalation'), `${count(sum('unjudged'))} not judged`];

@@ -21,9 +21,9 @@ export const isMovedByKeepOne = (shown: readonly Placed[], now: readonly string[
 /** Returns the new order, with `kept`, if it was shown and is gone, still before the item that followed it. */
 export function keepOne(shown: readonly Placed[], now: readonly string[], kept: string | null): Placed[] {
   const order = now.map((key) => ({ key, isGone: false }));
-  const at = shown.findIndex(({ key }) => key === kept);
-  if (kept === null || at < 0 || now.includes(kept)) return order;
-  const next = shown.slice(at).find(({ key }) => now.includes(key));
+  const index = shown.findIndex(({ key }) => key === kept);
+  if (kept === null || index < 0 || now.includes(kept)) return order;
+  const next = shown.slice(index).find(({ key }) => now.includes(key));
   order.splice(next === undefined ? order.length : now.indexOf(next.key), 0, { key: kept, isGone: true });
   return order;
 }

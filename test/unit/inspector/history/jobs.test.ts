@@ -28,7 +28,7 @@ test('a short one is not kept by a long one that came first', async () => {
 
 test('one that is given up is stopped', async () => {
   const given = new AbortController();
-  const job = createJobs().run('past', { ...asker, signal: given.signal }, (it) => work(it, () => false));
+  const job = createJobs().run('past', { ...asker, signal: given.signal }, (running) => work(running, () => false));
   given.abort(new Error('no longer wanted'));
   await expect(job).rejects.toThrow('no longer wanted');
 });

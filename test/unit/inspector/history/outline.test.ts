@@ -34,7 +34,7 @@ test('an escalation that no stop led to is one, and what a person does about it 
   const began: Outcome = { kind: 'escalated', entity: 'worker', id: 'w1' };
   const outline = createOutline();
   for (const each of [step(1, [began]), step(2)]) outline.add(each);
-  expect(outline.read(1, 2, 2).map((it) => it.escalated)).toEqual([1]);
+  expect(outline.read(1, 2, 2).map((bucket) => bucket.escalated)).toEqual([1]);
 });
 
 test('keeps the longest silence, and where it was', () => {
@@ -57,7 +57,7 @@ test('its buckets grow with the log, and join without losing any', () => {
   expect(outline.width).toBe(16);
   const buckets = outline.read(1, 100, 1);
   expect(buckets).toHaveLength(7);
-  expect(buckets.reduce((sum, it) => sum + it.count, 0)).toBe(100);
-  expect(buckets.reduce((sum, it) => sum + it.blocked, 0)).toBe(10);
+  expect(buckets.reduce((sum, bucket) => sum + bucket.count, 0)).toBe(100);
+  expect(buckets.reduce((sum, bucket) => sum + bucket.blocked, 0)).toBe(10);
   expect(outline.read(33, 64, 32)).toMatchObject([{ fromSeq: 33, toSeq: 64, count: 32 }]);
 });

@@ -77,10 +77,10 @@ function openPast(options: OpenOptions = {}) {
   const stored = {
     seqs: async () => snapshots,
     async load(upTo: number) {
-      const seq = Math.max(...snapshots.filter((it) => it <= upTo));
+      const seq = Math.max(...snapshots.filter((snapshot) => snapshot <= upTo));
       loads.push(seq);
       const fleet = createFleet('main');
-      for (let at = 1; at <= seq; at += 1) foldMessage(fleet, message(at));
+      for (let index = 1; index <= seq; index += 1) foldMessage(fleet, message(index));
       return { fleet, seq };
     },
     async write({ seq }: Fleet, message: LogMessage) {
@@ -93,13 +93,13 @@ function openPast(options: OpenOptions = {}) {
   const given = new AbortController();
   const asker: Asker = { signal: given.signal, onProgress() {} };
   const toolsIn = ({ fleet, seq, last }: Moment) => ({
-    tools: [...fleet.workers.values()].reduce((sum, it) => sum + it.snapshot.context.worker.toolCount, 0),
+    tools: [...fleet.workers.values()].reduce((sum, worker) => sum + worker.snapshot.context.worker.toolCount, 0),
     at: seq,
     entry: last?.seq ?? null,
   });
   const toolsAt = (seq: number, asking = asker) => jobs.run('past', asking, (job) => past.at(seq, job, toolsIn));
   const over = (from: number, to: number, onStep?: (step: Step) => void) =>
-    jobs.run('outline', asker, (job) => past.over(from, to, job, onStep));
+    jobs.run('outline', asker, (job) => past.foldRange(from, to, job, onStep));
   /** Removes what is before `seq`. Who has just asked about the log does not know it yet. */
   const cut = (seq: number) => {
     cutTo = seq;
@@ -278,7 +278,7 @@ test('each entry of a range is told once, whatever else is folded', async () => 
   const seqs: number[] = [];
   const told = over(101, 200, ({ message: { seq } }) => seqs.push(seq));
   await Promise.all([told, toolsAt(150), toolsAt(300)]);
-  expect(seqs).toEqual(Array.from({ length: 100 }, (_, at) => 101 + at));
+  expect(seqs).toEqual(Array.from({ length: 100 }, (_, index) => 101 + index));
 });
 
 test('entries that are not in the log are refused in words', async () => {

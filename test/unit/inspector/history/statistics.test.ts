@@ -31,7 +31,7 @@ function makeLog() {
     },
     accepted: nothingAccepted,
     cutBelow(seq: number) {
-      messages = messages.filter((it) => it.seq >= seq);
+      messages = messages.filter((entry) => entry.seq >= seq);
     },
     now: () => last().atMs,
     range: async () => ({ firstSeq: first().seq, lastSeq: last().seq, firstMs: first().atMs, lastMs: last().atMs }),
@@ -134,7 +134,8 @@ test('a range is counted from where it begins to where it ends, once', async () 
   expect(await blocked()).toMatchObject({ blocked: 10 });
   // It ends after what is there, and goes on with it.
   const open = { fromMs: 45 * hourMs, toMs: 60 * hourMs };
-  const count = async () => (await reader.read(open, job)).buckets.filter((it) => it.verdicts.blocked > 0).length;
+  const count = async () =>
+    (await reader.read(open, job)).buckets.filter((bucket) => bucket.verdicts.blocked > 0).length;
   expect(await count()).toBe(6);
   log.grow(4);
   expect(await count()).toBe(10);

@@ -1,11 +1,11 @@
 /** Times and entries as somebody types them, and the search text of the entries. */
 import { expect, test } from 'vitest';
 import { readFilter, toQuery, withWord } from '../../../src/inspector/client/entries/entries-filter.ts';
-import { parsePlace } from '../../../src/inspector/client/time-travel/place.ts';
+import { parseTarget } from '../../../src/inspector/client/time-travel/travel-target.ts';
 
 const nowMs = new Date(2026, 2, 2, 12, 0).getTime();
 const timeOf = (text: string) => {
-  const place = parsePlace(text, nowMs);
+  const place = parseTarget(text, nowMs);
   return place !== null && 'ms' in place ? new Date(place.ms) : place;
 };
 
@@ -19,9 +19,9 @@ test('a time of day is the last one; one of yesterday, a date and an age are wha
 });
 
 test('a number is an entry, and anything else is neither', () => {
-  for (const text of ['4711', '#4711', 'entry 4711']) expect(parsePlace(text, nowMs)).toMatchObject({ seq: 4711 });
+  for (const text of ['4711', '#4711', 'entry 4711']) expect(parseTarget(text, nowMs)).toMatchObject({ seq: 4711 });
   for (const text of ['', 'ana', '25:00', '12:61', '2026-13-40 00:00', 'w-02:13'])
-    expect(parsePlace(text, nowMs)).toBeNull();
+    expect(parseTarget(text, nowMs)).toBeNull();
 });
 
 test('words with a name filter, all others are looked for', () => {
