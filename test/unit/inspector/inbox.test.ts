@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createFleetStore } from '../../../src/inspector/client/data/fleet-store.ts';
 import { findWaiting, tasksShownWith } from '../../../src/inspector/client/inbox/find-waiting.ts';
-import { forgetShown, isOurs, noteOurs, noteStored } from '../../../src/inspector/client/operator/settle.ts';
+import { untrackShown, isTracked, trackActions, noteStored } from '../../../src/inspector/client/operator/settle.ts';
 import { isMovedByKeepOne, keepOne, keepOrder } from '../../../src/inspector/client/ui/keep-order.ts';
 import { type TaskRow, taskRows, type WorkerRow, workerRows } from '../../../src/inspector/rows.ts';
 
@@ -75,14 +75,14 @@ test('the answer to a worker asks about the tasks that are one item with it, and
 });
 
 test('what this page acted on is its own until the effect was shown, also if that changed nothing', () => {
-  const isOurBob = () => isOurs('worker/bob');
-  noteOurs([{ entity: 'worker', id: 'bob' }]);
-  forgetShown(11);
+  const isOurBob = () => isTracked('worker/bob');
+  trackActions([{ entity: 'worker', id: 'bob' }]);
+  untrackShown(11);
   expect(isOurBob()).toBe(true);
   noteStored('worker/bob', 12);
-  forgetShown(11);
+  untrackShown(11);
   expect(isOurBob()).toBe(true);
-  forgetShown(12);
+  untrackShown(12);
   expect(isOurBob()).toBe(false);
   noteStored('worker/bob', 13);
   expect(isOurBob()).toBe(false);

@@ -1,4 +1,4 @@
-/** The panels of workers and tasks share these parts: their tabs, facts, plans and links. */
+/** Parts shared by the panels of workers and tasks: tabs, facts, plans and links. */
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { Plan, WorkerView } from '../../../../machines/index.ts';
@@ -13,14 +13,13 @@ import { time } from '../ui/format.ts';
 import { Name, Text } from '../ui/text.tsx';
 import { type Held, useHeld } from '../ui/use-held.ts';
 
-// Parts that are loaded when they are looked at: the drawings of the charts alone are a sixth of the page.
+// Lazily loaded parts. The drawings of the charts alone are a sixth of the page.
 export const ActorChart = createLazy('the chart', async () => (await import('../chart/machine-charts.tsx')).ActorChart);
 export const Timeline = createLazy('the timeline', async () => (await import('./timeline.tsx')).Timeline);
 
-/** The sections of the panel, one at a time: arrows move between them, and the address keeps which one. */
 type Section = { readonly title: string; readonly content: () => ComponentChildren };
 
-/** A task has no sequence. */
+/** The sections of a panel. Tasks have no sequence. */
 type Sections = Readonly<Record<Exclude<Tab, 'sequence'>, Section> & { sequence?: Section }>;
 
 export function Tabs({ sections }: { sections: Sections }) {
@@ -60,7 +59,7 @@ export function Tabs({ sections }: { sections: Sections }) {
   );
 }
 
-/** A list of names and values. One whose value is null or false is left out. */
+/** A list of names and values. Null and false values are left out. */
 export const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) => (
   <dl class="facts">
     {facts.map(([name, value], index) =>
@@ -90,7 +89,7 @@ export const ActorLinks = ({ entity, ids }: { entity: 'worker' | 'task'; ids: re
   </span>
 );
 
-/** In place of an actor that has no entries: why, and what will make it appear. */
+/** Shown for an actor without entries: why, and what will make it appear. */
 export const UnknownActor = ({ entity, id }: { entity: 'worker' | 'task'; id: string }) => (
   <div class="pad">
     <p>
@@ -114,10 +113,10 @@ const doneStatuses: ReadonlySet<string> = new Set(['done', 'completed', 'cancell
 const isDone = ({ status }: { status: string }) => doneStatuses.has(status);
 const stepsMax = 40;
 
-/** Tells whether the steps belong to more than one task: then each says to which. */
+/** Whether the steps belong to several tasks. Each step then shows its task. */
 const isOfSeveral = (plan: Plan): boolean => plan.some(({ task }) => task !== plan[0]?.task);
 
-/** The steps of a plan, with how many are done. */
+/** The steps of a plan, and how many are done. */
 export const PlanList = ({ plan }: { plan: Plan }) => (
   <section aria-label="Plan">
     <h3>
@@ -137,7 +136,7 @@ export const PlanList = ({ plan }: { plan: Plan }) => (
   </section>
 );
 
-/** Entries that the fold refused: they are in the log, and changed nothing. */
+/** Entries that the fold refused. They are in the log but changed nothing. */
 export const RefusedEntries = ({ refused }: { refused: WorkerView['refused'] }) =>
   refused.length === 0 ? null : (
     <section aria-label="Refused entries">
@@ -152,14 +151,14 @@ export const RefusedEntries = ({ refused }: { refused: WorkerView['refused'] }) 
     </section>
   );
 
-// A panel that holds still while somebody points at its section or is in it by keyboard: what comes meanwhile waits.
-// What this page's operator has done to the actor is shown at once.
-
-/** @param contentOf what of the view is seen; what is equal moves nothing */
+/**
+ * Holds a view while someone uses its section, so that new content waits. Changes by this page's operator are shown at once.
+ * @param contentOf the visible part of the view; equal contents move nothing
+ */
 export function useHeldView<View>(topic: Topic, view: View, contentOf: (view: View) => unknown): Held<View> {
   const newestSeq = useNewestSeq(topic);
   const ownSeq = storedSeq(targetKey(topic));
-  // What was done before the panel was opened has been seen.
+  // Actions before the panel was opened have been seen.
   const { current: seen } = useRef({ ownSeq, seq: newestSeq });
   const isOwnUnseen = ownSeq !== seen.ownSeq && seen.seq < ownSeq;
   const text = (shownView: View) => JSON.stringify(contentOf(shownView));
@@ -168,7 +167,7 @@ export function useHeldView<View>(topic: Topic, view: View, contentOf: (view: Vi
   return held;
 }
 
-/** The newest entry about the actor that the page has received; where some were left out, the newest of the fleet. */
+/** The newest entry about the actor that the page has received. If entries were omitted, the newest of the fleet. */
 function useNewestSeq({ id }: Topic): number {
   const newest = useRef(0);
   const news = focus.value;
@@ -179,12 +178,12 @@ function useNewestSeq({ id }: Topic): number {
 
 type AreaProps = {
   readonly held: Pick<Held<unknown>, 'withheld' | 'area'>;
-  /** Its content says by itself that something new waits. */
+  /** Set if the content itself shows that something new waits. */
   readonly isQuiet?: boolean;
   readonly children: ComponentChildren;
 };
 
-/** The section that holds still while somebody points at it. */
+/** A section that holds its content while someone points at it. */
 export const HeldArea = ({ held: { withheld, area }, isQuiet = false, children }: AreaProps) => (
   <div class="section" {...area}>
     <p class="withheld" role="status" hidden={withheld === 0 || isQuiet}>

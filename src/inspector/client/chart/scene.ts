@@ -1,10 +1,10 @@
-/** The parts of a chart share this: the status of each state, the focus, and the order of the tree. */
+/** Shared by the parts of a chart: the status of each state, the focus, and the order of the tree. */
 import type { ChartBox, ChartDrawing } from '../../chart/drawing.ts';
 
 export type StateStatus = {
-  /** The number of actors in it; null: one actor is shown. */
+  /** Number of actors in the state, or null if the chart shows one actor. */
   readonly count: number | null;
-  /** The part of all actors that are in it, 0 to 1. */
+  /** Share of all actors that are in the state, 0 to 1. */
   readonly share: number;
   readonly active: boolean;
   readonly picked: boolean;
@@ -13,7 +13,7 @@ export const noStatus: StateStatus = { count: null, share: 0, active: false, pic
 
 export type ChartScene = {
   readonly drawing: ChartDrawing;
-  /** The status of each state, by its id. */
+  /** The status of each state, by id. */
   readonly statuses: ReadonlyMap<string, StateStatus>;
   readonly heat: boolean | undefined;
   readonly onPick: ((state: string) => void) | undefined;
@@ -31,7 +31,7 @@ type Statuses = {
   readonly picked?: string | readonly string[] | null | undefined;
 };
 
-/** Computes the status of each state. A share is taken among the states of one region. */
+/** Computes the status of each state. Shares are relative to the state's region. */
 export function statusesOf({ drawing, counts, active, picked }: Statuses): ReadonlyMap<string, StateStatus> {
   const states = drawing.boxes.filter((box) => !drawing.boxes.some(({ parent }) => parent === box.id));
   const [activeNames, pickedNames] = [active, picked].map((names) =>
@@ -49,7 +49,7 @@ export function statusesOf({ drawing, counts, active, picked }: Statuses): Reado
   return new Map(statuses);
 }
 
-/** The tree's items from top to bottom. Regions only group them. */
+/** The tree's items from top to bottom. Regions are not items; they only group them. */
 export const treeOrder = (drawing: ChartDrawing, parent: string | null = null): ChartBox[] =>
   drawing.boxes
     .filter((box) => box.parent === parent)
@@ -80,9 +80,10 @@ type Target = (order: readonly ChartBox[], index: number, current: ChartBox | un
 const targets: Readonly<Partial<Record<string, Target>>> = {
   ArrowDown: (order, index) => order[index + 1],
   ArrowUp: (order, index) => order[index - 1],
-  ArrowRight: (order, _at, current) =>
+  ArrowRight: (order, _index, current) =>
     order.find(({ parent }) => parent === current?.id) ?? firstBeside(order, current, 1),
-  ArrowLeft: (order, _at, current) => order.find(({ id }) => id === current?.parent) ?? firstBeside(order, current, -1),
+  ArrowLeft: (order, _index, current) =>
+    order.find(({ id }) => id === current?.parent) ?? firstBeside(order, current, -1),
   Home: (order) => order[0],
   End: (order) => order.at(-1),
 };

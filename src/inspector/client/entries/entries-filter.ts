@@ -1,4 +1,4 @@
-/** The search text of the entries: words with a name before a colon filter by it, all others are looked for in the entries. */
+/** The search text of the entries view. Words such as `type:…` filter by that field; all others are searched as text. */
 import { parseTarget } from '../time-travel/travel-target.ts';
 
 const names = ['type', 'worker', 'task', 'check', 'outcome', 'guard', 'from', 'to'] as const;
@@ -35,17 +35,17 @@ export function readFilter(q: string, nowMs: number): Filter {
   };
 }
 
-/** The text with another value of a filter; '': without it. */
+/** Replaces a filter in the search text. An empty value removes it. */
 export const withWord = (q: string, name: Name, value: string): string =>
   [...split(q).filter((word) => nameOf(word) !== name), ...(value === '' ? [] : [`${name}:${value}`])].join(' ');
 
-/** The search text of what was stored from one time to another, which is not in it. */
+/** The search text for entries stored from `fromMs` to `toMs` (exclusive). */
 export function textOfRange(fromMs: number, toMs: number, words: string): string {
   const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString().replace('.000Z', 'Z'));
   return [words, `from:${from}`, `to:${to}`].filter((word) => word !== '').join(' ');
 }
 
-/** As parameters of a request. */
+/** The filter as query parameters. */
 export const toQuery = (filter: Filter): string =>
   Object.entries(filter)
     .map(([name, value]) => (value === null ? '' : `&${name}=${encodeURIComponent(value)}`))

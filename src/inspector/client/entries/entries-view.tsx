@@ -1,4 +1,4 @@
-/** All entries of the log, newest first: live or as of the moment that is shown, by the filters in the search text. */
+/** All entries of the log, newest first, live or up to the moment shown, filtered by the search text. */
 
 import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -15,13 +15,13 @@ import { DayHeading } from '../ui/text.tsx';
 import { type Filter, readFilter, toQuery, withWord } from './entries-filter.ts';
 
 const pageSize = 100;
-/** What the page holds. */
+/** Maximum number of entries on the page. */
 const entriesMax = 2_000;
 const refreshMs = 1_000;
 
 function useEntries(filter: Filter, seq: number | null) {
   const [loaded, setLoaded] = useState<EntryPages>(noEntries);
-  /** Older entries were not looked at. */
+  /** The log has been searched back to this entry. */
   const [readTo, setReadTo] = useState(0);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(true);
@@ -82,7 +82,7 @@ export function EntriesView() {
       </p>
       <Problem text={problem} />
       {!busy && entries.length === 0 && problem === null && (
-        <p class="muted">{before === null ? 'No entry fits.' : `No entry fits from entry ${count(readTo)} on.`}</p>
+        <p class="muted">{before === null ? 'No matches.' : `No matches back to entry ${count(readTo)}.`}</p>
       )}
       <ol {...area}>
         {shown.toReversed().map((entry, index, all) => (
@@ -94,13 +94,13 @@ export function EntriesView() {
       </ol>
       {busy && <p class="muted">Reading the log…</p>}
       {!busy && entries.length >= entriesMax && (
-        <p class="muted">The page holds {count(entriesMax)} entries; “to:” and a time leads to older ones.</p>
+        <p class="muted">The page shows at most {count(entriesMax)} entries. Add “to:” and a time to see older ones.</p>
       )}
       {!busy && before !== null && entries.length < entriesMax && (
         <Button onClick={loadOlder}>{entries.length === 0 ? 'Search further back' : 'Older entries'}</Button>
       )}
       {!busy && before === null && entries.length > 0 && (
-        <p class="muted">These are all: {plural(entries.length, 'entry', 'entries')}.</p>
+        <p class="muted">That is all: {plural(entries.length, 'entry', 'entries')}.</p>
       )}
     </section>
   );
@@ -109,7 +109,7 @@ export function EntriesView() {
 const momentText = (seq: number): string =>
   moment.value?.seq === seq && moment.value.atMs > 0 ? `, ${dateTime(moment.value.atMs)}` : '';
 
-/** The types that people look for; any other can be typed. */
+/** Common types. Any other can be typed. */
 const types: readonly TimelineEntry['type'][] = [
   'stop.attempted',
   'decision',

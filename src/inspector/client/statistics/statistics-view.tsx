@@ -1,4 +1,4 @@
-/** The fleet over a span of time: a sentence, small multiples on one time axis, and tables of checks and costs. */
+/** The history of the fleet over a span of time: a summary, small charts, and tables of checks and costs. */
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -17,10 +17,10 @@ import { querySpan, readSpan, spanTitles } from './span.ts';
 import { CheckTable, flakyText, UsageTables } from './tables.tsx';
 import './statistics.css';
 
-/** The service only counts what is new. */
+/** Refreshing is cheap, because the service counts only new entries. */
 const refreshMs = 5_000;
 
-/** The statistics of a span: counted by the service, and again from time to time while they may change. */
+/** Loads the statistics of a span, and refreshes them while they may change. */
 function useStatistics(span: Span | TimeRange) {
   const query = querySpan(span);
   const [counted, setCounted] = useState<{ query: string; statistics: FleetStatistics } | null>(null);
@@ -42,7 +42,7 @@ function useStatistics(span: Span | TimeRange) {
           isLast = statistics.span === 'custom' && statistics.toMs < nowMs.peek();
         }
       } catch (error) {
-        setProblem(asked.signal.aborted ? 'It was cancelled. Choose a span to count again.' : (error as Error).message);
+        setProblem(asked.signal.aborted ? 'Cancelled. Choose a span to count again.' : (error as Error).message);
       }
       setProgress(null);
       if (!asked.signal.aborted && !isLast) timer = setTimeout(() => void load(), refreshMs);
@@ -78,9 +78,7 @@ function Shown({ statistics }: { statistics: FleetStatistics }) {
   return (
     <>
       <Headline statistics={statistics} />
-      {knownFromMs !== null && (
-        <p class="muted">Counted from {dateTime(knownFromMs)} on: the log holds nothing earlier.</p>
-      )}
+      {knownFromMs !== null && <p class="muted">Counted since {dateTime(knownFromMs)}: the log has nothing earlier.</p>}
       <TimePicker statistics={statistics} picked={index} pick={setPicked} />
       <div class="multiples">
         {multiplesOf(statistics, index).map(({ title, value, note, ...counting }) => (
@@ -90,7 +88,7 @@ function Shown({ statistics }: { statistics: FleetStatistics }) {
               <Link
                 class="value strong"
                 to={toEntries(statistics, index, counting.entries)}
-                title="The entries that are counted"
+                title="Show the counted entries"
               >
                 {value}
               </Link>
@@ -107,17 +105,17 @@ function Shown({ statistics }: { statistics: FleetStatistics }) {
 }
 
 type Buckets = FleetStatistics['buckets'];
-/** `value`: at the picked time, or over the whole span. */
+/** `value` is the value at the picked time, or over the whole span. */
 type Multiple = Counting & { readonly value: string; readonly note: ComponentChildren };
 
 const isEmpty = ({ verdicts, escalations, resolved, checkMs, usd, tokens }: Buckets[number]): boolean =>
   Object.values(verdicts).every((count) => count === 0) && escalations + resolved + checkMs + usd + tokens === 0;
 
-/** The shown time, in words. */
+/** Describes the time shown. */
 const whenOf = ({ span, fromMs, toMs }: FleetStatistics): string =>
   span === 'custom' ? `from ${localTime(fromMs)} to ${dateTime(toMs)}` : `in the ${spanTitles[span].toLowerCase()}`;
 
-/** What an operator asks first: how much, how much of it was stopped, and which check cannot be trusted. */
+/** What an operator asks first: how many stops, how many were blocked, and which check is flaky. */
 function Headline({ statistics }: { statistics: FleetStatistics }) {
   const { buckets, checks } = statistics;
   const of = (kind: keyof typeof verdictWords) => sum(buckets, ({ verdicts }) => verdicts[kind]);
@@ -155,7 +153,7 @@ const Nothing = ({ statistics }: { statistics: FleetStatistics }) => (
   </div>
 );
 
-/** The keyboard's way to a time; the pointer's is over the bars. */
+/** Picks a time by keyboard. The pointer does it over the bars. */
 function TimePicker({ statistics, picked, pick }: Picking & { readonly statistics: FleetStatistics }) {
   const { buckets } = statistics;
   const { fromMs, toMs } = timeOf(statistics, picked ?? 0, picked ?? buckets.length - 1);
@@ -187,10 +185,10 @@ function TimePicker({ statistics, picked, pick }: Picking & { readonly statistic
 const sum = (buckets: Buckets, of: (bucket: Buckets[number]) => number): number =>
   buckets.reduce((total, bucket) => total + of(bucket), 0);
 
-/** Writes a duration, in ms if it is under a second. */
+/** Formats a duration, in ms if it is below a second. */
 const spent = (ms: number): string => (ms > 0 && ms < 1_000 ? millis(ms) : duration(ms));
 
-/** What a guard that blocks means, for people. */
+/** Titles for the blocks by each guard. */
 const guardWords: Readonly<Record<string, string>> = {
   checks: 'Blocked: a check failed',
   hooks: 'Blocked: the task is not done',
@@ -274,7 +272,7 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
   }
 }
 
-/** In dollars where somebody reports them, else in tokens. */
+/** In dollars if any were reported, otherwise in tokens. */
 function costOf(buckets: Buckets, within: Buckets): Multiple {
   const [usd, tokens] = [sum(within, (bucket) => bucket.usd), sum(within, (bucket) => bucket.tokens)];
   const isInDollars = sum(buckets, (bucket) => bucket.usd) > 0;

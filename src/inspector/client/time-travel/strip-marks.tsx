@@ -1,11 +1,11 @@
-/** Draws the log on the time axis: escalations, stops, entries, silences, and what one actor did. */
+/** Marks on the time axis: escalations, stops, entries, silences, and the entries of one actor. */
 
 import type { Axis, Gap } from '../../axes.ts';
 import type { OutlineBucket, TimelineEntry } from '../../messages.ts';
 import { type VerdictKind, verdictKindOf } from '../../vocabulary.ts';
 import { duration } from '../ui/format.ts';
 
-/** Pixels from the top. Stops stand on a middle line: what was allowed above, what was blocked below. */
+/** Pixels from the top. Allowed stops are drawn above their line, blocked ones below. */
 export const rows = { escalated: 12, stops: 33, entries: 67, lane: 84, end: 94 } as const;
 const stopHeight = 15;
 const entriesHeight = 14;
@@ -15,19 +15,17 @@ const [above, below] = [['complete', 'let-go', 'unjudged'], ['blocked']] as cons
 
 type Marks = { readonly axis: Axis; readonly buckets: readonly OutlineBucket[] };
 
-/** A wider one was silent for the most part. */
+/** Maximum width. A wider bucket was mostly silent. */
 const barMax = 12;
 
-/**
- * Returns the place of a bucket's bar. If most of its time was silent, the bar is on the longer side of the silence.
- */
+/** Position of a bucket's bar. If most of its time was silent, the bar is drawn on the longer side of the silence. */
 const barOf = (axis: Axis, { fromMs, toMs, silentFromMs, silentToMs }: OutlineBucket) => {
   const [before, after] = [silentFromMs - fromMs, toMs - silentToMs];
   const isSilent = before >= 0 && silentToMs - silentFromMs > before + after;
   const [from, to] = !isSilent ? [fromMs, toMs] : before > after ? [fromMs, silentFromMs] : [silentToMs, toMs];
   return { x: axis.x(from), width: Math.min(barMax, Math.max(barMin, axis.x(to) - axis.x(from))) };
 };
-/** Scales a count so that both a few and thousands can be seen. */
+/** Logarithmic scale, so that both a few and thousands are visible. */
 const heightOf = (count: number, most: number, full: number) =>
   count === 0 ? 0 : Math.max(2, (Math.log1p(count) / Math.log1p(most)) * full);
 
@@ -76,7 +74,7 @@ export function StopBars({ axis, buckets }: Marks) {
 
 const apart = 7;
 
-/** Draws escalations as triangles. Triangles that would cover each other are one. */
+/** Escalations as triangles. Overlapping triangles are merged. */
 export function EscalationMarks({ axis, buckets }: Marks) {
   const places: number[] = [];
   for (const bucket of buckets) {

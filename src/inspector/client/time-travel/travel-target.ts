@@ -1,4 +1,4 @@
-/** Reads a time or an entry as somebody types it: `02:13`, `yesterday 14:00`, `2026-11-23 02:13`, `20m ago`, `#4711`. */
+/** Parses a typed time or entry: `02:13`, `yesterday 14:00`, `2026-11-23 02:13`, `20m ago`, `#4711`. */
 import { dateTime } from '../ui/format.ts';
 
 export type TravelTarget = { readonly title: string } & ({ readonly seq: number } | { readonly ms: number });
@@ -6,7 +6,11 @@ export type TravelTarget = { readonly title: string } & ({ readonly seq: number 
 const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 const dayMs = 86_400_000;
 
-/** A time of day that is still to come was yesterday's. @param nowMs by the log's clock. Null: it is neither a time nor an entry */
+/**
+ * A time of day later than now means yesterday.
+ * @param nowMs by the log's clock
+ * @returns null if the text is neither a time nor an entry
+ */
 export function parseTarget(text: string, nowMs: number): TravelTarget | null {
   const typed = text.trim().toLowerCase();
   const [, seq] = /^(?:#|entry )?(\d{1,15})$/.exec(typed) ?? [];
