@@ -247,7 +247,7 @@ function isSnapshotWanted(
 function notCovered(seq: number, { firstSeq, snapshots }: Known): AppError {
   const oldest = Math.min(...snapshots.filter((snapshot) => snapshot >= firstSeq - 1));
   const where = Number.isFinite(oldest)
-    ? `the first that can be shown is entry ${oldest}, where a snapshot was taken`
+    ? `the first that can be shown is ${oldest}, where a snapshot was taken`
     : 'no snapshot covers the rest';
   return new AppError(
     'input.bad',

@@ -81,7 +81,7 @@ test('what nests without end is shown as refused, and the service goes on', asyn
   const subject = 'worker.deep.tool.used';
   await stage.client.publish(subject, { tool: 'Bash' });
   await stage.client.publish(subject, `{"tool":${'['.repeat(8_000)}${']'.repeat(8_000)}}`);
-  const refused = { text: 'refused, so nothing changed: objects and arrays may nest 100 deep' };
+  const refused = { text: 'refused, nothing changed: objects and arrays may nest 100 deep' };
   const news = await stream.until('worker', ({ entries }) => entries.length > 0 && entries.at(-1)?.text !== 'Bash');
   expect(news.data.entries.at(-1)).toMatchObject(refused);
   expect((await stage.get('timeline/worker/deep')).body.entries.at(-1)).toMatchObject(refused);

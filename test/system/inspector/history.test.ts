@@ -64,8 +64,8 @@ test('a request that is given up makes room for others', async () => {
   const history = open({ requestsMax: 1 });
   const given = new AbortController();
   const first = history.ask(past(entries), { signal: given.signal, onProgress: () => given.abort() });
-  await expect(history.ask(past(1))).rejects.toThrow('1 requests for the past are open; ask again later');
-  await expect(first).rejects.toThrow('the request was given up');
+  await expect(history.ask(past(1))).rejects.toThrow('1 requests for the past are already open; try again later');
+  await expect(first).rejects.toThrow('the request was cancelled');
   expect(parse(await history.ask(past(1)))).toMatchObject({ seq: 1 });
   await history.close();
 });
@@ -87,7 +87,7 @@ test('a request over its budget ends with a message, and goes on when it is sent
 
 test('a process that runs out of memory fails its requests, and the service answers on', async () => {
   const history = open({ heapMiB: 12 });
-  await expect(history.ask(past(entries))).rejects.toThrow(/the past could not be folded: .*memory/);
+  await expect(history.ask(past(entries))).rejects.toThrow(/the past cannot be shown: .*memory/);
   expect((await stage.client.ask('decide.w1')).body.decision).toBe('allow');
   await history.close();
 });
@@ -99,7 +99,7 @@ test('a process that was started ahead answers; one that is killed fails its req
   expect(pid).not.toBeNull();
   expect(parse(await history.ask(past(1)))).toMatchObject({ seq: 1 });
   expect(history.pid()).toBe(pid);
-  const asked = expect(history.ask(past(entries))).rejects.toThrow('it ended with SIGKILL; ask again');
+  const asked = expect(history.ask(past(entries))).rejects.toThrow('it ended with SIGKILL; try again');
   process.kill(history.pid() ?? Number.NaN, 'SIGKILL');
   await asked;
   expect(parse(await history.ask(past(1)))).toMatchObject({ seq: 1 });

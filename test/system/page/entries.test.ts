@@ -18,7 +18,7 @@ describeInBrowser('the entries', () => {
     await ui.open('/?view=entries');
     await expect.poll(async () => (await lines()).length).toBe(100);
     await page.getByRole('button', { name: 'Older entries' }).click();
-    await page.getByText(/^These are all: 1\d\d entries\.$/).waitFor();
+    await page.getByText(/^That is all: 1\d\d entries\.$/).waitFor();
     await page.getByLabel('Search entries').fill('worker:bob tool-149');
     await expect.poll(lines).toEqual(['tool.used']);
     await page.getByLabel('Search entries').fill('worker:ana');
@@ -49,7 +49,7 @@ describeInBrowser('the entries', () => {
     await page.keyboard.type(`#${first.seq}`);
     await page.getByRole('option', { name: `Go to entry ${first.seq}` }).waitFor();
     await page.keyboard.press('Enter');
-    await page.locator('.connection', { hasText: 'going to the past…' }).waitFor();
+    await page.locator('.connection', { hasText: 'loading the past…' }).waitFor();
     await page.locator('.travel .late').waitFor();
     expect(await page.locator('.grid tr[data-id="bob"]').count()).toBe(1);
     await expect.poll(() => page.evaluate(`getComputedStyle(document.querySelector('.page')).opacity`)).toBe('0.5');

@@ -51,7 +51,7 @@ describeInBrowser('several fleets', () => {
     const four = await Promise.all(fleets.slice(0, 4).map(open));
     await Promise.all(four.map(isLive));
     const last = await open('f5');
-    await last.locator('.notice', { hasText: 'This browser shows other fleets too' }).waitFor();
+    await last.locator('.notice', { hasText: 'This browser also shows other fleets' }).waitFor();
     // Requests still find a connection.
     expect(await last.evaluate(() => fetch('/api').then(({ status }) => status))).toBe(200);
     await four[0]?.close();

@@ -14,7 +14,7 @@ describeInBrowser('an answer in the inbox', () => {
   const decided = {
     by: 'Ann',
     verdict: 'resume',
-    prompt: expect.stringContaining('Decide it yourself'),
+    prompt: expect.stringContaining('Decide yourself'),
     seq: expect.any(Number),
   };
 

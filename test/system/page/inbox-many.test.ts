@@ -22,7 +22,7 @@ describeInBrowser('the inbox, for many', () => {
     await press('x');
     await page.getByText('2 marked:').waitFor();
     await press('r');
-    await page.getByRole('button', { name: 'Decide it yourself' }).waitFor();
+    await page.getByRole('button', { name: 'Decide yourself' }).waitFor();
     await dialog('They may continue. Each agent gets your text as its next prompt.');
     await press('Escape');
     await page.locator('dialog').waitFor({ state: 'hidden' });
@@ -99,7 +99,7 @@ describeInBrowser('the inbox, for many', () => {
     expect(await page.locator('input[name=reason]').count()).toBe(0);
     // It is not escalated: the key leads to its answers.
     await press('a');
-    await page.getByText('It asks for an answer: Tab to one, and Enter.').waitFor();
+    await page.getByText('Choose an answer with Tab, then Enter.').waitFor();
     await press('Enter');
     await nobodyWaits();
     await page.reload();
@@ -120,7 +120,7 @@ describeInBrowser('the inbox, for many', () => {
     for (const worker of ['kay', 'lou', 'moe']) await asks(worker, 'rm -rf dist');
     await asks('ned', 'rm -rf .git');
     await open('/?view=inbox&worker=kay', { as: 'Ann' });
-    await page.getByLabel('The same answer to all 3 that ask exactly this').waitFor();
+    await page.getByLabel('Send the same answer to all 3 that ask exactly this').waitFor();
     await page.getByRole('button', { name: 'Deny…' }).click();
     await page.getByLabel('Reason, for the agent (optional)').fill('Not now.');
     await press('Enter');
@@ -169,7 +169,7 @@ describeInBrowser('the inbox, for many', () => {
     expect(await page.locator('aside .sentence').count()).toBe(0);
     // There is no such choice: none is taken in its place.
     await press('3');
-    await page.getByText('It asks for an answer: Tab to one, and Enter.').waitFor();
+    await page.getByText('Choose an answer with Tab, then Enter.').waitFor();
     expect(await page.locator('aside .choice input:checked').count()).toBe(0);
     expect(await page.locator('aside .choice input:focus').count()).toBe(1);
     await press('2', 'Enter');
@@ -188,7 +188,7 @@ describeInBrowser('the inbox, for many', () => {
     await inbox.question('uma?');
     await mark('vic');
     await press('s');
-    await page.getByText('1 asks for an answer: answer one at a time.').waitFor();
+    await page.getByText('1 item needs an answer: answer one at a time.').waitFor();
     expect(await page.locator('dialog').count()).toBe(0);
     await mark('uma');
     await press('s');
@@ -204,9 +204,9 @@ describeInBrowser('the inbox, for many', () => {
     await inbox.question('gus?');
     expect((await inbox.stage.get('get/task/G-1')).body.state).toBe('escalated');
     expect(await cards()).toEqual(['gus']);
-    await page.getByLabel('What becomes of G-1').selectOption('stays escalated, as an item of its own');
+    await page.getByLabel('What happens to G-1').selectOption('stays escalated, as a separate item');
     await press('s', 'Enter');
-    await page.locator('.card[data-id="G-1"]', { hasText: 'Escalated with gus, and still waits' }).waitFor();
+    await page.locator('.card[data-id="G-1"]', { hasText: 'Escalated with gus and still waiting' }).waitFor();
     await page.locator('.card[data-id="G-1"] a').click();
     await page.locator('aside', { hasText: 'which is stopped now. This task still waits' }).waitFor();
     await page.getByLabel('Answer G-1').getByRole('button', { name: 'Cancel it' }).waitFor();

@@ -25,7 +25,7 @@ describeInBrowser('a queue that nobody attends', () => {
     const note = page.locator('[data-entity="queue"][data-id="build"]');
     await note.waitFor();
     expect(await note.textContent()).toMatch(
-      /^Queue build: 1 task waits, and no worker is there\. .*Start a worker of this queue\.$/,
+      /^Queue build: 1 task waits, and there is no worker\. .*Start a worker for this queue\.$/,
     );
     expect(await page.title()).toBe('(1) stopgate inspector');
     expect(await browser.axe()).toEqual([]);
@@ -45,7 +45,7 @@ describeInBrowser('a queue that nobody attends', () => {
     const { page } = browser;
     await stage.client.publish('worker.eve.input.requested', { kind: 'permission', request: 'p1', tool: 'Bash' });
     await page.goto(`${stage.http.url}/?view=inbox`);
-    await page.locator('.card[data-id="eve"]', { hasText: 'asks in its terminal now' }).waitFor();
+    await page.locator('.card[data-id="eve"]', { hasText: 'now asks in its terminal' }).waitFor();
     await page.locator('aside', { hasText: 'Answer it in the agent’s own terminal.' }).waitFor();
     expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
   });

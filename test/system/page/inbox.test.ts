@@ -190,8 +190,8 @@ describeInBrowser('the inbox', () => {
     // Answered by somebody else, and a new one, which waits.
     const answer = { id: 'eve', by: 'Bob', verdict: 'deny', request: 'p2' };
     await inbox.stage.post('operator/answer', answer, operatorToken);
-    await request('p2').filter({ hasText: 'It waits no more.' }).waitFor();
-    await request('p1').filter({ hasText: 'It waits no more.' }).waitFor();
+    await request('p2').filter({ hasText: 'No longer waiting.' }).waitFor();
+    await request('p1').filter({ hasText: 'No longer waiting.' }).waitFor();
     await askFor('eve', 'p4');
     await page.locator('aside .withheld span', { hasText: 'new, shown when you leave' }).waitFor();
     expect(await placesOf('aside .escalation :is(li, button)')).toEqual(places);
@@ -253,7 +253,7 @@ describeInBrowser('the inbox', () => {
     await page.locator('aside .resolution', { hasText: 'by Bob' }).waitFor();
     expect(await current()).toBe('jim');
     await press('s');
-    await page.getByText('jim waits for nobody any more.').waitFor();
+    await page.getByText('jim is no longer waiting.').waitFor();
     expect(await page.locator('dialog').count()).toBe(0);
     // The key has sorted the list: the open one keeps its place in the new order too, which leaves nothing to sort.
     await expect.poll(cards).toEqual(['jim', 'len', 'hank', 'may']);

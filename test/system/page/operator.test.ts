@@ -70,7 +70,7 @@ describeInBrowser('an operator', () => {
     const { page } = browser;
     const answer = page.getByLabel('Answer to ana: its next prompt');
     await answer.fill('Take the one that is there.');
-    await page.getByLabel('The same answer to all 3 that ask this').uncheck();
+    await page.getByLabel('Send the same answer to all 3 that ask this').uncheck();
     // A session that has ended meanwhile is begun again, and what was written is kept.
     await browser.context.clearCookies();
     await button('Send').click();
@@ -94,7 +94,7 @@ describeInBrowser('an operator', () => {
     await button('Cancel').click();
     await page.locator('dialog').waitFor({ state: 'detached' });
     expect(await stored('worker.bob.worker.retired')).toEqual([]);
-    await page.getByLabel('The same answer to all 2 that ask this').uncheck();
+    await page.getByLabel('Send the same answer to all 2 that ask this').uncheck();
     await button('Let it stop').click();
     await page.reload();
     await page.locator('aside .lead [data-state="stopped"]').waitFor();

@@ -92,7 +92,7 @@ describeInBrowser('an operator who pauses', () => {
     await page.keyboard.press('Shift+P');
     await dialog().getByLabel('Another time, 7 days at most').fill('8d');
     await page.keyboard.press('Enter');
-    await dialog().getByRole('alert').filter({ hasText: 'A pause lasts 7d at most.' }).waitFor();
+    await dialog().getByRole('alert').filter({ hasText: 'at most 7d.' }).waitFor();
     await dialog().getByLabel('Another time, 7 days at most').fill('45m');
     await page.keyboard.press('Enter');
     await note().waitFor();

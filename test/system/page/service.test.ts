@@ -46,7 +46,7 @@ describeInBrowser('the service', () => {
       .waitFor();
     expect(await rowOf('Policies in force', 'default').innerText()).toBe('default\ttests\t3\t1');
     expect(await rowOf('Replicas', 'box-1').innerText()).toMatch(/^box-1 here\tjudges\t0 entries\t0s\t\S+$/);
-    expect(await rowOf('NATS', 'log').innerText()).toMatch(/^of the log\tconnected\t\S+\t0$/);
+    expect(await rowOf('NATS', 'log').innerText()).toMatch(/^log\tconnected\t\S+\t0$/);
     expect(await rowOf('Runners', 'runner build-box').innerText()).toBe('build-box\tnobody\t0\t0\t–');
     await part('Dead entries').getByText('tool: Bash, which is no JSON').waitFor();
     await part('Dead entries').getByText('NOT_JSON').waitFor();
@@ -91,7 +91,7 @@ describeInBrowser('the service', () => {
     expect(width).toBe(1_440);
     await past.locator('.notice[data-fault="nats-away"]').waitFor();
     // What is not known is not a zero.
-    await rowOf('NATS', 'log').getByText('broken, trying again').waitFor();
+    await rowOf('NATS', 'log').getByText('broken, reconnecting').waitFor();
     expect(await part('Log and snapshots').locator('dl').innerText()).toMatch(
       /Last entry\s+not known\s+Entries\s+not known/,
     );

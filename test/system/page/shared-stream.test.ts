@@ -65,12 +65,12 @@ describeInBrowser('pages in one browser', () => {
     await other.locator('tr[data-id="late"]').waitFor();
     await paused.locator('.notice', { hasText: /: [2-9] entries since/ }).waitFor();
     expect(await paused.locator('tr[data-id="late"]').count()).toBe(0);
-    await paused.getByRole('button', { name: 'Go on' }).click();
+    await paused.getByRole('button', { name: 'Resume' }).click();
     await paused.locator('tr[data-id="late"]').waitFor();
     await paused.locator('.notice', { hasText: 'entries came while the page was paused' }).waitFor();
     await paused.locator(`.timeline .line[data-seq="${seq}"]`).waitFor();
     await paused.locator('.timeline .gap', { hasText: 'the page was paused here' }).waitFor();
-    await paused.getByRole('button', { name: 'Show where it was' }).click();
+    await paused.getByRole('button', { name: 'Go to where it was paused' }).click();
     await expect.poll(() => paused.locator('tr[data-id="late"]').count()).toBe(0);
     // A pause outlives a reload: it is the past then, which says how much is new.
     await paused.getByRole('button', { name: 'Live', exact: true }).click();

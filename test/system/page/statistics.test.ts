@@ -49,7 +49,7 @@ describeInBrowser('the history of the fleet', () => {
     await page.locator('.headline', { hasText: /^6 stops from/ }).waitFor();
     await page.getByLabel('from', { exact: true }).fill('25:61');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').getByText('“25:61” is no time. Try 02:13').waitFor();
+    await page.getByRole('alert').getByText('“25:61” is not a time. Try 02:13').waitFor();
     await page.getByLabel('from', { exact: true }).fill('1m ago');
     await page.getByLabel('to', { exact: true }).fill('2m ago');
     await page.keyboard.press('Enter');

@@ -109,7 +109,7 @@ describeInBrowser('the page', () => {
     await row('f-cleo').waitFor();
     expect(await rows()).toEqual(['f-cleo', 'f-ana']);
     await page.getByLabel('Search workers').fill('nobody has this');
-    await page.getByText('None fits the search and the filters.').waitFor();
+    await page.getByText('No matches.').waitFor();
     const idle = await text('button.count[data-state="idle"] b');
     await page.locator('.grid').getByRole('button', { name: 'Show all' }).click();
     await row('f-bob').waitFor();
@@ -267,7 +267,7 @@ describeInBrowser('the page', () => {
     const large = await stage.client.publish('worker.evil.tool.used', { tool: 'z'.repeat(66_000) });
     await page.locator(`.line[data-seq="${large.seq}"]`).waitFor();
     expect(await text(`.line[data-seq="${large.seq}"]`)).toContain(
-      'refused, so nothing changed: the payload has 66011 bytes',
+      'refused, nothing changed: the payload has 66011 bytes',
     );
     const attempt = page.locator('.line[data-type="stop.attempted"]').first();
     await attempt.locator('summary').click();

@@ -10,11 +10,11 @@ test('what is suggested for many fits each of them', () => {
   const stuck = { escalation: { cause: 'stuck' } } as unknown as Partial<WorkerView>;
   const plan = [{ title: 'Write tests', status: 'pending', step: null }] as unknown as WorkerView['plan'];
   expect(suggestForMany([view({ ...stuck, plan }), view({ ...stuck, plan })])).toEqual([
-    'Go on with the next step of the plan: Write tests',
+    'Continue with the next step of the plan: Write tests',
     expect.stringContaining('Your last attempts failed the same way.'),
-    'Go on with the next open step of your plan.',
-    expect.stringContaining('Decide it yourself'),
+    'Continue with the next open step of your plan.',
+    expect.stringContaining('Decide yourself'),
   ]);
-  expect(suggestForMany([view({ ...stuck, plan }), view({})])).toEqual([expect.stringContaining('Decide it yourself')]);
-  expect(suggestForMany([])).toEqual([expect.stringContaining('Decide it yourself')]);
+  expect(suggestForMany([view({ ...stuck, plan }), view({})])).toEqual([expect.stringContaining('Decide yourself')]);
+  expect(suggestForMany([])).toEqual([expect.stringContaining('Decide yourself')]);
 });

@@ -23,13 +23,13 @@ test('a task is left as it is when its worker was not resolved, and the text say
   ];
   expect(await resolve(['ana', 'bob'], tasks, ['bob'])).toEqual({
     asked: ['ana', 'bob', 'A-1'],
-    text: 'Resume failed for bob: bob is not escalated. Resumed: ana. Cancelled: A-1. Left as before: task B-1',
+    text: 'Resume failed for bob: bob is not escalated. Resumed: ana. Cancelled: A-1. Unchanged: task B-1',
     problem: 'bob is not escalated',
     again: ['bob'],
   });
   expect(await resolve(['bob'], [['B-1', 'bob']], ['bob'])).toEqual({
     asked: ['bob'],
-    text: 'Resume failed: bob is not escalated. Left as before: task B-1',
+    text: 'Resume failed: bob is not escalated. Unchanged: task B-1',
     problem: 'bob is not escalated',
     again: ['bob'],
   });
@@ -47,7 +47,7 @@ test('a task that failed is offered again beside the workers that failed, though
 test('a task that fails after its worker was resolved is named with the reason', async () => {
   expect(await resolve(['ana'], [['A-1', 'ana']], ['A-1'])).toEqual({
     asked: ['ana', 'A-1'],
-    text: 'Resumed: worker ana. Left as before: task A-1 (A-1 is not escalated)',
+    text: 'Resumed: worker ana. Unchanged: task A-1 (A-1 is not escalated)',
     problem: 'A-1 is not escalated',
     again: ['A-1'],
   });

@@ -21,10 +21,10 @@ test('a range is typed like a time to go to; without an end it ends now', async 
   expect(await parse('02:00', '02:30')).toEqual({ fromMs: msAt(2), toMs: msAt(2, 30) });
   expect(await parse('20m ago', '')).toEqual({ fromMs: msAt(11, 40), toMs: nowMs });
   expect(await parse('#13', 'now')).toEqual({ fromMs: msAt(0, 13), toMs: nowMs });
-  expect(await parse('', '02:30')).toBe('Say from when on.');
-  expect(await parse('2x', '')).toMatch(/^“2x” is no time\. Try 02:13, /);
+  expect(await parse('', '02:30')).toBe('Enter a start time.');
+  expect(await parse('2x', '')).toMatch(/^“2x” is not a time\. Try 02:13, /);
   expect(await parse('02:30', '02:00')).toBe('The end must be after the beginning.');
-  expect(await parse('2026-01-01 00:00', '')).toBe('That is more than 31 days: choose less.');
+  expect(await parse('2026-01-01 00:00', '')).toBe('The range is longer than 31 days. Choose a shorter one.');
 });
 
 test('a queue is as old as the task that waits the longest, and has done what was completed within an hour', () => {

@@ -226,7 +226,7 @@ test('a gap that a person has accepted excuses no cut that came later', async ()
   await reached;
   past.cut(500);
   past.gate.open();
-  const why = 'the log now starts at entry 500, and no snapshot covers what is left';
+  const why = 'the log now starts at entry 500, and no snapshot covers the rest';
   expect(await cut).toContain(why);
   await expect(past.toolsAt(901)).rejects.toThrow(why);
 });
@@ -270,7 +270,7 @@ test('a log that was emptied meanwhile ends no jump early', async () => {
   const past = openPast();
   await past.toolsAt(900);
   past.cut(end + 1);
-  await expect(past.toolsAt(end)).rejects.toThrow('and no snapshot covers what is left');
+  await expect(past.toolsAt(end)).rejects.toThrow('and no snapshot covers the rest');
 });
 
 test('each entry of a range is told once, whatever else is folded', async () => {
@@ -294,7 +294,7 @@ test('of a log whose beginning was cut, what a snapshot covers is shown', async 
   await expect(toolsAt(699)).rejects.toThrow(
     'entry 699 cannot be shown: the log now starts at entry 500, and the first that can be shown is 700',
   );
-  await expect(openPast({ firstSeq: 7 }).toolsAt(9)).rejects.toThrow('and no snapshot covers what is left');
+  await expect(openPast({ firstSeq: 7 }).toolsAt(9)).rejects.toThrow('and no snapshot covers the rest');
   // A person has accepted that they are missing, and so does the service.
   expect((await openPast({ firstSeq: 7, accepted: { toSeq: 6, beginSeq: 7 } }).toolsAt(9)).tools).toBe(3);
 });

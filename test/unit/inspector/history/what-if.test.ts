@@ -35,7 +35,7 @@ const compare = (history: History) =>
   );
 
 test('what is left is not compared without what came before it', async () => {
-  await expect(compare(cutLog(4))).rejects.toThrow('entries 1 to 3 are no longer in the log; if it was cut just now');
+  await expect(compare(cutLog(4))).rejects.toThrow('entries 1 to 3 are no longer in the log; if it was just truncated');
   await expect(compare(cutLog(10))).rejects.toThrow('entries 1 to 9 are no longer in the log');
   expect(await compare(cutLog(4, 4))).toMatchObject({ compared: 0 });
   expect(await compare(cutLog(1))).toMatchObject({ compared: 0 });
