@@ -75,8 +75,8 @@ test('then sends what changed, with the transitions taken', async () => {
   });
 });
 
-// Its JSON was walked by a recursion, in the tick that sends to the pages: the service ended.
-test('what nests without end is shown as refused, and the service goes on', async () => {
+// Root cause: a recursion over its JSON, in the tick that sends to the pages, crashed the service.
+test('deeply nested JSON is shown as refused, and the service survives', async () => {
   const stream = await stage.stream('stream?worker=deep');
   const subject = 'worker.deep.tool.used';
   await stage.client.publish(subject, { tool: 'Bash' });
@@ -88,7 +88,7 @@ test('what nests without end is shown as refused, and the service goes on', asyn
   expect((await stage.client.ask('decide.deep')).body).toMatchObject({ decision: 'allow' });
 });
 
-test('sends the selected worker when its check replies that it cannot tell yet', async () => {
+test('sends the selected worker when its check replies `pending`', async () => {
   const stream = await stage.stream('stream?worker=ci');
   const served = stage.client.nc.subscribe('stopgate.main.check.ci', {
     callback: (_error, message) =>
@@ -135,7 +135,7 @@ test('follows several actors at once, for pages that share a stream', async () =
   expect((await stream.until('task', (focus) => focus.view !== null)).data.view).toMatchObject({ task: 'M-1' });
 });
 
-test('says that entries were missed where a stream goes on', async () => {
+test('reports missed entries when a stream resumes', async () => {
   const first = await stage.stream('stream?worker=m3');
   await first.until('full');
   await stage.client.publish('worker.m3.tool.used', { tool: 'Bash' });
@@ -147,7 +147,7 @@ test('says that entries were missed where a stream goes on', async () => {
   expect((await second.until('worker')).data).toMatchObject({ id: 'm3', entries: [], omitted: 1 });
 });
 
-test('resumes where a page was cut off, without sending everything again', async () => {
+test('resumes after an interruption without sending everything again', async () => {
   const first = await stage.stream();
   const { id } = await first.until('full');
   await stage.client.publish('worker.c1.tool.used', { tool: 'Bash' });
@@ -217,7 +217,7 @@ test('an operator action needs the operator token', async () => {
 });
 const client = () => stage.client;
 
-test('of two operators who resolve at once, the second is refused', async () => {
+test('refuses the second of two operators who resolve at the same time', async () => {
   await stage.client.publish('worker.o2.task.claimed', { task: 'O-2' });
   await stage.client.publish('worker.o2.task.failed', { task: 'O-2' });
   const body = { entity: 'task', id: 'O-2', by: 'ann', verdict: 'resume' };

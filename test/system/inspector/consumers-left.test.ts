@@ -1,4 +1,4 @@
-/** Reading the past leaves nothing on the NATS server: as many consumers as before, when the answer is there. */
+/** Reading the past leaves no consumers on the NATS server. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ask } from '../../integration/http/request.ts';
 import { needsBuild } from '../../support/built.ts';
@@ -77,7 +77,7 @@ test('a start from a snapshot, and its end', async () => {
   const other = await startService(args, deployment.folder.path);
   await expect.poll(consumers).toEqual({ ...before, STOPGATE_main: 2 });
   await endService(other);
-  // Its last snapshot may be the one for which the store of older ones is made.
+  // Its last snapshot may create the store of older snapshots.
   await expect.poll(consumers).toMatchObject(before);
   expect(Object.values(await consumers()).reduce((sum, count) => sum + count)).toBe(1);
 });

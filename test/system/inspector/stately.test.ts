@@ -1,4 +1,4 @@
-/** The Stately inspection protocol, against the package's own receiver and relay: what is sent, to whom, and what never. */
+/** The Stately inspection protocol, tested with the package's own receiver and relay. */
 import { once } from 'node:events';
 import { createWebSocketReceiver } from '@statelyai/inspect';
 import { createInspectorServer } from '@statelyai/inspect/server';
@@ -148,7 +148,7 @@ test('?worker= shows one worker, with its tasks and subagents', async () => {
   ]);
 });
 
-test('of a large fleet, shows the most recent actors, at most fifty', async () => {
+test('shows at most fifty actors of a large fleet, the most recent ones', async () => {
   const many = await openStage();
   try {
     for (let index = 0; index < 70; index += 1)
@@ -219,8 +219,8 @@ test('for an inspector that does not read, only the latest step of each actor is
   leave();
 });
 
-// Its parents were shown by a recursion, which overflowed the stack of the service.
-test('of a line of thousands of parents the nearest are shown, the topmost first', () => {
+// Root cause: showing parents recursively overflowed the service's stack.
+test('shows the nearest of thousands of parents, topmost first', () => {
   const fleet = createFleet('main');
   const feed = createFeed(fleet, createObservers(fleet, logger).add, logger);
   for (let worker = 0; worker < 20_000; worker += 1) {

@@ -83,7 +83,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(await taken()).toEqual(['state.idle state.working']);
     await show({ transition: { from: 'working', to: 'blocked', event: 'stop.attempted' } });
     await expect.poll(taken).toEqual(['state.validating state.blocked']);
-    // Of each region the latest.
+    // The latest of each region.
     const transition = { from: 'working', to: 'blocked', event: 'stop.attempted' };
     await show({ outline, transition, beside: { from: 'active', to: 'stale', event: 'presence.changed' } });
     await expect.poll(taken).toEqual(['state.validating state.blocked', 'presence.active presence.stale']);
@@ -106,7 +106,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(await fill('working')).not.toBe(await fill('validating'));
   });
 
-  test('says how often an edge was taken on top of all edges', async () => {
+  test('shows how often edges were taken, on top of all edges', async () => {
     const flows = (drawings.worker as ChartDrawing).edges.slice(0, 6).map(({ id }, index) => [id, index + 1] as const);
     await page.evaluate(([taken, labels]) => Object(globalThis).show({ flows: new Map(taken), outline: labels }), [
       flows,
@@ -195,7 +195,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     return [left + ((x - room.x) / room.width) * width, top + ((y - room.y) / room.height) * height] as const;
   };
 
-  test('zooms with two fingers about the middle between them, and pans with one', async () => {
+  test('zooms with two fingers around their middle, and pans with one', async () => {
     await page.setViewportSize({ width: 390, height: 800 });
     await show({ active: ['blocked', 'active'] });
     const touch = await browser.context.newCDPSession(page);
@@ -217,7 +217,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     await expect.poll(async () => (await viewBox())[0]).toBeGreaterThan(x);
   });
 
-  test('the wheel zooms about the pointer, and it keeps its place while actors move', async () => {
+  test('the wheel zooms around the pointer, and the view stays while actors move', async () => {
     await show({ active: ['idle', 'active'], transition: { from: 'idle', to: 'working', event: 'prompt.submitted' } });
     const [, , before] = await viewBox();
     const units = await unitsAt(300, 200);
@@ -232,7 +232,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect((await viewBox())[2]).toBe(width);
   });
 
-  test('an outline shows all states in a narrow panel, and says in words what was taken last', async () => {
+  test('an outline shows all states in a narrow panel, and describes the edge taken last', async () => {
     await page.setViewportSize({ width: 600, height: 800 });
     const transition = { from: 'validating', to: 'blocked', event: 'stop.attempted', guard: 'checks' };
     await show({ outline, active: ['blocked', 'stale'], transition });
@@ -289,7 +289,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(bytes.length).toBeGreaterThan(100_000);
   });
 
-  test('downloads as Mermaid text, with what is active and what was taken last', async () => {
+  test('downloads as Mermaid text with the active state and the edge taken last', async () => {
     await show({ active: ['idle', 'active'], transition: { from: 'validating', to: 'idle', event: 'stop.attempted' } });
     await page.locator('[data-taken]').waitFor();
     const { name, bytes } = await saved('Mermaid');

@@ -1,4 +1,4 @@
-/** All entries, and the way to a time: from the keyboard, from a worker, from an address. */
+/** The entries view, and ways to a time: by keyboard, from a worker, from an address. */
 import { expect, test } from 'vitest';
 import { describeInBrowser } from '../../support/browser.ts';
 import { usePage } from '../../support/page.ts';
@@ -13,7 +13,7 @@ describeInBrowser('the entries', () => {
   const lines = () =>
     ui.page.locator('.entries .line').evaluateAll((all) => all.map((line) => line.getAttribute('data-type')));
 
-  test('are found by type, worker and text, come by themselves, and the address keeps the filter', async () => {
+  test('are found by type, worker and text, appear live, and the address keeps the filter', async () => {
     const { page, stage } = ui;
     await ui.open('/?view=entries');
     await expect.poll(async () => (await lines()).length).toBe(100);
@@ -33,7 +33,7 @@ describeInBrowser('the entries', () => {
     await expect.poll(lines).toEqual(['decision']);
   });
 
-  test('an entry is three steps away: Ctrl-K, its number, Enter; the rows stay until the new ones are there', async () => {
+  test('an entry is three steps away: Ctrl-K, its number, Enter; rows stay until the new ones are loaded', async () => {
     const { page, stage } = ui;
     await ui.open('/');
     await page.locator('.grid tr[data-id="bob"]').waitFor();

@@ -1,4 +1,4 @@
-/** The page of a service with several fleets: one at a time, by its address, with a choice in the header. */
+/** The page of a service with several fleets: one at a time, chosen in the header and kept in the address. */
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -24,7 +24,7 @@ describeInBrowser('several fleets', () => {
     await deployment?.close();
   });
 
-  test('the first is shown, another by choice, and the address keeps it', async () => {
+  test('shows the first or a chosen one, and the address keeps it', async () => {
     const { page } = browser;
     const row = (worker: string) => page.locator(`tr[data-id="${worker}"]`);
     await page.goto(deployment.http);
@@ -39,7 +39,7 @@ describeInBrowser('several fleets', () => {
     expect(await page.getByLabel('Fleet').inputValue()).toBe('web');
   });
 
-  test('more of them than a browser has connections for: a page waits in words, and takes the place of one that goes', async () => {
+  test('with more fleets than connections, a page says that it waits, and continues when another closes', async () => {
     const { context, page } = browser;
     await page.goto('about:blank');
     const open = async (fleet: string) => {
@@ -52,7 +52,7 @@ describeInBrowser('several fleets', () => {
     await Promise.all(four.map(isLive));
     const last = await open('f5');
     await last.locator('.notice', { hasText: 'This browser also shows other fleets' }).waitFor();
-    // Requests still find a connection.
+    // Requests still get a connection.
     expect(await last.evaluate(() => fetch('/api').then(({ status }) => status))).toBe(200);
     await four[0]?.close();
     await isLive(last);
@@ -60,7 +60,7 @@ describeInBrowser('several fleets', () => {
     await Promise.all([...four, last].map((browserPage) => browserPage.close()));
   });
 
-  test('a log that is lost is said, although the service goes on', async () => {
+  test('reports a lost log, although the service keeps running', async () => {
     const { page } = browser;
     await page.goto(`${deployment.http}/?fleet=web`);
     await page.locator('tr[data-id="of-web"]').waitFor();
@@ -71,7 +71,7 @@ describeInBrowser('several fleets', () => {
       .waitFor();
     expect(await page.locator('.connection').innerText()).toBe('nothing is decided');
     expect(await page.locator('tr[data-id="of-web"]').count()).toBe(1);
-    // A fleet without a stream: the service says why.
+    // A fleet without a stream: the service reports why.
     await page.goto(`${deployment.http}/?fleet=none`);
     await page.getByRole('alert').filter({ hasText: "no fleet 'none' here" }).waitFor();
     browser.problems();

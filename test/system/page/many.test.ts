@@ -1,4 +1,4 @@
-/** Five thousand workers at once: all are shown, and what comes in is drawn a frame at a time. */
+/** Five thousand workers: all are shown, and changes are drawn once per frame. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { jetstream } from '@nats-io/jetstream';
@@ -22,7 +22,7 @@ async function keepTalking(count: number, until: () => boolean): Promise<number>
   return sent;
 }
 
-/** Sums what moves, as browsers count it, after it has seen a shift that is made, there and back. */
+/** Sums layout shifts as measured by the browser, after verifying that it detects one. */
 const watchShifts = `new Promise((done) => {
   globalThis.shifts = { made: 0, score: 0 };
   const main = document.querySelector('main');
@@ -81,7 +81,7 @@ describeInBrowser('five thousand workers', () => {
     }
   });
 
-  test('are drawn a frame at a time, however many entries come', async () => {
+  test('are drawn once per frame, however many entries come', async () => {
     await browser.page.goto(stage.http.url);
     await browser.page.locator('.shown', { hasText: '5,000 workers' }).waitFor();
     await browser.page.evaluate(() => performance.clearMeasures());
@@ -98,7 +98,7 @@ describeInBrowser('five thousand workers', () => {
     expect((await talking) / (await frames())).toBeGreaterThan(20);
   });
 
-  test('move nothing about, at 1,000 entries a second', async () => {
+  test('cause no layout shifts at 1,000 entries per second', async () => {
     await browser.page.goto(stage.http.url);
     await browser.page.locator('.shown', { hasText: '5,000 workers' }).waitFor();
     await browser.page.evaluate(watchShifts);
@@ -120,7 +120,7 @@ describeInBrowser('five thousand workers', () => {
   });
 });
 
-test('the page is at most 77 KiB, compressed; what is opened later loads then', () => {
+test('the page is at most 77 KiB compressed; other parts load on demand', () => {
   const read = (name: string) => readFileSync(new URL(`../../../dist/inspector/${name}`, import.meta.url));
   const files = [
     ...read('index.html')

@@ -1,4 +1,4 @@
-/** The service's own page, on a shipped service with a NATS server that dies and comes back. */
+/** The service view, with a NATS server that dies and comes back. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -27,7 +27,7 @@ describeInBrowser('the service', () => {
     browser.page.locator('.service .part').filter({ has: browser.page.getByRole('heading', { name }) });
   const rowOf = (name: string, key: string) => part(name).locator(`[data-key="${key}"]`);
 
-  test('is a key, a command and an address away, and tells of each part', async () => {
+  test('opens by key, command and address, and shows each part', async () => {
     const { page } = browser;
     await page.goto(deployment.http);
     await page.locator('tr[data-id="ana"]').waitFor();
@@ -53,7 +53,7 @@ describeInBrowser('the service', () => {
     await rowOf('Limits', 'pages').getByText('200').waitFor();
   });
 
-  test('fits each width with its parts filled, and the header leads to it on a phone too', async () => {
+  test('fits each width with all parts filled, and is reachable from the header on a phone', async () => {
     const { page } = browser;
     await page.goto(`${deployment.http}/?view=service`);
     await part('Dead entries').getByText('NOT_JSON').waitFor();
@@ -74,7 +74,7 @@ describeInBrowser('the service', () => {
     expect(browser.problems()).toEqual([]);
   });
 
-  test('nothing is judged: each view says since when and what to do, until NATS is back', async () => {
+  test('while nothing is judged, every view says since when and what to do', async () => {
     const { page, context } = browser;
     const banner = page.locator('.notice[data-fault="nats-away"]');
     await page.goto(`${deployment.http}/?view=service`);
@@ -90,7 +90,7 @@ describeInBrowser('the service', () => {
     const [width] = await banner.evaluate((element) => [element.getBoundingClientRect().width]);
     expect(width).toBe(1_440);
     await past.locator('.notice[data-fault="nats-away"]').waitFor();
-    // What is not known is not a zero.
+    // Unknown values are not shown as 0.
     await rowOf('NATS', 'log').getByText('broken, reconnecting').waitFor();
     expect(await part('Log and snapshots').locator('dl').innerText()).toMatch(
       /Last entry\s+not known\s+Entries\s+not known/,

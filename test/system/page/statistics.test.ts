@@ -1,4 +1,4 @@
-/** The history of the fleet: any time, and from each number to the entries that it counts. */
+/** The history of the fleet: any time range, and links from each number to its entries. */
 import { expect, test } from 'vitest';
 import type { FleetStatistics } from '../../../src/inspector/messages.ts';
 import { describeInBrowser } from '../../support/browser.ts';
@@ -9,7 +9,7 @@ const toJson = (value: object) => new TextEncoder().encode(JSON.stringify(value)
 describeInBrowser('the history of the fleet', () => {
   const workers = ['ana', 'bob', 'cleo'];
   const ui = usePage({ default: { checks: [{ remote: 'tests' }, { plan: {} }] } }, undefined, async ({ client }) => {
-    // It fails every other time, whatever the worker did.
+    // It fails every other time, on unchanged work.
     let runs = 0;
     client.nc.subscribe('stopgate.main.check.tests', {
       callback: (_error, asked) => {
@@ -18,7 +18,7 @@ describeInBrowser('the history of the fleet', () => {
       },
     });
     await client.nc.flush();
-    // At once one after the other: nobody can have changed anything in between.
+    // Immediately one after the other, so nothing can have changed in between.
     for (const worker of workers) for (let time = 0; time < 2; time += 1) await client.ask(`decide.${worker}`);
   });
   const statistics = async (query = 'span=hour') => (await ui.stage.get(`statistics?${query}`)).body as FleetStatistics;
@@ -26,13 +26,13 @@ describeInBrowser('the history of the fleet', () => {
   const outcomes = () => lines().evaluateAll((all) => all.map((line) => line.textContent?.includes('fail')));
   const stopsIn = ({ verdicts }: FleetStatistics['buckets'][number]) =>
     Object.values(verdicts).reduce((all, count) => all + count, 0);
-  /** The time of all that was prepared, to the minute. */
+  /** The time range of the prepared entries, to the minute. */
   async function rangeOfAll() {
     const { entries } = (await ui.stage.get('entries?limit=1000')).body;
     return { seq: entries[0].seq, fromMs: entries[0].atMs - 60_000, toMs: entries.at(-1).atMs + 60_000 };
   }
 
-  test('is that of the time that was typed, and the address keeps it', async () => {
+  test('shows the typed time, and the address keeps it', async () => {
     const { page } = ui;
     await ui.open('/?view=history');
     await page.locator('.headline', { hasText: /^6 stops in the last hour: 3 blocked/ }).waitFor();
@@ -58,7 +58,7 @@ describeInBrowser('the history of the fleet', () => {
     await page.locator('.headline', { hasText: /^6 stops in the last 24 hours/ }).waitFor();
   });
 
-  test('a bar leads to the entries that it counts, as many as it says; several, dragged over, to their time', async () => {
+  test('a bar leads to its entries; dragging over several zooms in', async () => {
     const { page } = ui;
     const { fromMs, toMs } = await rangeOfAll();
     const address = `/?view=history&span=${new Date(fromMs).toISOString()}/${new Date(toMs).toISOString()}`;
@@ -83,7 +83,7 @@ describeInBrowser('the history of the fleet', () => {
     await page.mouse.up();
     const begin = buckets[busiest - 3]?.atMs ?? 0;
     await expect.poll(() => Date.parse(new URL(page.url()).searchParams.get('span')?.split('/')[0] ?? '')).toBe(begin);
-    // The same by keys: the slider has the times, a button its entries.
+    // The same by keyboard: a slider for the time, a button for the entries.
     await ui.open(address);
     await page.getByRole('slider', { name: 'Time' }).press('Home');
     await page.getByRole('button', { name: 'Only this time' }).press('Enter');
@@ -91,7 +91,7 @@ describeInBrowser('the history of the fleet', () => {
     await page.getByRole('heading', { name: /^No stops from/ }).waitFor();
   });
 
-  test('a check leads to its failures, and says on how many pairs of runs it is called flaky', async () => {
+  test('a check leads to its failures, and shows on how many pairs of runs its flakiness is based', async () => {
     const { page } = ui;
     await ui.open('/?view=history');
     const row = page.locator('tr[data-check="tests"]');
@@ -106,7 +106,7 @@ describeInBrowser('the history of the fleet', () => {
     await expect.poll(outcomes).toEqual([false, true, false, true, false, true]);
   });
 
-  test('has axes whose labels stand apart, on a phone too, and keeps its legends on paper', async () => {
+  test('has axis labels that do not overlap, even on a phone, and prints its legends', async () => {
     const { page } = ui;
     await ui.open('/?view=history');
     await page.locator('.multiples').waitFor();

@@ -1,4 +1,4 @@
-/** The layouts of the charts: they show everything that the machines can do, and nothing overlaps. */
+/** The layouts of the charts show every transition of the machines, without overlaps. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createMachine } from 'xstate';
 import { presences, taskMachine, workerMachine, workerStates } from '../../../machines/index.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 type Config = { on?: object; always?: object[]; states?: Record<string, Config> };
-/** Counted in the machine's configuration, not in what XState makes of it. */
+/** Counts in the machine's configuration, independently of XState's interpretation. */
 const countOf = ({ on = {}, always = [], states = {} }: Config): number =>
   Object.values(on).reduce((sum, transitions) => sum + (Array.isArray(transitions) ? transitions.length : 1), 0) +
   always.length +
@@ -97,7 +97,7 @@ describe.each(['worker', 'task'] as const)('the chart of a %s', (name) => {
     }
   });
 
-  test('has a place on each edge of its outline for how often it was taken, off the states and the others', () => {
+  test('places a number on each edge of its outline, off the states and other numbers', () => {
     const outline = outlines[name];
     const drawn = outline.edges.filter(({ points }) => points.length > 1).map(({ id }) => id);
     const states = outline.boxes.filter(({ kind }) => kind !== 'region');
@@ -111,7 +111,7 @@ describe.each(['worker', 'task'] as const)('the chart of a %s', (name) => {
       expect(overlap(roomAt(area), roomAt(place)), `${one} on ${other}`).toBe(false);
   });
 
-  test('has an outline with the same states and edges, in less room, with lines around the states', () => {
+  test('has a smaller outline with the same states and edges, with lines around the states', () => {
     const drawing = drawings[name];
     const outline = outlines[name];
     const idsOf = (all: readonly { readonly id: string }[]) => all.map(({ id }) => id);

@@ -1,4 +1,4 @@
-/** Which prompts the inbox suggests for many escalations at once. */
+/** The prompts suggested for several escalations at once. */
 import { expect, test } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
 import { suggestForMany } from '../../../src/inspector/client/operator/suggestions.ts';
@@ -6,7 +6,7 @@ import { suggestForMany } from '../../../src/inspector/client/operator/suggestio
 const view = (fields: Partial<WorkerView>): WorkerView =>
   ({ plan: [], lastDecision: null, escalation: null, ...fields }) as unknown as WorkerView;
 
-test('what is suggested for many fits each of them', () => {
+test('suggestions for several workers fit each of them', () => {
   const stuck = { escalation: { cause: 'stuck' } } as unknown as Partial<WorkerView>;
   const plan = [{ title: 'Write tests', status: 'pending', step: null }] as unknown as WorkerView['plan'];
   expect(suggestForMany([view({ ...stuck, plan }), view({ ...stuck, plan })])).toEqual([

@@ -1,8 +1,8 @@
-/** What an operator's action does with the tasks that were escalated with its workers, and what it says of it. */
+/** How an operator's action treats tasks escalated with its workers, and how it reports the result. */
 import { expect, test } from 'vitest';
 import { settle } from '../../../src/inspector/client/operator/settle.ts';
 
-/** What was asked for, what came of it, and what is offered again. */
+/** The request, the result, and what can be retried. */
 async function resolve(workers: string[], tasks: [id: string, worker: string][], refused: string[]) {
   const asked: string[] = [];
   const run = async ({ id }: { id: string }) => {
@@ -16,7 +16,7 @@ async function resolve(workers: string[], tasks: [id: string, worker: string][],
   return { asked, text, problem: problem?.message, again };
 }
 
-test('a task is left as it is when its worker was not resolved, and the text says what was done', async () => {
+test('a task is unchanged if its worker was not resolved, and the text reports what was done', async () => {
   const tasks: [string, string][] = [
     ['A-1', 'ana'],
     ['B-1', 'bob'],
@@ -35,7 +35,7 @@ test('a task is left as it is when its worker was not resolved, and the text say
   });
 });
 
-test('a task that failed is offered again beside the workers that failed, though its worker is resolved', async () => {
+test('a failed task can be retried together with failed workers, although its own worker is resolved', async () => {
   const [first, again] = [
     await resolve(['ana', 'bob'], [['A-1', 'ana']], ['A-1', 'bob']),
     await resolve(['bob'], [['A-1', 'ana']], []),

@@ -1,4 +1,4 @@
-/** The time that the history shows, as it stands in the address and as somebody types it; and what tasks tell of their queue. */
+/** The time span of the history, in the address and typed; and queue figures. */
 import { expect, test } from 'vitest';
 import type { State } from '../../../machines/values/states.ts';
 import { figuresOf } from '../../../src/inspector/client/data/rows.ts';
@@ -9,7 +9,7 @@ const nowMs = new Date(2026, 2, 2, 12, 0).getTime();
 const msAt = (hour: number, minute = 0) => new Date(2026, 2, 2, hour, minute).getTime();
 const parse = (from: string, to: string) => parseRange({ from, to }, nowMs, async (seq) => msAt(0, seq));
 
-test('a range in the address is read as it was written; what is none is the last hour', () => {
+test('a range survives the address; anything invalid is the last hour', () => {
   const range = { fromMs: msAt(1), toMs: msAt(2) };
   expect(readSpan(writeSpan(range))).toEqual(range);
   for (const span of ['hour', 'day', 'week'] as const) expect(readSpan(writeSpan(span))).toBe(span);
@@ -17,7 +17,7 @@ test('a range in the address is read as it was written; what is none is the last
     expect(readSpan(text)).toBe('hour');
 });
 
-test('a range is typed like a time to go to; without an end it ends now', async () => {
+test('a range is typed like a time-travel target; without an end it ends now', async () => {
   expect(await parse('02:00', '02:30')).toEqual({ fromMs: msAt(2), toMs: msAt(2, 30) });
   expect(await parse('20m ago', '')).toEqual({ fromMs: msAt(11, 40), toMs: nowMs });
   expect(await parse('#13', 'now')).toEqual({ fromMs: msAt(0, 13), toMs: nowMs });
@@ -27,7 +27,7 @@ test('a range is typed like a time to go to; without an end it ends now', async 
   expect(await parse('2026-01-01 00:00', '')).toBe('The range is longer than 31 days. Choose a shorter one.');
 });
 
-test('a queue is as old as the task that waits the longest, and has done what was completed within an hour', () => {
+test('a queue shows its longest wait and the tasks completed within an hour', () => {
   const task = (queue: string | null, state: State, sinceMs: number, outcome: TaskRow['outcome'] = null) =>
     ({ queue, state, sinceMs, outcome }) as TaskRow;
   const figures = figuresOf(

@@ -1,4 +1,4 @@
-/** The style sheets hold nothing that no page has: a class or an attribute is named where the pages are written. */
+/** The style sheets have no unused classes, attributes or tokens. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
@@ -9,10 +9,10 @@ const read = (end: RegExp) =>
 const pages = read(/\.(tsx?|html)$/).join('\n');
 const sheets = read(/\.css$/).map((text) => text.replace(/\/\*[\s\S]*?\*\//g, ''));
 
-/** The selectors of the sheets, with those that are nested. */
+/** The selectors of the style sheets, including nested ones. */
 const selectors = sheets.flatMap((text) => [...text.matchAll(/([^{};]+)\{/g)].map(([, selector = '']) => selector));
 
-/** Classes that are made of a prefix and a name: columns, their ranks, and marks on the time axis. */
+/** Classes composed of a prefix and a name: columns, ranks, marks on the time axis. */
 const made = /^(?:c|rank|line)-/;
 
 /** As `data-last-entry` or `dataset.lastEntry`. */
@@ -22,7 +22,7 @@ const spellings = (name: string) => [
 ];
 const isNamed = (name: string): boolean => new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(pages);
 
-test('every class in a selector is in a page', () => {
+test('every class in a selector is used by a page', () => {
   const classes = new Set(
     selectors.flatMap((selector) => [...selector.matchAll(/\.([a-z][\w-]*)/g)].map(([, name = '']) => name)),
   );
@@ -32,7 +32,7 @@ test('every class in a selector is in a page', () => {
   ).toEqual([]);
 });
 
-test('every attribute in a selector is in a page', () => {
+test('every attribute in a selector is used by a page', () => {
   const names = new Set(
     selectors.flatMap((selector) => [...selector.matchAll(/\[(data-[\w-]+)/g)].map(([, name = '']) => name)),
   );
@@ -40,7 +40,7 @@ test('every attribute in a selector is in a page', () => {
   expect([...names].filter((attribute) => !spellings(attribute).some(isNamed))).toEqual([]);
 });
 
-test('every token is used, and every one that is used without a fallback is set', () => {
+test('every token is used, and every token used without a fallback is set', () => {
   const text = [...sheets, pages].join('\n');
   const set = new Set([...text.matchAll(/['"{;\s](--[\w-]+)['"]?:/g)].map(([, name = '']) => name));
   const used = new Set([...text.matchAll(/(--[a-z][\w-]*)(?=[),])/g)].map(([, name = '']) => name));
