@@ -48,7 +48,9 @@ export function patternOf(attempts: readonly AttemptRecord[]): Pattern | null {
   return null;
 }
 
-/** Describes a failure, with numbers and paths masked so that repeats compare equal. Null if the attempt did not fail. */
+/**
+ * Describes a failure, with numbers and paths masked so that repeats compare equal. Null if the attempt did not fail.
+ */
 function failureOf({ decision }: AttemptRecord): string | null {
   if (decision === null || (decision.decision === 'allow' && decision.action !== 'escalate')) return null;
   const { verdicts, cause } = decision;
@@ -78,7 +80,9 @@ function changedFindings(older: AttemptRecord, newer: AttemptRecord): DiffLine[]
   ];
 }
 
-/** Merges a removed and an added line that differ only in numbers ("2 of 412 fail", "1 of 412 fail") into a neutral one. */
+/**
+ * Merges a removed and an added line that differ only in numbers ("2 of 412 fail", "1 of 412 fail") into a neutral one.
+ */
 function withSameFailures(changes: readonly LineChange[]): DiffLine[] {
   const isSame = (one: LineChange, other: LineChange) => one.sign !== other.sign && digitless(one) === digitless(other);
   const twins = new Map<LineChange, LineChange>();

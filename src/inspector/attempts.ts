@@ -13,7 +13,9 @@ const checksEach = 8;
 const workMax = 1_000;
 const decoder = new TextDecoder();
 
-/** Reads the newest `limit` attempts before entry `before`, newest first. `before` null reads from the end of the log. */
+/**
+ * Reads the newest `limit` attempts before entry `before`, newest first. `before` null reads from the end of the log.
+ */
 export async function readAttempts(
   log: Pick<EventLog, 'newest'>,
   fleet: string,

@@ -115,8 +115,8 @@ export function ticksOf({ fromMs, toMs, width }: Axis): { readonly ms: number; r
 const clockOffset = (ms: number): number => new Date(ms).getTimezoneOffset() * minute;
 
 /**
- * Correction for a tick at `atMs` if daylight saving time changed since `fromMs`, so that the tick keeps its local time.
- * Returns 0 if that local time does not exist.
+ * Correction for a tick at `atMs` if daylight saving time changed since `fromMs`, so that the tick keeps its local
+ * time. Returns 0 if that local time does not exist.
  */
 function clockChange(fromMs: number, atMs: number): number {
   const change = clockOffset(atMs) - clockOffset(fromMs);

@@ -35,7 +35,9 @@ export type EntriesFilter = {
   readonly worker: string | null;
   readonly task: string | null;
   readonly check: string | null;
-  /** The outcome of a check or the `VerdictKind` of a stop, as counted by the statistics. Several, separated by commas. */
+  /**
+   * The outcome of a check or the `VerdictKind` of a stop, as counted by the statistics. Several, separated by commas.
+   */
   readonly outcome: string | null;
   /** The guard that blocked, as named by the statistics. */
   readonly guard: string | null;
@@ -46,7 +48,9 @@ export type EntriesFilter = {
   readonly toMs: number | null;
 };
 
-/** Maximum number of entries that one request reads: about half a second of work. Older entries need another request. */
+/**
+ * Maximum number of entries that one request reads: about half a second of work. Older entries need another request.
+ */
 const readMax = 20_000;
 /** Size of the first batch. Each following batch is four times as large. */
 const readFirst = 500;

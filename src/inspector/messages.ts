@@ -113,7 +113,9 @@ export type AttemptWork = {
   readonly begun: 'prompt' | 'task' | null;
 };
 
-/** Counts of consecutive entries, with one count per kind of stop. Times are milliseconds since 1970 by the log's clock. */
+/**
+ * Counts of consecutive entries, with one count per kind of stop. Times are milliseconds since 1970 by the log's clock.
+ */
 export type OutlineBucket = Readonly<Record<VerdictKind, number>> & {
   readonly fromSeq: number;
   readonly toSeq: number;
@@ -142,7 +144,9 @@ export type WhatIfAnswer = {
   readonly compared: number;
   /** Number of attempts that would be decided differently, including omitted ones. */
   readonly differ: number;
-  /** Number of attempts with an unknown result: `after` is null, and `missingCheck` names the check without a result. */
+  /**
+   * Number of attempts with an unknown result: `after` is null, and `missingCheck` names the check without a result.
+   */
   readonly unknown: number;
   /** Oldest first. */
   readonly differences: readonly WhatIfDifference[];

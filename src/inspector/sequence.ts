@@ -1,6 +1,6 @@
 /**
- * A worker's history as a sequence diagram. Participants are the worker, its parent and subagents, its tasks and checks,
- * operators and the service; the messages are log entries. Pure.
+ * A worker's history as a sequence diagram. Participants are the worker, its parent and subagents, its tasks and
+ * checks, operators and the service; the messages are log entries. Pure.
  */
 import type { TimelineEntry } from './messages.ts';
 

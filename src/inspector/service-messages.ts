@@ -85,7 +85,9 @@ export type RunnerLine = {
   readonly oldestMs: number | null;
 };
 
-/** `seq` is 0 if none was ever set. `setBy` is the replica whose stopgate.yaml set them; null if no longer in the log. */
+/**
+ * `seq` is 0 if none was ever set. `setBy` is the replica whose stopgate.yaml set them; null if no longer in the log.
+ */
 export type PolicyLines = {
   readonly seq: number;
   readonly setBy: string | null;

@@ -1,6 +1,6 @@
 /**
- * Builds the service's report about itself on request, at most once a second. Sends a bounded number of requests to NATS,
- * and none while NATS is unreachable.
+ * Builds the service's report about itself on request, at most once a second. Sends a bounded number of requests to
+ * NATS, and none while NATS is unreachable.
  */
 import type { Fleet } from '../../machines/index.ts';
 import { runnerOf } from '../host/effects/workspace-check.ts';

@@ -1,4 +1,6 @@
-/** Extracts the states and transitions of a machine for a chart, including `always`, which `xstate/graph` omits. Pure. */
+/**
+ * Extracts the states and transitions of a machine for a chart, including `always`, which `xstate/graph` omits. Pure.
+ */
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 
 /** `id` is the dotted path below the root. `parent` is null for children of the root. */

@@ -5,8 +5,8 @@ export type Area = { readonly x: number; readonly y: number; readonly width: num
 export type ChartBox = ChartState & Area;
 export type ChartText = Area & { readonly lines: readonly string[] };
 /**
- * All transitions from one state to another. `points` is empty if the edge is not drawn as a line but shown as text in the
- * box of `from`.
+ * All transitions from one state to another. `points` is empty if the edge is not drawn as a line but shown as text in
+ * the box of `from`.
  */
 export type ChartEdge = {
   readonly id: string;

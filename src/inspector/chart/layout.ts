@@ -11,9 +11,9 @@ import type { Area, ChartBox, ChartDrawing, ChartEdge, ChartText, Outline } from
 const layOut = (graph: ElkNode): Promise<ElkNode> => new (elk as unknown as new () => ELK)().layout(graph);
 
 /**
- * Returns the label of an edge in as few lines as possible: first the events without a guard, then groups of events that
- * share a guard, such as `task.completed, task.failed [holdsNoOther]`. An unguarded transition that follows guarded ones
- * for the same event gets `[else]`.
+ * Returns the label of an edge in as few lines as possible: first the events without a guard, then groups of events
+ * that share a guard, such as `task.completed, task.failed [holdsNoOther]`. An unguarded transition that follows
+ * guarded ones for the same event gets `[else]`.
  * @param all all transitions of the chart
  */
 function labelLines(edge: readonly ChartTransition[], all: readonly ChartTransition[], lineCharsMax: number): string[] {

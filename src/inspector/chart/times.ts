@@ -6,8 +6,8 @@ const timesRoom = { width: 46, height: 24 };
 const fractions = [0.5, 0.35, 0.65, 0.2, 0.8];
 
 /**
- * Finds a position for a number on each taken edge of an outline. Avoids states first, then other numbers, then crossing
- * edges.
+ * Finds a position for a number on each taken edge of an outline. Avoids states first, then other numbers, then
+ * crossing edges.
  */
 export function placeTimes(
   { boxes, edges }: ChartDrawing,

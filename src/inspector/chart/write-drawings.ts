@@ -1,6 +1,6 @@
 /**
- * Build step: lays out the machines for `GET /machines.json` and, with outlines, for the page. Runs from dist before the
- * page is bundled.
+ * Build step: lays out the machines for `GET /machines.json` and, with outlines, for the page. Runs from dist before
+ * the page is bundled.
  */
 import { writeFileSync } from 'node:fs';
 import { taskMachine, workerMachine } from '../../../machines/index.ts';

@@ -17,8 +17,8 @@ import './styles/index.css';
 const acting = ':is(.standing, .escalation, dialog) .buttons button, .marked button';
 
 /**
- * Ignores the second click of a double-click on these buttons, because the button under the pointer may belong to the next
- * item by then.
+ * Ignores the second click of a double-click on these buttons, because the button under the pointer may belong to the
+ * next item by then.
  */
 function startClicks(): void {
   addEventListener(

@@ -1,4 +1,6 @@
-/** The route: everything the page shows, kept in the address so that it can be shared, reloaded and navigated back to. */
+/**
+ * The route: everything the page shows, kept in the address so that it can be shared, reloaded and navigated back to.
+ */
 import { computed, signal } from '@preact/signals';
 import type { State } from '../../../machines/index.ts';
 

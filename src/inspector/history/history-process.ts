@@ -152,8 +152,8 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
 }
 
 /**
- * Single-threaded garbage collection leaves the other cores to the service and NATS. Starting with a larger heap folds a
- * fleet of a few thousand workers 20% faster.
+ * Single-threaded garbage collection leaves the other cores to the service and NATS. Starting with a larger heap folds
+ * a fleet of a few thousand workers 20% faster.
  */
 const heapArguments = ({ heapMiB }: Options): string[] => [
   `--max-old-space-size=${heapMiB}`,
@@ -181,7 +181,8 @@ function describeEnd(code: number | null, signal: NodeJS.Signals | null, stderrT
 }
 
 /**
- * Finds the program: next to this file in a build, or in dist when running from source, since Node cannot run TypeScript.
+ * Finds the program: next to this file in a build, or in dist when running from source, since Node cannot run
+ * TypeScript.
  * @throws Error if it was not built
  */
 function programFile(): string {

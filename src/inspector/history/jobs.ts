@@ -1,6 +1,6 @@
 /**
- * Schedules the jobs of the history process. One runs at a time, and a long one regularly yields to waiting jobs, so that
- * a jump never waits for a comparison over weeks.
+ * Schedules the jobs of the history process. One runs at a time, and a long one regularly yields to waiting jobs, so
+ * that a jump never waits for a comparison over weeks.
  */
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { HistoryProgress, HistoryWork } from './history-process.ts';
@@ -28,8 +28,8 @@ export type Jobs = {
 };
 
 /**
- * Maximum number of started jobs of each kind. Each holds a fleet in memory; a comparison holds two. Statistics jobs share
- * their counts, so they must not interleave.
+ * Maximum number of started jobs of each kind. Each holds a fleet in memory; a comparison holds two. Statistics jobs
+ * share their counts, so they must not interleave.
  */
 const startedMax: Readonly<Record<Kind, number>> = { past: 2, outline: 1, statistics: 1, whatIf: 1, background: 1 };
 /** How often a job yields to the event loop, so that the process sees messages such as a cancellation. */

@@ -1,6 +1,6 @@
 /**
- * The history process. It folds the past outside of the service, over its own connection, so that decisions never wait for
- * time travel or "what if". The service starts and ends it (history.ts).
+ * The history process. It folds the past outside of the service, over its own connection, so that decisions never wait
+ * for time travel or "what if". The service starts and ends it (history.ts).
  */
 import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';

@@ -1,6 +1,7 @@
 /**
- * The outline of the log, from which the page draws its time axis: stops and entries counted in buckets of equal numbers
- * of entries, as far as the log has been folded. While a page shows it, the whole log is folded once in the background.
+ * The outline of the log, from which the page draws its time axis: stops and entries counted in buckets of equal
+ * numbers of entries, as far as the log has been folded. While a page shows it, the whole log is folded once in the
+ * background.
  */
 import type { Decision } from '../../../machines/index.ts';
 import type { StoredLog } from '../../nats/log/stored-log.ts';

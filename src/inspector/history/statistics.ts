@@ -1,6 +1,6 @@
 /**
- * Counts statistics of the last week or of any range from the log. Each request continues where the previous one ended. If
- * agents report usage, the entries are also folded, because only the state shows which task the usage was for.
+ * Counts statistics of the last week or of any range from the log. Each request continues where the previous one ended.
+ * If agents report usage, the entries are also folded, because only the state shows which task the usage was for.
  */
 import { AppError } from '../../errors.ts';
 import type { StoredLog } from '../../nats/log/stored-log.ts';

@@ -22,7 +22,10 @@ type WhatIfRequest = Extract<HistoryWork, { kind: 'whatIf' }>;
 
 const differencesMax = 500;
 
-/** @throws AppError input.bad with issues if the policies are invalid, log.unavailable if the log was truncated meanwhile */
+/**
+ * @throws AppError input.bad with issues if the policies are invalid, log.unavailable if the log was truncated
+ * meanwhile
+ */
 export async function compareDecisions(
   { log, past }: History,
   fleet: string,

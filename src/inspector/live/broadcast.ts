@@ -1,4 +1,6 @@
-/** Sends the changes of a tick to all pages. Pages that keep up get the same JSON; others get everything they missed. */
+/**
+ * Sends the changes of a tick to all pages. Pages that keep up get the same JSON; others get everything they missed.
+ */
 import { type Fleet, viewTask, type WorkerView } from '../../../machines/index.ts';
 import { createGuarded, type Observe } from '../../host/fold/observers.ts';
 import type { Logger } from '../../log.ts';

@@ -1,6 +1,7 @@
 /**
  * The live feed of all pages. The fold reports which actors changed; ten times a second their rows are encoded once and
- * sent to all pages that keep up. For a stalled page only names are kept, so its memory is bounded by the fleet's names.
+ * sent to all pages that keep up. For a stalled page only names are kept, so its memory is bounded by the fleet's
+ * names.
  */
 import { type Fleet, type FleetWatcher, topicOf } from '../../../machines/index.ts';
 import { createGuarded } from '../../host/fold/observers.ts';

@@ -1,7 +1,7 @@
 /**
  * The fleet as actors for XState inspectors. A connection first gets each actor with its definition and state, then its
- * steps ten times a second. Inspectors are made for few actors, so a connection shows at most fifty. For a stalled client
- * only the latest step of each actor is kept.
+ * steps ten times a second. Inspectors are made for few actors, so a connection shows at most fifty. For a stalled
+ * client only the latest step of each actor is kept.
  */
 import { type Fleet, taskMachine, workerMachine } from '../../../machines/index.ts';
 import { createGuarded, type Observe } from '../../host/fold/observers.ts';
@@ -79,8 +79,8 @@ function show(fleet: Fleet, connection: Connection, ref: ActorRef): void {
 }
 
 /**
- * Returns the actor and its parents that are not shown yet, topmost first. Agents name their own parents, so this guards
- * against cycles and limits long chains to the nearest parents.
+ * Returns the actor and its parents that are not shown yet, topmost first. Agents name their own parents, so this
+ * guards against cycles and limits long chains to the nearest parents.
  */
 function unshownLineTo(fleet: Fleet, { shown, worker }: Connection, ref: ActorRef): readonly ActorRef[] {
   const line = new Map<string, ActorRef>();

@@ -1,7 +1,7 @@
 /**
- * Frames of the Stately inspection protocol (`@statelyai/inspect` 0.7.2): one JSON object per text frame, sent only to the
- * client. Written by hand, because the package's inspector needs live actors and loses foreign ids. Context fields are
- * listed explicitly, so that no prompt, output or path is ever sent.
+ * Frames of the Stately inspection protocol (`@statelyai/inspect` 0.7.2): one JSON object per text frame, sent only to
+ * the client. Written by hand, because the package's inspector needs live actors and loses foreign ids. Context fields
+ * are listed explicitly, so that no prompt, output or path is ever sent.
  */
 import { type Decision, isDone, type TaskRecord, type WorkerRecord } from '../../../machines/index.ts';
 

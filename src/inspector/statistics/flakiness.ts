@@ -25,7 +25,9 @@ const treeLengthMax = 200;
 /** No agent can change anything in a turn shorter than this. */
 const turnMs = 1_000;
 
-/** `results` has the outcome (true for pass) of each check since the worker last did something that a check could see. */
+/**
+ * `results` has the outcome (true for pass) of each check since the worker last did something that a check could see.
+ */
 type Seen = { reportsTools: boolean; resultMs: number; readonly results: Map<string, boolean> };
 
 /** Entry types without effect on the work. */

@@ -1,7 +1,7 @@
 /**
- * Counts statistics of a fleet from its log: outcomes of stops, blocking guards, and how long checks and people took. This
- * is a separate fold that needs no fleet state, so it also works for a truncated log. Pure. Memory is bounded by the
- * buckets (buckets.ts) and the limits below.
+ * Counts statistics of a fleet from its log: outcomes of stops, blocking guards, and how long checks and people took.
+ * This is a separate fold that needs no fleet state, so it also works for a truncated log. Pure. Memory is bounded by
+ * the buckets (buckets.ts) and the limits below.
  */
 import assert from 'node:assert/strict';
 import {

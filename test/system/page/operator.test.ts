@@ -1,4 +1,6 @@
-/** An operator on the page: signs in, acknowledges and resolves an escalation, retires a worker; and a lost connection. */
+/**
+ * An operator on the page: signs in, acknowledges and resolves an escalation, retires a worker; and a lost connection.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashOfToken } from '../../../src/config/access-tokens.ts';
 import { directoryOf } from '../../../src/http/fleet-directory.ts';

@@ -152,7 +152,8 @@ export const RefusedEntries = ({ refused }: { refused: WorkerView['refused'] }) 
   );
 
 /**
- * Holds a view while someone uses its section, so that new content waits. Changes by this page's operator are shown at once.
+ * Holds a view while someone uses its section, so that new content waits. Changes by this page's operator are shown at
+ * once.
  * @param contentOf the visible part of the view; equal contents move nothing
  */
 export function useHeldView<View>(topic: Topic, view: View, contentOf: (view: View) => unknown): Held<View> {

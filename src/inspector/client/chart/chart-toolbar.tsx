@@ -36,7 +36,8 @@ function chartSvg(svg: SVGSVGElement, { width, height }: ChartDrawing): string {
 }
 
 /**
- * The chart as PNG. Painted element by element, because the content security policy forbids rendering an SVG from memory.
+ * The chart as PNG. Painted element by element, because the content security policy forbids rendering an SVG from
+ * memory.
  * @param scale pixels per unit of the drawing
  */
 async function chartPng(svg: SVGSVGElement, { width, height }: ChartDrawing, scale = 2): Promise<Blob> {

@@ -63,7 +63,10 @@ export const signOut = (): Promise<unknown> => request('DELETE', apiPath('sessio
 
 export type Progress = { readonly done: number; readonly total: number };
 
-/** Sends a request that may take long. Aborting `signal` also stops the work on the service. @throws ApiError, AbortError */
+/**
+ * Sends a request that may take long. Aborting `signal` also stops the work on the service. @throws ApiError,
+ * AbortError
+ */
 export async function askPatiently<Body>(
   path: string,
   body: object | undefined,

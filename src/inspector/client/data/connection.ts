@@ -69,8 +69,8 @@ let port: HubPort | null = null;
 let ending: typeof pause.value = null;
 let received: { ms: number; entries: number }[] = [];
 /**
- * Messages between the pages of this browser. `renewed`: the session changed, so locked pages reconnect. `crowded`: a page
- * waits for a stream, so hidden pages give up theirs.
+ * Messages between the pages of this browser. `renewed`: the session changed, so locked pages reconnect. `crowded`: a
+ * page waits for a stream, so hidden pages give up theirs.
  */
 type PageNews = 'renewed' | 'crowded';
 const pages = new BroadcastChannel('stopgate.pages');

@@ -1,6 +1,7 @@
 /**
- * One event stream for all pages of a fleet in this browser, because browsers allow only six connections per host. Runs in
- * a SharedWorker, or in the page if there is none. Forwards messages unchanged and keeps the rows for pages that join.
+ * One event stream for all pages of a fleet in this browser, because browsers allow only six connections per host. Runs
+ * in a SharedWorker, or in the page if there is none. Forwards messages unchanged and keeps the rows for pages that
+ * join.
  */
 import type { Delta, Focus, Full, Hello, Topic } from '../../messages.ts';
 import { createMoves } from '../../moves.ts';

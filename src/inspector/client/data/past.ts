@@ -1,6 +1,6 @@
 /**
- * Time travel: loads the fleet at the entry in the route, folded by the service. Sends one request at a time; if several
- * entries were requested meanwhile, only the latest is loaded.
+ * Time travel: loads the fleet at the entry in the route, folded by the service. Sends one request at a time; if
+ * several entries were requested meanwhile, only the latest is loaded.
  */
 import { computed, effect, signal } from '@preact/signals';
 import type { TaskView, WorkerView } from '../../../../machines/index.ts';
@@ -155,8 +155,8 @@ export const settled = async (): Promise<void> => {
 };
 
 /**
- * Number of actors in each of `workerStates`, followed for workers by each of `presences`. Joined into one string, so that
- * components re-render only when a count changes.
+ * Number of actors in each of `workerStates`, followed for workers by each of `presences`. Joined into one string, so
+ * that components re-render only when a count changes.
  */
 export const stateCounts = {
   worker: computed(() => {

@@ -1,4 +1,6 @@
-/** The search text of the entries view. Words such as `type:…` filter by that field; all others are searched as text. */
+/**
+ * The search text of the entries view. Words such as `type:…` filter by that field; all others are searched as text.
+ */
 import { parseTarget } from '../time-travel/travel-target.ts';
 
 const names = ['type', 'worker', 'task', 'check', 'outcome', 'guard', 'from', 'to'] as const;

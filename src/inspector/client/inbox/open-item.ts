@@ -1,6 +1,6 @@
 /**
- * Tracks the order of the inbox and its open item. When this operator has handled the item, the next one is opened. When
- * someone else has, it stays open, so that a key about to be pressed cannot hit another item.
+ * Tracks the order of the inbox and its open item. When this operator has handled the item, the next one is opened.
+ * When someone else has, it stays open, so that a key about to be pressed cannot hit another item.
  */
 import { computed, effect, signal } from '@preact/signals';
 import { head, liveFleet } from '../data/connection.ts';

@@ -1,6 +1,6 @@
 /**
- * The policy editor: CodeMirror with the schema of stopgate.yaml. It lives in a shadow root, where CodeMirror uses adopted
- * style sheets, because the content security policy allows no `<style>`.
+ * The policy editor: CodeMirror with the schema of stopgate.yaml. It lives in a shadow root, where CodeMirror uses
+ * adopted style sheets, because the content security policy allows no `<style>`.
  */
 
 import { $defs, properties } from 'stopgate:schema';

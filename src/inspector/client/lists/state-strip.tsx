@@ -1,6 +1,6 @@
 /**
- * The state strip: how many actors are in each state, and how many came and left in the last ten minutes. A click filters.
- * It can be expanded to the chart, or to a cell for each worker.
+ * The state strip: how many actors are in each state, and how many came and left in the last ten minutes. A click
+ * filters. It can be expanded to the chart, or to a cell for each worker.
  */
 import { signal } from '@preact/signals';
 import { type State, workerStates } from '../../../../machines/values/states.ts';

@@ -1,6 +1,7 @@
 /**
- * The form to answer an escalation: a suggestion or a free text, for one worker or all that ask the same, and what happens
- * to the task. A task without a worker is requeued or cancelled. Answers can be undone for ten seconds (inbox/unsent.ts).
+ * The form to answer an escalation: a suggestion or a free text, for one worker or all that ask the same, and what
+ * happens to the task. A task without a worker is requeued or cancelled. Answers can be undone for ten seconds
+ * (inbox/unsent.ts).
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { operatorNameLengthMax } from '../../../../machines/values/limits.ts';

@@ -153,7 +153,9 @@ export function InputRequests({ worker, inputs, rules, escalation, live, isUsed 
   );
 }
 
-/** `askMs` is how long the agent waits for an answer from here, or null. `asksMore`: the agent also asks something else. */
+/**
+ * `askMs` is how long the agent waits for an answer from here, or null. `asksMore`: the agent also asks something else.
+ */
 type LineProps = Pick<PlacedRequest, 'input' | 'isGone'> &
   Pick<WorkerView, 'worker'> & { readonly askMs: number | null; readonly asksMore: boolean };
 
@@ -274,8 +276,8 @@ function DenyForm({ deny, close }: DenyProps) {
 const alikeMax = 50;
 
 /**
- * Finds other workers that wait for an answer to exactly the same request. Rows have only its beginning, so the full view
- * of each candidate is loaded.
+ * Finds other workers that wait for an answer to exactly the same request. Rows have only its beginning, so the full
+ * view of each candidate is loaded.
  * @param input null if it cannot be answered here
  */
 function useAlike(worker: string, input: InputRequest | null): readonly Target[] {

@@ -1,4 +1,6 @@
-/** Runs an action on several actors and then on the tasks escalated with them, and reports what succeeded and failed. */
+/**
+ * Runs an action on several actors and then on the tasks escalated with them, and reports what succeeded and failed.
+ */
 import { signal } from '@preact/signals';
 import type { TaskOfWorker } from '../inbox/find-waiting.ts';
 import { namesOf } from './suggestions.ts';
@@ -24,8 +26,8 @@ type Outcome<Target> = {
 };
 
 /**
- * Runs the action on all targets, then on the tasks. Skips tasks whose worker's action failed. A worker that is not among
- * the targets was resolved earlier.
+ * Runs the action on all targets, then on the tasks. Skips tasks whose worker's action failed. A worker that is not
+ * among the targets was resolved earlier.
  */
 export async function settle<Target extends Topic>(
   action: Action<Target>,

@@ -30,7 +30,9 @@ type FormProps = Omit<ComponentProps<'form'>, 'onSubmit' | 'ref'> & {
   readonly submit: (fields: FormData, form: HTMLFormElement) => unknown;
 };
 
-/** A form handled by the page. Values are read from the form, because Enter may come before the last input is rendered. */
+/**
+ * A form handled by the page. Values are read from the form, because Enter may come before the last input is rendered.
+ */
 export const Form = ({ submit, ...attributes }: FormProps) => (
   <form
     {...attributes}

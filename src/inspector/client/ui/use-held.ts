@@ -1,6 +1,6 @@
 /**
- * Freezes content while someone points at it or focuses it, so that nothing moves under the pointer. Sections, timelines
- * and the entry list use `useHeld`; lists that are ordered elsewhere use `heldByMouse`.
+ * Freezes content while someone points at it or focuses it, so that nothing moves under the pointer. Sections,
+ * timelines and the entry list use `useHeld`; lists that are ordered elsewhere use `heldByMouse`.
  */
 import type { RefObject } from 'preact';
 import { useReducer, useRef } from 'preact/hooks';
