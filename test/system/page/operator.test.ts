@@ -173,7 +173,7 @@ describeInBrowser('an operator', () => {
     const header = () => page.locator('header').boundingBox();
     const before = await header();
     await stage.http.close();
-    await page.getByRole('alert').filter({ hasText: 'The connection is lost' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'Connection lost' }).waitFor();
     await page
       .getByRole('alert')
       .filter({ hasText: /lost since \d\d:\d\d:\d\d; this is the last known state/ })
