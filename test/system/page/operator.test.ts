@@ -176,7 +176,7 @@ describeInBrowser('an operator', () => {
     await page.getByRole('alert').filter({ hasText: 'Connection lost' }).waitFor();
     await page
       .getByRole('alert')
-      .filter({ hasText: /lost since \d\d:\d\d:\d\d; this is the last known state/ })
+      .filter({ hasText: /Connection lost at \d\d:\d\d:\d\d\. This is the last known state/ })
       .waitFor();
     await page.locator('[data-connection="lost"]', { hasText: /\d+s ago/ }).waitFor();
     // Counters are frozen and dimmed, because the current state is unknown.
