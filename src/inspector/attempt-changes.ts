@@ -1,4 +1,4 @@
-/** Compares attempts: what is the same, what has changed, and whether a worker goes round in circles. */
+/** Compares attempts: what changed between two of them, and whether a worker keeps failing in the same way. */
 import type { Decision } from '../../machines/index.ts';
 import { checksNotRun } from '../../machines/replay/standing.ts';
 import { type DiffLine, diffLines, type LineChange } from '../text/line-diff.ts';
@@ -8,8 +8,8 @@ import { verdictOf } from './vocabulary.ts';
 type Changes = {
   readonly answer: readonly [before: string, after: string] | null;
   /**
-   * What checks found: lines that are new and lines that are gone; with the sign ' ', what is neither better nor worse:
-   * checks that only one of the two attempts got to, and failures that differ in their figures alone.
+   * Added and removed lines of the checks' findings. Sign ' ' marks changes that are neither better nor worse: checks
+   * that only one of the attempts reached, and failures that differ only in their numbers.
    */
   readonly findings: readonly DiffLine[];
   readonly output: readonly LineChange[];
@@ -20,7 +20,6 @@ export type Pattern =
 
 const linesMax = 120;
 
-/** @param newer the later of two */
 export function changesBetween(newer: AttemptRecord, older: AttemptRecord): Changes {
   const [before, after] = [older, newer].map(({ decision }) => (decision === null ? 'open' : verdictOf(decision).word));
   return {
@@ -31,14 +30,14 @@ export function changesBetween(newer: AttemptRecord, older: AttemptRecord): Chan
 }
 
 /**
- * Finds whether the newest attempts failed in the same way again, or in the same ways in turn.
+ * Detects that the newest attempts failed in the same way, or cycle through the same 2 or 3 failures.
  * @param attempts newest first
  */
 export function patternOf(attempts: readonly AttemptRecord[]): Pattern | null {
   const failures = attempts.map(failureOf);
   const [latest] = failures;
   if (latest == null) return null;
-  const streak = failures.findIndex((it) => it !== latest);
+  const streak = failures.findIndex((failure) => failure !== latest);
   const times = streak < 0 ? failures.length : streak;
   if (times >= 2) return { kind: 'same', times };
   for (const length of [2, 3]) {
@@ -49,7 +48,9 @@ export function patternOf(attempts: readonly AttemptRecord[]): Pattern | null {
   return null;
 }
 
-/** Describes what failed, with figures, times and paths masked. Null: the attempt did not fail. */
+/**
+ * Describes a failure, with numbers and paths masked so that repeats compare equal. Null if the attempt did not fail.
+ */
 function failureOf({ decision }: AttemptRecord): string | null {
   if (decision === null || (decision.decision === 'allow' && decision.action !== 'escalate')) return null;
   const { verdicts, cause } = decision;
@@ -79,28 +80,31 @@ function changedFindings(older: AttemptRecord, newer: AttemptRecord): DiffLine[]
   ];
 }
 
-/** Joins a line that is gone with one that came and differs in figures alone: "2 of 412 fail" is then no better than "1 of 412". */
+/**
+ * Merges a removed and an added line that differ only in numbers ("2 of 412 fail", "1 of 412 fail") into a neutral one.
+ */
 function withSameFailures(changes: readonly LineChange[]): DiffLine[] {
   const isSame = (one: LineChange, other: LineChange) => one.sign !== other.sign && digitless(one) === digitless(other);
   const twins = new Map<LineChange, LineChange>();
-  for (const it of changes) {
-    const twin = changes.find((other) => !twins.has(other) && isSame(it, other));
-    if (twin !== undefined && !twins.has(it)) twins.set(it, twin).set(twin, it);
+  for (const change of changes) {
+    const twin = changes.find((other) => !twins.has(other) && isSame(change, other));
+    if (twin !== undefined && !twins.has(change)) twins.set(change, twin).set(twin, change);
   }
-  return changes.flatMap((it): DiffLine[] => {
-    const twin = twins.get(it);
-    if (twin === undefined) return [it];
-    return it.sign === '-' ? [] : [{ sign: ' ', text: `${it.text} (before: ${twin.text})` }];
+  return changes.flatMap((change): DiffLine[] => {
+    const twin = twins.get(change);
+    if (twin === undefined) return [change];
+    return change.sign === '-' ? [] : [{ sign: ' ', text: `${change.text} (before: ${twin.text})` }];
   });
 }
 
 const digitless = ({ text }: LineChange): string => text.replace(/\d+/g, '#');
 
-/** Maps each check that did not pass to its outcome, and to its own list of failures, or else the lines of its message. */
+/** Maps each check that did not pass to its outcome, followed by its list of failures or the lines of its message. */
 function findingsOf({ decision }: AttemptRecord): Map<string, string[]> {
   const findings = new Map<string, string[]>();
   for (const { check, outcome, message, details } of decision?.feedback ?? []) {
-    const isList = Array.isArray(details) && details.length > 0 && details.every((it) => typeof it === 'string');
+    const isList =
+      Array.isArray(details) && details.length > 0 && details.every((detail) => typeof detail === 'string');
     const lines = linesOf(isList ? details.join('\n') : message);
     findings.set(check, [...(findings.get(check) ?? []), `${check}: ${outcome}`, ...lines]);
   }
@@ -108,20 +112,20 @@ function findingsOf({ decision }: AttemptRecord): Map<string, string[]> {
 }
 
 /**
- * Tells whether an attempt got to a check or hook that is not among its findings: then it passed, or did not apply.
- * @param failed the attempt that has it among its findings
+ * Whether an attempt reached a check or hook that is not among its findings, so that it passed or did not apply.
+ * @param failed the other attempt, which has findings of this check
  */
 function wasRun({ decision, checks }: AttemptRecord, check: string, failed: AttemptRecord): boolean {
-  if (checks.some((it) => it.check === check)) return true;
+  if (checks.some((run) => run.check === check)) return true;
   const guard = blockingGuard(failed.decision) === 'hooks' ? 'hooks' : 'checks';
-  const verdict = decision?.verdicts.find((it) => it.guard === guard);
+  const verdict = decision?.verdicts.find((verdict) => verdict.guard === guard);
   if (decision === null || verdict === undefined) return false;
   if (guard === 'checks') return !checksNotRun(decision).includes(check);
   const said = verdict.input?.said;
   return verdict.verdict === 'pass' || (Array.isArray(said) && said.some(({ hook }) => hook === check));
 }
 
-/** The guard that failed, whether it led to a block, or to `stuck` or the cap in its place. */
+/** The guard that failed, even if the decision was not a block because of `stuck` or the retry cap. */
 const blockingGuard = (decision: Decision | null): string | undefined =>
   decision?.verdicts.find(({ verdict }) => verdict === 'block')?.guard;
 
@@ -135,10 +139,8 @@ const linesOf = (text: string | null): string[] =>
 const changedLines = (before: readonly string[], after: readonly string[]): LineChange[] =>
   diffLines(before, after).filter((line): line is LineChange => line.sign !== ' ');
 
-// What an agent was told beyond what stands above: most of a prompt repeats the reason and the findings.
-
-/** Returns the lines of the prompt that are neither in the reason nor in what the checks found. */
-export function toldBeyond({ nextPrompt, reason, feedback }: Decision): string {
+/** Returns the lines of the prompt that repeat neither the reason nor the findings, which are shown above it. */
+export function promptAdditions({ nextPrompt, reason, feedback }: Decision): string {
   const found = feedback.flatMap(({ check, message, details }) => [
     check,
     message,

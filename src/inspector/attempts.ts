@@ -1,4 +1,4 @@
-/** The last attempts of a worker, each with its answer, its checks and the work before it, for comparison. */
+/** A worker's latest attempts with their decisions, check results and the work done before each. */
 import { type Decision, readEntry, readJson, topicOf } from '../../machines/index.ts';
 import { createUsageSources } from '../../machines/replay/usage-sources.ts';
 import { addUsed, unused, usdOf, useOf } from '../../machines/values/usage.ts';
@@ -7,13 +7,15 @@ import type { EventLog } from '../nats/log/event-log.ts';
 import type { LogMessage } from '../nats/log/log-reader.ts';
 import type { AttemptRecord, AttemptWork } from './messages.ts';
 
-/** The number of checks that are read for each attempt. A policy rarely has more; older ones are left out. */
+/** Check results read per attempt, the newest first. A policy rarely has more checks. */
 const checksEach = 8;
-/** The number of a worker's own entries that are read to say what it did: hours of work. */
+/** How many of the worker's own entries are read to summarize its work: a few hours' worth. */
 const workMax = 1_000;
 const decoder = new TextDecoder();
 
-/** Reads the newest `limit` attempts before entry `before` (null: before the end), newest first. */
+/**
+ * Reads the newest `limit` attempts before entry `before`, newest first. `before` null reads from the end of the log.
+ */
 export async function readAttempts(
   log: Pick<EventLog, 'newest'>,
   fleet: string,
@@ -22,13 +24,15 @@ export async function readAttempts(
 ): Promise<AttemptRecord[]> {
   const newest = (tail: string, count: number) => log.newest(`stopgate.${fleet}.${tail}`, count, before);
   const [attempted, decided, checked, own] = await Promise.all([
-    // One more, from which the work of the last one is counted.
+    // One extra attempt, where the work of the oldest one starts.
     newest(`worker.${worker}.stop.attempted`, limit + 1),
     newest(`decision.${worker}`, limit),
     newest(`own.worker.${worker}.check.finished`, limit * checksEach),
     newest(`worker.${worker}.>`, workMax),
   ]);
-  const decisions = new Map(decided.map((it) => [String(fieldsOf(it).attempt), fieldsOf(it) as unknown as Decision]));
+  const decisions = new Map(
+    decided.map((message) => [String(fieldsOf(message).attempt), fieldsOf(message) as unknown as Decision]),
+  );
   const checks = groupByAttempt(checked);
   const readFrom = own.length < workMax ? 0 : (own[0]?.seq ?? 0);
   const counted = countedReports(own);
@@ -55,7 +59,7 @@ export async function readAttempts(
   return attempts.slice(-limit).reverse();
 }
 
-/** The usage reports that count: those of the source that reported first (protocol.md §3), as far as is read. */
+/** Sequences of the usage reports that count: only the source that reports first does (protocol.md §3). */
 function countedReports(own: readonly LogMessage[]): ReadonlySet<number> {
   const sources = createUsageSources();
   const counted = new Set<number>();
@@ -69,7 +73,7 @@ function countedReports(own: readonly LogMessage[]): ReadonlySet<number> {
   return counted;
 }
 
-/** @param own the worker's entries from entry `readFrom` on @param counted its usage reports that count */
+/** Returns null if the work began before the entries that were read. */
 function workBetween(
   older: LogMessage | undefined,
   newer: LogMessage,
@@ -82,7 +86,7 @@ function workBetween(
   const files = new Set<string>();
   for (const { seq, subject, data } of done) {
     const entry = readEntry(subject, decoder.decode(data), data.length);
-    // What is refused did nothing.
+    // Refused entries had no effect.
     if (entry === null || !('data' in entry)) continue;
     if (entry.type === 'usage.reported') used = counted.has(seq) ? addUsed(used, useOf(entry.data)) : used;
     else if (entry.type === 'task.claimed') begun = 'task';
@@ -103,7 +107,9 @@ function workBetween(
 }
 
 type OwnEntries = {
+  /** The worker's entries from sequence `readFrom` on. */
   readonly own: readonly LogMessage[];
+  /** Sequences of the usage reports that count. */
   readonly counted: ReadonlySet<number>;
   readonly readFrom: number;
 };

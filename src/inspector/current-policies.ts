@@ -1,9 +1,9 @@
-/** The policies in force as a text to edit: the latest `policy.set`, in the form of stopgate.yaml. */
+/** The policies in force as YAML to edit: the latest `policy.set` entry in the format of stopgate.yaml. */
 import { stringify } from 'yaml';
 import { readJson } from '../../machines/index.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 
-/** `seq` is the entry that set them; null: none was ever set. */
+/** `seq` is the entry that set the policies. Null if none was ever set; `text` is then an example. */
 export type CurrentPolicies = { readonly seq: number | null; readonly text: string };
 
 const example = 'policies:\n  default:\n    checks:\n      - plan: {}\n';

@@ -1,4 +1,4 @@
-/** The entries of the whole log, newest first, by filters: read from the log itself, a bounded part at a time. */
+/** Searches the whole log with filters, newest entries first. Each request reads a bounded part of the log. */
 import { type Decision, decidingGuard, readJson } from '../../machines/index.ts';
 import { createKeyedMutex } from '../concurrency/semaphore.ts';
 import { AppError } from '../errors.ts';
@@ -9,17 +9,17 @@ import { guardKeyOf } from './statistics/buckets.ts';
 import { timelineEntry } from './timeline.ts';
 import { countedKindOf } from './vocabulary.ts';
 
-/** More people do not search at the same time. */
+/** Maximum number of queued searches per replica. */
 const waitingMax = 32;
 
-/** Reads for one request at a time, as a page of large entries takes some 100 MB while it is read. */
+/** Serves one request at a time: reading a page of large entries can take 100 MB of memory. */
 export function createEntriesReader(log: Parameters<typeof readEntries>[0]) {
   const mutex = createKeyedMutex();
   let waiting = 0;
-  /** @throws AppError service.busy: too many wait */
+  /** @throws AppError service.busy if too many requests wait */
   return async (filter: EntriesFilter, page: Parameters<typeof readEntries>[2]): Promise<EntriesPage> => {
     if (waiting >= waitingMax)
-      throw new AppError('service.busy', `${waitingMax} requests for entries wait, the most that this replica serves`);
+      throw new AppError('service.busy', `${waitingMax} searches are already waiting on this replica; try again later`);
     waiting += 1;
     return mutex
       .runExclusive('entries', () => readEntries(log, filter, page))
@@ -29,31 +29,36 @@ export function createEntriesReader(log: Parameters<typeof readEntries>[0]) {
   };
 }
 
-/** All that are given must fit; null: any. `text`: anywhere in the subject or the payload, in any case. */
+/** An entry must match all filters that are not null. `text` matches subject or payload, ignoring case. */
 export type EntriesFilter = {
   readonly type: string | null;
   readonly worker: string | null;
   readonly task: string | null;
   readonly check: string | null;
-  /** The result of a check, or of a stop (`VerdictKind`), as the statistics count it; several with commas. */
+  /**
+   * The outcome of a check or the `VerdictKind` of a stop, as counted by the statistics. Several, separated by commas.
+   */
   readonly outcome: string | null;
-  /** The guard that blocked, as the statistics name it. */
+  /** The guard that blocked, as named by the statistics. */
   readonly guard: string | null;
   readonly text: string | null;
-  /** The times between which they were stored. */
+  /** Stored at or after this time, in milliseconds since 1970. */
   readonly fromMs: number | null;
+  /** Stored before this time. */
   readonly toMs: number | null;
 };
 
-/** The most entries that one request reads, about half a second's work; whoever wants older ones asks again. */
+/**
+ * Maximum number of entries that one request reads: about half a second of work. Older entries need another request.
+ */
 const readMax = 20_000;
-/** The number that is read first, and then four times as many. */
+/** Size of the first batch. Each following batch is four times as large. */
 const readFirst = 500;
 const decoder = new TextDecoder();
 
 /**
- * Returns the newest `limit` entries below `before` (null: below the end) that fit. `before` of the page is where the
- * next one begins, null at the beginning of the log; there may be more even where a page is empty.
+ * Returns the newest `limit` matching entries before `before` (null for the end of the log). The page's own `before` is
+ * where the next page ends, null at the beginning of the log. An empty page does not mean that there are no more.
  */
 async function readEntries(
   log: Pick<EventLog, 'range' | 'history' | 'seqAt'>,
@@ -72,7 +77,7 @@ async function readEntries(
   while (found.length < limit && left > 0 && end > least) {
     const start = Math.max(least, end - Math.min(step, left));
     const part: TimelineEntry[] = [];
-    // One more than wanted tells that there are more. Entries may have 64 KiB each.
+    // One extra shows whether there are more. Keep no others: an entry may have 64 KiB.
     const room = limit + 1 - found.length;
     await log.history({ fromSeq: start, toSeq: end - 1 }, (message) => {
       const entry = fits(message, filter) ? timelineEntry(message) : null;
@@ -91,11 +96,11 @@ async function readEntries(
 
 function fits({ subject, data }: LogMessage, filter: EntriesFilter): boolean {
   const { type, worker, task, check, outcome, guard, text } = filter;
-  // `stopgate.<fleet>.<entity>.<id>.<type>`, with `own` or `decision` before the entity or in its place.
+  // `stopgate.<fleet>.[own.]<entity>.<id>.<type>`, or `stopgate.<fleet>.decision.<worker>`.
   const tail = subject.split('.').slice(2).join('.');
   const isDecision = tail.startsWith('decision.');
   if (type !== null && !(type === 'decision' ? isDecision : tail.endsWith(`.${type}`))) return false;
-  const isRead = [worker, task, check, outcome, guard].some((it) => it !== null);
+  const isRead = [worker, task, check, outcome, guard].some((value) => value !== null);
   if (!isRead && text === null) return true;
   const payload = decoder.decode(data);
   if (text !== null && !`${tail} ${payload}`.toLowerCase().includes(text.toLowerCase())) return false;
@@ -126,4 +131,4 @@ const isAbout = (tail: string, entity: string, id: string): boolean =>
   (entity === 'worker' && tail === `decision.${id}`);
 
 const hasFinding = (feedback: unknown, check: string): boolean =>
-  Array.isArray(feedback) && feedback.some((it) => (it as Fields | null)?.check === check);
+  Array.isArray(feedback) && feedback.some((finding) => (finding as Fields | null)?.check === check);

@@ -1,4 +1,4 @@
-/** The fleet as rows: what the page needs of every actor, as compact as possible, since it gets thousands at once. */
+/** Builds the compact rows that the page receives for every actor, thousands of them at once. */
 
 import { openAmong } from '../../machines/fleet/refusals.ts';
 import {
@@ -34,16 +34,16 @@ const nameLengthMax = 128;
 
 type Names = Readonly<Record<'workers' | 'tasks' | 'queues', Iterable<string>>>;
 
-/** Rows of the named actors, as they are sent. Unknown names are left out. */
+/** Packed rows of the named actors. Unknown names are skipped. */
 export const rowsOf = (fleet: Fleet, { workers, tasks, queues }: Names): Packed => ({
   workers: packRows(workerRows, rowsNamed(workers, fleet, workerRow)),
   tasks: packRows(taskRows, rowsNamed(tasks, fleet, taskRow)),
   queues: packRows(queueRows, rowsNamed(queues, fleet, queueRow)),
 });
 
-/** Rows of all actors, and what moved last, among the workers and among the tasks. */
-export function wholeOf(fleet: Fleet): Packed & { readonly last: LastMoves } {
-  // The rows tell which: to look at all workers once more would take as long as the rows.
+/** Packed rows of all actors, and the latest move of any worker and of any task. */
+export function allRows(fleet: Fleet): Packed & { readonly last: LastMoves } {
+  // Find the latest moves while packing. A second pass over all workers would double the time.
   const [workers, tasks] = [createLatest(), createLatest()];
   const queues = new Set(['main', ...fleet.queues.keys()]);
   const rows = {
@@ -73,7 +73,7 @@ function packRows<Row>(codec: RowCodec<Row>, rows: Iterable<Row>) {
   return Array.from(rows, (row) => codec.pack(row));
 }
 
-/** Remembers which of the rows that pass moved last; '' if none did. */
+/** Remembers which of the rows that pass through `seen` moved last. The id is '' if none did. */
 function createLatest() {
   let latest = { id: '', stateSinceMs: 0 };
   return {
@@ -101,65 +101,65 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
   const record = fleet.workers.read(worker);
   if (record === undefined) return null;
   const { value } = record.snapshot;
-  const it = record.snapshot.context.worker;
-  const inForce = it.attempt?.inForce ?? policyInForce(fleet, it);
-  const last = it.lastDecision;
-  const { usd, tokens } = viewUsage(it.usage.session);
+  const context = record.snapshot.context.worker;
+  const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
+  const last = context.lastDecision;
+  const { usd, tokens } = viewUsage(context.usage.session);
   const waits = waitsFor(record);
-  const awaited = awaitedWork(it.background, inForce.policy.background, fleet.nowMs);
-  const pause = pauseAt(it.pause, fleet.nowMs);
+  const awaited = awaitedWork(context.background, inForce.policy.background, fleet.nowMs);
+  const pause = pauseAt(context.pause, fleet.nowMs);
   return {
     id: worker,
     state: value.state,
     presence: value.presence,
-    retryCount: it.retryCount,
+    retryCount: context.retryCount,
     retryMax: inForce.policy.retries,
-    keepAlives: it.keepAlives,
-    idleSinceMs: it.tasks.length > 0 ? null : it.activeMs,
-    idleLimitMs: it.attempt?.idleLimitMs ?? idleLimitOf(inForce.policy, it.profile),
-    task: it.tasks.at(-1) ?? null,
-    tasksHeld: it.tasks.length,
-    agent: it.agent?.slice(0, nameLengthMax) ?? null,
+    keepAlives: context.keepAlives,
+    idleSinceMs: context.tasks.length > 0 ? null : context.activeMs,
+    idleLimitMs: context.attempt?.idleLimitMs ?? idleLimitOf(inForce.policy, context.profile),
+    task: context.tasks.at(-1) ?? null,
+    tasksHeld: context.tasks.length,
+    agent: context.agent?.slice(0, nameLengthMax) ?? null,
     lastDecision: last?.decision ?? null,
     lastCause: last?.cause ?? null,
     lastDecisionMs: last === null ? null : parseIsoTime(last.at),
     lastSeenMs: record.lastSeenMs,
-    parent: it.parent,
+    parent: context.parent,
     waitsFor: waits,
     waitUntilMs: record.wakeMs,
-    isAcknowledged: it.escalation?.acknowledgedBy != null,
-    planDone: it.plan.filter(isDone).length,
-    planTotal: it.plan.length,
+    isAcknowledged: context.escalation?.acknowledgedBy != null,
+    planDone: context.plan.filter(isDone).length,
+    planTotal: context.plan.length,
     policy: inForce.name,
-    queue: queueOfWorker(it, inForce),
+    queue: queueOfWorker(context, inForce),
     sentence: sentenceOfWorker(
       {
         state: value.state,
         presence: value.presence,
-        ended: it.ended,
-        escalation: it.escalation,
-        resolution: it.resolution,
-        inputs: it.inputs,
-        plan: it.plan,
-        tasks: it.tasks,
+        ended: context.ended,
+        escalation: context.escalation,
+        resolution: context.resolution,
+        inputs: context.inputs,
+        plan: context.plan,
+        tasks: context.tasks,
         lastDecision: last,
-        retry: { count: it.retryCount, max: inForce.policy.retries },
+        retry: { count: context.retryCount, max: inForce.policy.retries },
         attempt: waits === null ? null : { waitsFor: waits === 'hold' ? waits : `check ${waits}` },
       },
       awaited.map(nameOfWork),
     ),
     stateSinceMs: record.lastMove?.atMs ?? null,
-    awaitsInput: it.awaitsInput,
+    awaitsInput: context.awaitsInput,
     usd,
     tokens,
     pausedBy: pause?.by.slice(0, nameLengthMax) ?? null,
     pausedUntilMs: pause?.untilMs ?? null,
     isWaiting: value.presence === 'limited' || (value.state === 'idle' && awaited.length > 0),
-    ...personWait(it, inForce.policy.askMs), // at the end: fields behind a spread are slow (docs/decisions/010)
+    ...personWait(context, inForce.policy.askMs), // last, because fields after a spread are slow (docs/decisions/010)
   };
 }
 
-/** An agent that asked several things gives up on the first of them first. */
+/** Since when the worker waits for a person, and when its agent gives up on the oldest held question. */
 function personWait({ escalation, inputs }: WorkerContext, askMs: number | null) {
   const first = escalation ?? inputs[0];
   const held = askMs === null ? undefined : inputs.find(({ request }) => request !== null);

@@ -1,4 +1,4 @@
-/** The inspector shows a replica: the fleet live, its past, and the entries of each actor. */
+/** The inspector of a replica: the live fleet, its past, and the entries about each actor. */
 import type { Host } from '../host/host.ts';
 import type { Logger } from '../log.ts';
 import type { EventLog, LogBounds } from '../nats/log/event-log.ts';
@@ -18,30 +18,29 @@ import { readReplayLines } from './worker-history.ts';
 
 export type Inspection = {
   readonly live: Live;
-  /** The feed for XState inspectors. */
+  /** Feed for XState inspectors. */
   readonly feed: Feed;
   range(): Promise<LogBounds>;
-  /** Time travel and what if, beside the service. */
+  /** Time travel, statistics and "what if", computed in a separate process. */
   readonly history: Pick<History, 'ask'>;
-  /** The newest `limit` entries about an actor before `before`; null: before the end. */
+  /** The newest `limit` entries about an actor before entry `before`. Null reads from the end of the log. */
   timeline(topic: Topic, page: { before: number | null; limit: number }): Promise<TimelinePage>;
-  /** The newest `limit` attempts of a worker before `before`, newest first. */
+  /** The newest `limit` attempts of a worker before entry `before`, newest first. */
   attempts(worker: string, page: { before: number | null; limit: number }): Promise<AttemptRecord[]>;
-  /** One entry, not truncated. Null: there is none at `seq`, or it is about no actor. */
+  /** One entry, not truncated. Null if there is none at `seq` or it is not about an actor. */
   entry(seq: number): Promise<TimelineEntry | null>;
-  /** A page of the whole log, by filters. */
+  /** Searches the whole log. */
   entries(filter: EntriesFilter, page: { before: number | null; limit: number }): Promise<EntriesPage>;
-  /** The last entry of this time: what the fleet was then is as of it. */
+  /** The last entry stored at or before `ms` (milliseconds since 1970). */
   seqAt(ms: number): Promise<number>;
   policies(): Promise<CurrentPolicies>;
-  /** The service itself. */
   service(): Promise<ServiceReport>;
-  /** A worker's history, as lines for `stopgate replay`. */
+  /** A worker's history as input lines for `stopgate replay`. */
   replayLines(worker: string): Promise<string[]>;
   close(): Promise<void>;
 };
 
-/** `history`: how the log is reached again, from another process. */
+/** `history` says how the history process connects to the log. */
 type InspectionSource = Omit<ReportSource, 'host' | 'log'> & { readonly history: Omit<HistorySource, 'fleet'> };
 
 export function createInspection(
@@ -70,7 +69,7 @@ export function createInspection(
     feed,
     history,
     range() {
-      // Pages ask for it when they go to the past.
+      // A page asks for the range just before it enters time travel.
       history.prepare();
       return log.range();
     },

@@ -1,10 +1,10 @@
-/** The messages that the page receives: the events of its stream and the replies of the inspector's endpoints. */
+/** Messages to the page: events of its stream and replies of the inspector's endpoints. */
 import type { Decision, State, TaskView, WorkerView } from '../../machines/index.ts';
 import type { Packed } from './rows.ts';
 import type { OutageNews } from './service-messages.ts';
 import type { VerdictKind } from './vocabulary.ts';
 
-/** `session`: somebody is signed in; `operator`: and may act as one; `token`: the service has an operator token. */
+/** `session`: the page is signed in. `operator`: it may act as operator. `token`: the service has an operator token. */
 export type Hello = {
   readonly fleet: string;
   readonly replica: string;
@@ -15,7 +15,7 @@ export type Hello = {
   readonly operator: boolean;
   readonly token: boolean;
 };
-/** `fault`: why nothing is decided now, and `outage` since when; null: the service works. */
+/** `fault` and `outage` say why nothing can be decided now, and since when. Null while the service works. */
 type Head = {
   readonly seq: number;
   readonly nowMs: number;
@@ -23,15 +23,15 @@ type Head = {
   readonly fault: string | null;
   readonly outage: OutageNews | null;
 };
-/** Transitions counted by minute since `sinceMs`, ten minutes ago at most; not those that lead back to where they came from. */
+/** Transitions counted per minute since `sinceMs`, at most ten minutes ago. Self-transitions are not counted. */
 export type Moves = {
   readonly sinceMs: number;
   readonly minutes: readonly { readonly minuteMs: number; readonly transitions: readonly Transition[] }[];
 };
-/** The latest move of any worker, and of any task; null: none is known. */
+/** The latest move of any worker and of any task, or null if none is known. */
 export type LastMoves = Readonly<Record<Transition['machine'], Transition | null>>;
 export type Full = Head & Packed & { readonly moves: Moves; readonly last: LastMoves };
-/** `count`: how often since the last message. */
+/** `count` is the number of times since the last message. */
 export type Transition = {
   readonly machine: 'worker' | 'task';
   readonly from: State;
@@ -39,9 +39,9 @@ export type Transition = {
   readonly event: string;
   readonly count: number;
 };
-/** `entries`: how many were folded since the last message. Lists without a change are left out. */
+/** `entries` is the number of entries folded since the last message. Unchanged lists are omitted. */
 export type Delta = Head & Partial<Packed> & { readonly transitions?: readonly Transition[]; readonly entries: number };
-/** The selected actor. `omitted`: entries left out because too many came at once. */
+/** News about a selected actor. `omitted` is the number of entries left out because too many came at once. */
 export type Focus<View = WorkerView | TaskView> = {
   readonly id: string;
   readonly view: View | null;
@@ -54,18 +54,18 @@ export type StreamMessage =
   | { readonly event: 'delta'; readonly data: Delta }
   | { readonly event: 'worker'; readonly data: Focus<WorkerView> }
   | { readonly event: 'task'; readonly data: Focus<TaskView> }
-  /** The last: the token is not valid any more. */
+  /** The final message: the token is no longer valid. */
   | { readonly event: 'locked'; readonly data: null };
 
-/** An actor that a page has selected. */
+/** An actor selected by a page. */
 export type Topic = { readonly entity: 'worker' | 'task'; readonly id: string };
 
-/** `entry`: the one at `seq`; null: it is about no actor. */
+/** `entry` is the log entry at `seq`, or null if it is not about an actor. */
 export type Moment = { readonly seq: number; readonly atMs: number; readonly entry: TimelineEntry | null };
 export type PastFleet = Moment & Packed & { readonly last: LastMoves };
 export type PastActor = Moment & { readonly view: WorkerView | TaskView };
 
-/** `text`: a short summary. `data`: all fields; for a `decision` the Decision. */
+/** `text` is a short summary. `data` has all fields; for a `decision` it is the Decision. */
 export type TimelineEntry = {
   readonly seq: number;
   readonly atMs: number;
@@ -76,13 +76,13 @@ export type TimelineEntry = {
   readonly text: string;
   readonly data: object;
 };
-/** Oldest first. `before`: where the next page ends; null: there is none. */
+/** Oldest first. `before` is where the next older page ends, or null if there is none. */
 export type TimelinePage = { readonly entries: readonly TimelineEntry[]; readonly before: number | null };
 
-/** As a `TimelinePage`, of the whole log. `readTo`: all from there on was read, and has no other that fits. */
+/** A page of a search. The search has covered the log from `readTo` on. */
 export type EntriesPage = TimelinePage & { readonly readTo: number };
 
-/** One attempt: what the agent said, what its checks found, and the answer; `decision` null: it is open. */
+/** One attempt: the agent's output, its check results and the decision, which is null while the attempt is open. */
 export type AttemptRecord = {
   readonly attempt: string;
   readonly seq: number;
@@ -97,30 +97,32 @@ export type AttemptRecord = {
     readonly feedback: unknown;
     readonly tookMs: number | null;
   }[];
-  /** Null: it lies too far back to be read with the attempts. */
+  /** Null if the work began too far back to be read. */
   readonly work: AttemptWork | null;
 };
 
-/** What a worker did between the attempt before, or its first entry that the log has, and an attempt. */
+/** What a worker did between the previous attempt (or its first entry in the log) and this one. */
 export type AttemptWork = {
   readonly tools: number;
-  /** Different ones that it has modified. */
+  /** Number of different files modified. */
   readonly files: number;
   readonly ms: number;
   readonly usd: number;
   readonly tokens: number;
-  /** Whether another work began, so that what the two attempts found says nothing about each other. */
+  /** Set if new work began in between, so that the findings of the two attempts cannot be compared. */
   readonly begun: 'prompt' | 'task' | null;
 };
 
-/** Entries next to each other, counted; times in milliseconds since 1970 by the log's clock. Of stops: one count a kind. */
+/**
+ * Counts of consecutive entries, with one count per kind of stop. Times are milliseconds since 1970 by the log's clock.
+ */
 export type OutlineBucket = Readonly<Record<VerdictKind, number>> & {
   readonly fromSeq: number;
   readonly toSeq: number;
   readonly count: number;
   readonly fromMs: number;
   readonly toMs: number;
-  /** The longest time without an entry before one of them. */
+  /** The longest period without an entry that ended with one of these entries. */
   readonly silentFromMs: number;
   readonly silentToMs: number;
 };
@@ -129,47 +131,49 @@ export type OutlineReply = {
   readonly lastSeq: number;
   /** The first entry that can be shown. */
   readonly shownFrom: number;
-  /** The number of entries from there on that are counted so far. */
+  /** Number of entries from `shownFrom` on that have been counted so far. */
   readonly covered: number;
-  /** Entries a bucket, at least what was asked for. Each begins after a multiple of it. */
+  /** Entries per bucket, at least the requested number. Buckets begin at multiples of it plus one. */
   readonly width: number;
-  /** In the log's order. Those that are not folded yet are left out. */
+  /** In log order. Buckets that have not been folded yet are missing. */
   readonly buckets: readonly OutlineBucket[];
 };
 
 export type WhatIfAnswer = {
-  /** The number of attempts that were compared. */
+  /** Number of attempts compared. */
   readonly compared: number;
-  /** Attempts that would be decided differently, those that are left out included. */
+  /** Number of attempts that would be decided differently, including omitted ones. */
   readonly differ: number;
-  /** Attempts whose result is unknown: `after` is null, and `missingCheck` names the check without a result. */
+  /**
+   * Number of attempts with an unknown result: `after` is null, and `missingCheck` names the check without a result.
+   */
   readonly unknown: number;
   /** Oldest first. */
   readonly differences: readonly WhatIfDifference[];
-  /** Earlier differences that are left out. */
+  /** Number of earlier differences left out. */
   readonly omitted: number;
   readonly tookMs: number;
 };
 export type WhatIfDifference = {
   readonly worker: string;
   readonly attempt: string;
-  /** Sequence of the decision in the log. */
+  /** Log sequence of the decision. */
   readonly seq: number | null;
   readonly at: string;
   readonly before: Decision;
   readonly after: Decision | null;
-  /** Null with `after` null: the attempt would still be held. */
+  /** If this and `after` are both null, the attempt would still be held. */
   readonly missingCheck: string | null;
-  /** The guards that decided. */
+  /** The guards that decided before and after. */
   readonly guards: readonly [before: string | null, after: string | null];
 };
 
-/** An agent's text may be a megabyte: the page gets its beginning, and the whole entry on request. */
+/** An agent's text may be a megabyte. The page receives the beginning, and can request the whole entry. */
 const textCharsMax = 4_000;
 
-/** JSON with long texts truncated. Each carries a mark, by which the page offers to load the rest. */
+/** Serializes with long texts truncated and marked, so that the page can offer to load the rest. */
 export const toTruncatedJson = (value: unknown): string =>
-  // A function that is called for each of 100,000 values would take most of the time.
+  // A replacer is slow for 100,000 values, so use one only if there is a long text.
   hasLongText(value) ? JSON.stringify(value, (_key, part: unknown) => truncate(part)) : JSON.stringify(value);
 
 const isLong = (part: unknown): part is string => typeof part === 'string' && part.length > textCharsMax;
@@ -184,17 +188,15 @@ function hasLongText(value: unknown): boolean {
   return (Array.isArray(value) ? value : Object.values(value)).some(hasLongText);
 }
 
-// The messages of the page's view of statistics.
-
-/** Counts of a span of time, oldest first. `guards`: blocks by the guard that decided. */
+/** Statistics of a span of time. Buckets are oldest first; `guards` counts blocks by deciding guard. */
 export type FleetStatistics = {
   readonly span: 'hour' | 'day' | 'week' | 'custom';
   readonly nowMs: number;
-  /** The span that was counted, without its end. The first and the last bucket may reach beyond it. */
+  /** The counted span, end excluded. The first and last bucket may extend beyond it. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly bucketMs: number;
-  /** The log holds nothing earlier, though the span goes further back; null: it does. */
+  /** Time of the first entry in the log if the span goes further back, otherwise null. */
   readonly knownFromMs: number | null;
   readonly buckets: readonly {
     readonly atMs: number;
@@ -203,24 +205,24 @@ export type FleetStatistics = {
     readonly checkMs: number;
     readonly escalations: number;
     readonly resolved: number;
-    /** Half of those resolved took no longer. */
+    /** Median time to resolve. */
     readonly resolveMs: number | null;
     readonly usd: number;
     readonly tokens: number;
   }[];
   readonly resolveMs: { readonly p50: number | null; readonly p95: number | null };
-  /** The most blocks first. */
+  /** Sorted by number of blocks, descending. */
   readonly checks: readonly CheckStatistics[];
-  /** The usage that agents have reported; null: none. */
+  /** Usage reported by agents, or null if there is none. */
   readonly usage: UsageStatistics | null;
 };
-/** Days of UTC come in order, models and tasks by cost. `tasks` null: the log does not say who held which. */
+/** UTC days in order; models and tasks by cost. `tasks` is null if the log does not show who held which task. */
 export type UsageStatistics = {
   readonly days: readonly UsageLine[];
   readonly models: readonly UsageLine[];
   readonly tasks: readonly UsageLine[] | null;
 };
-/** `name` null: no model was named, or no task was held. */
+/** `name` is null for usage without a model or without a task. */
 export type UsageLine = {
   readonly name: string | null;
   readonly usd: number;
@@ -233,12 +235,12 @@ export type CheckStatistics = {
   readonly runs: number;
   readonly passed: number;
   readonly failed: number;
-  /** It did not answer in time, or could not be run. */
+  /** Runs that timed out or could not start. */
   readonly errors: number;
   readonly p95Ms: number | null;
-  /** The number of `compared` pairs of runs that differ: of the same tree, or of a worker that changed nothing in between. */
+  /** Of `compared` pairs of runs on unchanged work, how many had different results. */
   readonly differing: number;
   readonly compared: number;
-  /** The number of stops that it blocked. */
+  /** Number of stops blocked by this check. */
   readonly blocks: number;
 };

@@ -1,6 +1,6 @@
 /**
- * Counts how often each transition was taken in each of the last ten minutes, and knows the newest. The service counts
- * whether or not a page is open; a page goes on from the service's counts with what the stream says.
+ * Counts transitions per minute over the last ten minutes and remembers the newest. The service always counts; a page
+ * starts from the service's counts and adds the transitions of its stream.
  */
 import type { LastMoves, Moves, Transition } from './messages.ts';
 
@@ -9,11 +9,11 @@ const windowMs = 10 * minuteMs;
 
 export type MoveCounts = ReturnType<typeof createMoves>;
 
-/** @param startMs since when it counts */
+/** @param startMs when counting starts, in milliseconds since 1970 */
 export function createMoves(startMs = 0) {
   let sinceMs = startMs;
   let last: LastMoves = { worker: null, task: null };
-  /** The counts by minute, then by transition, which are at most as many as the charts' edges and events. */
+  /** Counts by minute, then by transition. Bounded by the edges and events of the charts. */
   const minutes = new Map<number, TransitionCounts>();
   const countsOf = (minute: number): TransitionCounts => {
     const counts = minutes.get(minute) ?? new Map();
@@ -25,23 +25,24 @@ export function createMoves(startMs = 0) {
     for (const minute of minutes.keys()) if (minute + minuteMs <= nowMs - windowMs) minutes.delete(minute);
   };
   return {
-    /** @param nowMs the time of the entries, by the log's clock */
+    /** @param nowMs time of the entries by the log's clock */
     add(nowMs: number, transitions: readonly Transition[]): void {
       slide(nowMs);
       const counts = countsOf(nowMs - (nowMs % minuteMs));
-      for (const it of transitions) if (countTransition(counts, it)) last = { ...last, [it.machine]: it };
+      for (const transition of transitions)
+        if (countTransition(counts, transition)) last = { ...last, [transition.machine]: transition };
     },
-    /** Starts over with what the service knows. `moves` null: it has counted nothing, as of the past. */
+    /** Starts over with the service's counts. `moves` is null if there are none, as for the past. */
     reset(newest: LastMoves, moves: Moves | null): void {
       minutes.clear();
       last = newest;
       sinceMs = moves?.sinceMs ?? 0;
       for (const { minuteMs: minute, transitions } of moves?.minutes ?? [])
-        for (const it of transitions) countTransition(countsOf(minute), it);
+        for (const transition of transitions) countTransition(countsOf(minute), transition);
     },
-    /** The newest move of any worker, and of any task. */
+    /** The newest move of any worker and of any task. */
     last: (): LastMoves => last,
-    /** Returns all of the last ten minutes. */
+    /** Returns the counts of the last ten minutes. */
     read(nowMs: number): Moves {
       slide(nowMs);
       return {
@@ -49,11 +50,11 @@ export function createMoves(startMs = 0) {
         minutes: [...minutes].map(([minute, counts]) => ({ minuteMs: minute, transitions: [...counts.values()] })),
       };
     },
-    /** Sums the moves of one machine over the minutes. */
-    of(machine: Transition['machine']): Transition[] {
+    /** Returns the transitions of one machine, summed over all minutes. */
+    totals(machine: Transition['machine']): Transition[] {
       const sums: TransitionCounts = new Map();
       for (const counts of minutes.values())
-        for (const it of counts.values()) if (it.machine === machine) countTransition(sums, it);
+        for (const transition of counts.values()) if (transition.machine === machine) countTransition(sums, transition);
       return [...sums.values()];
     },
   };
@@ -61,10 +62,10 @@ export function createMoves(startMs = 0) {
 
 export type TransitionCounts = Map<string, Transition>;
 
-/** @returns false: it leads back to its own state, such as a stop that is judged at once, and is no move */
-export function countTransition(counts: TransitionCounts, it: Transition): boolean {
-  if (it.from === it.to) return false;
-  const key = `${it.machine} ${it.from} ${it.to} ${it.event}`;
-  counts.set(key, { ...it, count: it.count + (counts.get(key)?.count ?? 0) });
+/** @returns false for a self-transition, such as a stop that is judged at once; it is not counted */
+export function countTransition(counts: TransitionCounts, transition: Transition): boolean {
+  if (transition.from === transition.to) return false;
+  const key = `${transition.machine} ${transition.from} ${transition.to} ${transition.event}`;
+  counts.set(key, { ...transition, count: transition.count + (counts.get(key)?.count ?? 0) });
   return true;
 }

@@ -1,21 +1,20 @@
 /**
- * The rows of the page's lists, one named object an actor, and the only place that knows how they are sent: as the values
- * in the order of their fields. With the names, and states spelled out, the thousands of rows that a page gets at first
- * would be three times as long: 2.3 MB instead of 0.8 for 5,000 workers. The file has no schemas, so that the page can
- * load it alone. Times are milliseconds since 1970 by the log's clock.
+ * The rows of the page's lists and their wire format: an array of values in the order of the fields. Objects with field
+ * names would be three times as long (2.3 MB instead of 0.8 MB for 5,000 workers). Imports no schemas, so that the page
+ * stays small. Times are milliseconds since 1970 by the log's clock.
  */
 import { presences, workerStates } from '../../machines/values/states.ts';
 
-/** A row as it is sent. Only the codecs below know its order. */
+/** A row on the wire. Only the codecs below know the order of its values. */
 export type PackedRow = readonly unknown[];
 export type Packed = { readonly workers: PackedRow[]; readonly tasks: PackedRow[]; readonly queues: PackedRow[] };
 
-/** `codec`: how the values are sent; null: as they are. `type` is not there: it carries the type of the values. */
+/** `codec` is null for values sent unchanged. `type` never exists at run time; it carries the value's type. */
 type Field<Value> = { readonly codec: ValueCodec | null; readonly type?: Value };
 type ValueCodec = { readonly pack: (value: unknown) => unknown; readonly unpack: (packed: unknown) => unknown };
 
 const plain = <Value>(): Field<Value> => ({ codec: null });
-/** Sent as its index. What a newer service knows alone is the first. */
+/** Sent as an index. A value that this version does not know becomes the first one. */
 const oneOf = <const Value extends string>(values: readonly Value[]): Field<Value> => ({
   codec: {
     pack: (value) => Math.max(0, values.indexOf(value as Value)),
@@ -30,34 +29,34 @@ type RowOf<Fields> = {
 };
 export type RowCodec<Row> = { pack(row: Row): PackedRow; unpack(packed: PackedRow): Row };
 
-/** The first of the fields is `id`: see `idOf`. */
+/** The first field must be `id` (see `idOf`). */
 function createRowCodec<Fields extends Readonly<Record<string, Field<unknown>>>>(
   fields: Fields,
 ): RowCodec<RowOf<Fields>> {
   const names = Object.keys(fields);
-  const coded = names.flatMap((name, at) => {
+  const coded = names.flatMap((name, index) => {
     const codec = fields[name]?.codec ?? null;
-    return codec === null ? [] : [{ name, at, codec }];
+    return codec === null ? [] : [{ name, at: index, codec }];
   });
-  // To fill a copy of a whole row takes a third of the time of adding one field after the other.
+  // Filling a copy of a complete row is three times as fast as adding fields one by one.
   const empty: Record<string, unknown> = Object.fromEntries(names.map((name) => [name, null]));
   return {
     pack(row) {
       const values: unknown[] = names.map((name) => row[name]);
-      for (const { at, codec } of coded) values[at] = codec.pack(values[at]);
+      for (const { at: index, codec } of coded) values[index] = codec.pack(values[index]);
       return values;
     },
     unpack(packed) {
       const row = { ...empty };
-      let at = 0;
-      for (const name of names) row[name] = packed[at++];
+      let index = 0;
+      for (const name of names) row[name] = packed[index++];
       for (const { name, codec } of coded) row[name] = codec.unpack(row[name]);
       return row as RowOf<Fields>;
     },
   };
 }
 
-/** Returns the id of a row that is kept as it was sent. */
+/** Returns the id of a packed row. */
 export const idOf = (packed: PackedRow): string => packed[0] as string;
 
 export type WorkerRow = typeof workerRows extends RowCodec<infer Row> ? Row : never;
@@ -68,7 +67,7 @@ export const workerRows = createRowCodec({
   retryCount: plain<number>(),
   retryMax: plain<number | null>(),
   keepAlives: plain<number>(),
-  /** Idle time counts from here; null while a task is held. */
+  /** Start of the idle time. Null while a task is held. */
   idleSinceMs: plain<number | null>(),
   idleLimitMs: plain<number | null>(),
   task: plain<string | null>(),
@@ -86,23 +85,24 @@ export const workerRows = createRowCodec({
   planTotal: plain<number>(),
   policy: plain<string>(),
   queue: plain<string>(),
-  /** One sentence that says how it stands: `sentence` of its view. */
+  /** The worker's status in one sentence: `sentence` of its view. */
   sentence: plain<string>(),
-  /** The time at which it came into its state. */
+  /** When it entered its state. */
   stateSinceMs: plain<number | null>(),
-  /** It asked a person for something. */
+  /** Whether it has asked a person for something. */
   awaitsInput: flag,
-  /** Used in this session, as its agent reports it; 0 and 0: nothing was reported. */
+  /** Usage of this session as reported by the agent. Both 0 if nothing was reported. */
   usd: plain<number>(),
   tokens: plain<number>(),
-  /** Who has paused it, so that its stops are not judged; null: nobody. `pausedUntilMs` null: until its session ends. */
+  /** Who paused it, so that its stops are not judged. Null if not paused. */
   pausedBy: plain<string | null>(),
+  /** Null while paused means until the session ends. */
   pausedUntilMs: plain<number | null>(),
-  /** It has stopped for something that will wake it: background work that goes on, or the end of its usage limit. */
+  /** Whether it stopped but will be woken, by background work or the end of a usage limit. */
   isWaiting: flag,
-  /** Since when it waits for a person; null: it does not. */
+  /** Since when it waits for a person, or null. */
   personSinceMs: plain<number | null>(),
-  /** The time at which its agent gives up waiting for an operator's answer; null: none is held for one. */
+  /** When its agent gives up waiting for an operator's answer. Null if no question is held. */
   askUntilMs: plain<number | null>(),
 });
 
@@ -117,18 +117,18 @@ export const taskRows = createRowCodec({
   maxIterations: plain<number | null>(),
   hooks: plain<number>(),
   outcome: plain<'completed' | 'cancelled' | null>(),
-  /** One sentence that says how it stands: `sentence` of its view. */
+  /** The task's status in one sentence: `sentence` of its view. */
   sentence: plain<string>(),
   stateSinceMs: plain<number | null>(),
-  /** The worker that was escalated by the same entry; null: it is not escalated, or was without one. */
+  /** The worker escalated by the same entry. Null if there is none or the task is not escalated. */
   escalatedWith: plain<string | null>(),
   priority: plain<number>(),
-  /** The entry that created it: with equal priority the older goes first. */
+  /** The entry that created it. With equal priority, the older task goes first. */
   createdSeq: plain<number>(),
-  /** Used by all workers that had claimed it last. */
+  /** Usage of all workers while they held the task. */
   usd: plain<number>(),
   tokens: plain<number>(),
-  /** Since when it is in its state; one that was never claimed, since it was last named. */
+  /** When it entered its state. For a task that was never claimed: when it was last mentioned. */
   sinceMs: plain<number>(),
 });
 
@@ -137,10 +137,10 @@ export const queueRows = createRowCodec({
   id: plain<string>(),
   pending: plain<number>(),
   reported: plain<number>(),
-  /** The number of workers that are alive and could take its tasks. */
+  /** Number of live workers that could take its tasks. */
   workers: plain<number>(),
-  /** From when on nobody could, if people are told of it; null: they are not. */
+  /** Since when no worker serves the queue, if that was reported to people. Otherwise null. */
   unattendedMs: plain<number | null>(),
-  /** Who looks after it, if people are told of it. */
+  /** The operator who acknowledged that. */
   acknowledgedBy: plain<string | null>(),
 });

@@ -1,11 +1,11 @@
 /**
- * A worker's history as a sequence diagram: who told whom what. Participants are the worker, its parent and sub-agents,
- * its tasks and checks, operators and the service; entries are the messages. Pure.
+ * A worker's history as a sequence diagram. Participants are the worker, its parent and subagents, its tasks and
+ * checks, operators and the service; the messages are log entries. Pure.
  */
 import type { TimelineEntry } from './messages.ts';
 
 export type Participant = {
-  /** `worker w1`, `check unit`: the kind and the id. */
+  /** Kind and id: `worker w1`, `check unit`. */
   readonly key: string;
   readonly kind: 'operator' | 'worker' | 'service' | 'check' | 'task';
   readonly name: string;
@@ -13,13 +13,13 @@ export type Participant = {
 export type Message = {
   readonly seq: number;
   readonly atMs: number;
-  /** Keys of participants; equal: something that it does by itself. */
+  /** Keys of participants. Equal for a message to itself. */
   readonly from: string;
   readonly to: string;
   readonly type: string;
   readonly text: string;
   readonly entry: TimelineEntry;
-  /** So many of the same in a row, of which this is the first. */
+  /** Number of equal messages in a row; this is the first of them. */
   readonly count: number;
 };
 export type Sequence = { readonly participants: readonly Participant[]; readonly messages: readonly Message[] };
@@ -28,7 +28,10 @@ const service = 'service stopgate';
 const operator = 'operator operator';
 const order = ['operator', 'own', 'service', 'check', 'task', 'worker'];
 
-/** @param entries in any order, each once @param worker beside the service; other workers come last */
+/**
+ * @param entries in any order, without duplicates
+ * @param worker the worker of the diagram, placed beside the service; other workers come last
+ */
 export function sequenceOf(entries: readonly TimelineEntry[], worker: string): Sequence {
   const messages: Message[] = [];
   for (const entry of [...entries].sort((a, b) => a.seq - b.seq)) {
@@ -47,7 +50,7 @@ export function sequenceOf(entries: readonly TimelineEntry[], worker: string): S
   return { participants: participants.sort((a, b) => rank(a) - rank(b)), messages };
 }
 
-/** An agent's tools in a row say little each. */
+/** Consecutive tool calls are shown as one message. */
 const isRepeated = (last: Message, { from, to, type }: Message): boolean =>
   type === 'tool.used' && last.type === type && last.from === from && last.to === to;
 

@@ -1,11 +1,11 @@
 /**
- * The page gets this about the service itself (`GET /api/<fleet>/service`). Times are milliseconds since 1970 by the
- * log's clock. Null is what is not known, never a zero.
+ * The report about the service itself (`GET /api/<fleet>/service`). Times are milliseconds since 1970 by the log's
+ * clock. Unknown values are null, never 0.
  */
 
-/** The reasons why nothing is judged. Each has its own text and its own advice. */
+/** Reasons why nothing is judged. The page has a text and advice for each. */
 export type OutageKind = 'log-lost' | 'ended' | 'nats-away' | 'log-silent' | 'not-stored' | 'catching-up';
-/** `judges`: another replica that judges meanwhile; null: none is known. */
+/** `judges` is another replica that judges meanwhile, or null if none is known. */
 export type OutageNews = { readonly kind: OutageKind; readonly sinceMs: number; readonly judges: string | null };
 
 export type ReplicaLine = {
@@ -15,7 +15,7 @@ export type ReplicaLine = {
   readonly joinedMs: number;
   readonly heardMs: number | null;
   readonly foldedSeq: number | null;
-  /** Entries of the log that it has not folded, and how old the oldest of them is. */
+  /** Number of entries it has not folded yet, and the age of the oldest. */
   readonly behind: number | null;
   readonly behindMs: number | null;
   readonly duties: readonly string[];
@@ -52,7 +52,7 @@ export type StoreLines = {
   readonly account: { readonly bytes: number; readonly bytesMax: number | null } | null;
 };
 
-/** `newest`: the last of them first. */
+/** `newest` has the latest first. */
 export type DeadLines = {
   readonly count: number;
   readonly max: number;
@@ -66,26 +66,28 @@ export type DeadLines = {
   }[];
 };
 
-/** `atMs`: of the last entry that the newest covers; `entriesSince`: what a start would fold after it. */
+/** `atMs` is the time of the last entry covered by the newest snapshot. A restart would fold `entriesSince` entries. */
 export type SnapshotLine = {
   readonly kept: number;
   readonly newest: { readonly seq: number; readonly atMs: number; readonly bytes: number } | null;
   readonly entriesSince: number;
 };
 
-/** `kind`: the runner inside the service, one that policies name, or whoever serves a remote check. */
+/** `kind`: the runner inside the service, a runner named by policies, or the program that serves a remote check. */
 export type RunnerLine = {
   readonly kind: 'service' | 'runner' | 'check';
   readonly name: string | null;
-  /** True if somebody serves it; null: not known. */
+  /** Whether anyone serves it. Null if unknown. */
   readonly isServed: boolean | null;
   readonly waiting: number;
   readonly running: number;
-  /** The time that the longest one has waited; null: none waits. */
+  /** How long the oldest check has been waiting, or null if none is. */
   readonly oldestMs: number | null;
 };
 
-/** `seq` 0: none was ever set. `setBy`: the replica whose stopgate.yaml they are of; null: the log does not say any more. */
+/**
+ * `seq` is 0 if none was ever set. `setBy` is the replica whose stopgate.yaml set them; null if no longer in the log.
+ */
 export type PolicyLines = {
   readonly seq: number;
   readonly setBy: string | null;
@@ -97,30 +99,29 @@ export type PolicyLines = {
   }[];
 };
 
-/** `used` null: not known now. */
+/** `used` is null if unknown. */
 export type LimitLine = { readonly bound: string; readonly used: number | null; readonly max: number };
 
 export type ServiceReport = {
   readonly nowMs: number;
-  /** The version of the service. */
   readonly version?: string;
   readonly replica: string;
   readonly outage: (OutageNews & { readonly reason: string }) | null;
   readonly replicas: readonly ReplicaLine[];
   readonly nats: NatsLine;
-  /** It is null if NATS does not answer; `storeProblem` has its error. */
+  /** Null if NATS does not answer; `storeProblem` then has the error. */
   readonly store: StoreLines | null;
   readonly storeProblem: string | null;
   readonly dead: DeadLines | null;
   readonly snapshots: SnapshotLine | null;
-  /** A bound of null is no limit. */
+  /** Null means unlimited. */
   readonly retention: {
     readonly forMs: number | null;
     readonly bytesMax: number | null;
     readonly archive: string | null;
   };
   readonly runners: readonly RunnerLine[];
-  /** Open attempts that were not looked at: there are too many. */
+  /** Number of open attempts that were skipped because there are too many. */
   readonly runnersOmitted: number;
   readonly policies: PolicyLines;
   readonly limits: readonly LimitLine[];

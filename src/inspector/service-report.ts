@@ -1,6 +1,6 @@
 /**
- * The service about itself, for its page: gathered when somebody asks, a second apart at least, with a bounded number of
- * questions to NATS, and none while it cannot be reached.
+ * Builds the service's report about itself on request, at most once a second. Sends a bounded number of requests to
+ * NATS, and none while NATS is unreachable.
  */
 import type { Fleet } from '../../machines/index.ts';
 import { runnerOf } from '../host/effects/workspace-check.ts';
@@ -21,13 +21,13 @@ export type ReportSource = {
   /** Newest first. */
   readonly listSnapshots: () => Promise<readonly Pick<SnapshotInfo, 'position' | 'bytes'>[]>;
   readonly findMissing: RunnerSearch;
-  /** A report answers all who ask within this time, however many pages there are. Default: a second. */
+  /** How long a report is reused for further requests. Default: one second. */
   readonly reportKeptMs?: number | undefined;
 };
 
 const keptMsDefault = 1_000;
 
-/** @returns a function that gathers it. It never rejects because NATS is away: then less is known. */
+/** @returns a function that builds the report. It does not reject if NATS is unreachable; the report then has less. */
 export function createServiceReport(source: ReportSource): () => Promise<ServiceReport> {
   const { reportKeptMs: keptMs = keptMsDefault } = source;
   const readPolicies = createPolicyReader(source);
@@ -41,7 +41,7 @@ export function createServiceReport(source: ReportSource): () => Promise<Service
     const [store, missing, lines, policies] = await Promise.all([
       isReached ? source.readStore().catch((error: Error) => error) : new Error('the connection to NATS is broken'),
       isReached ? source.findMissing(runnersOf(fleet)) : null,
-      Promise.all(replicas.map((it) => lineOf(source, it, isReached))),
+      Promise.all(replicas.map((replica) => replicaLineOf(source, replica, isReached))),
       readPolicies(isReached),
     ]);
     const known = store instanceof Error ? null : store;
@@ -52,12 +52,12 @@ export function createServiceReport(source: ReportSource): () => Promise<Service
       nats: server,
       retention,
       policies,
-      outage: outage === null ? null : toNews(outage),
+      outage: outage === null ? null : outageNews(outage),
       store: known === null ? null : { streams: known.streams, account: known.account },
       storeProblem: store instanceof Error ? store.message : null,
       dead: known?.dead ?? null,
       snapshots: known === null ? null : await readSnapshots(known).catch(() => null),
-      ...queuesOf(fleet, missing, host.logNow()),
+      ...runnerLinesOf(fleet, missing, host.logNow()),
       limits: [...bounds, ...boundsOf(known)],
     };
   };
@@ -74,10 +74,10 @@ export function createServiceReport(source: ReportSource): () => Promise<Service
   };
 }
 
-const toNews = ({ kind, sinceMs, judges, error }: Outage) => ({ kind, sinceMs, judges, reason: error.message });
+const outageNews = ({ kind, sinceMs, judges, error }: Outage) => ({ kind, sinceMs, judges, reason: error.message });
 
-/** Reports a fleet. The age of the oldest entry that it has not folded is read from the log, if there is one. */
-async function lineOf(
+/** Describes a replica. If it is behind, reads the age of its oldest unfolded entry from the log. */
+async function replicaLineOf(
   { host, log }: ReportSource,
   { foldedSeq, behind, ...line }: ReplicaStanding,
   isReached: boolean,
@@ -88,13 +88,13 @@ async function lineOf(
   return { ...line, foldedSeq, behind, behindMs };
 }
 
-/** The entry that set them is read once: another one has another number. */
+/** Reads the entry that set the policies, and caches it by sequence. */
 function createPolicyReader({ host, log }: ReportSource): (isReached: boolean) => Promise<PolicyLines> {
   let found: { readonly seq: number; readonly setBy: string | null; readonly atMs: number | null } | null = null;
   const find = async (fleet: Fleet) => {
     const subject = `stopgate.${fleet.name}.own.fleet.${fleet.name}.policy.set`;
     const [entry] = await log.newest(subject, 1, fleet.policySeq + 1).catch(() => []);
-    // Retention may have removed it.
+    // Retention may have removed the entry.
     if (entry?.seq !== fleet.policySeq) return null;
     return { seq: entry.seq, setBy: entry.header('Stopgate-Replica') ?? null, atMs: entry.atMs };
   };
@@ -112,7 +112,7 @@ function createPolicyReader({ host, log }: ReportSource): (isReached: boolean) =
   };
 }
 
-/** They are listed again when their store has changed. */
+/** Lists the snapshots, and again only when their store has changed. */
 function createSnapshotReader({ host, listSnapshots }: ReportSource): (store: StoreReport) => Promise<SnapshotLine> {
   let listed: { readonly storeSeq: number; readonly found: Awaited<ReturnType<typeof listSnapshots>> } | null = null;
   return async ({ streams }) => {
@@ -127,17 +127,15 @@ function createSnapshotReader({ host, listSnapshots }: ReportSource): (store: St
   };
 }
 
-/**
- * At most this many open attempts are read, each of which waits for one check at a time. More would hold up the fold.
- */
+/** Maximum number of open attempts to read. More would delay the fold. Each waits for one check at a time. */
 const attemptsReadMax = 10_000;
 
-type Queues = Pick<ServiceReport, 'runners' | 'runnersOmitted'>;
+type RunnerLines = Pick<ServiceReport, 'runners' | 'runnersOmitted'>;
 
-/** @param missing runners that nobody serves; null: not known */
-function queuesOf(fleet: Fleet, missing: readonly string[] | null, nowMs: number): Queues {
+/** @param missing runners that nobody serves, or null if unknown */
+function runnerLinesOf(fleet: Fleet, missing: readonly string[] | null, nowMs: number): RunnerLines {
   const lines = new Map<string, { -readonly [Key in keyof RunnerLine]: RunnerLine[Key] }>();
-  const lineAt = (kind: RunnerLine['kind'], name: string | null) => {
+  const lineFor = (kind: RunnerLine['kind'], name: string | null) => {
     const key = `${kind} ${name}`;
     const isServed =
       kind === 'service' ? true : kind === 'runner' && missing !== null ? !missing.includes(name ?? '') : null;
@@ -145,8 +143,8 @@ function queuesOf(fleet: Fleet, missing: readonly string[] | null, nowMs: number
     lines.set(key, line);
     return line;
   };
-  lineAt('service', null);
-  for (const name of runnersOf(fleet)) lineAt('runner', name);
+  lineFor('service', null);
+  for (const name of runnersOf(fleet)) lineFor('runner', name);
   let read = 0;
   for (const id of fleet.open) {
     if (read === attemptsReadMax) break;
@@ -154,8 +152,8 @@ function queuesOf(fleet: Fleet, missing: readonly string[] | null, nowMs: number
     const worker = fleet.workers.read(id)?.snapshot.context.worker;
     const pending = worker?.attempt?.pending ?? null;
     if (worker === undefined || pending === null) continue;
-    const line = lineAt(...placeOf(worker, pending));
-    // A remote check is asked at once, and says nothing before its answer.
+    const line = lineFor(...runnerServing(worker, pending));
+    // A remote check is requested at once and sends nothing until its answer.
     if (pending.startedMs !== null || line.kind === 'check') line.running += 1;
     else {
       line.waiting += 1;
@@ -168,7 +166,7 @@ function queuesOf(fleet: Fleet, missing: readonly string[] | null, nowMs: number
 type Worker = Parameters<typeof runnerOf>[0];
 type Pending = NonNullable<NonNullable<Worker['attempt']>['pending']>;
 
-function placeOf(worker: Worker, pending: Pending): readonly [RunnerLine['kind'], string | null] {
+function runnerServing(worker: Worker, pending: Pending): readonly [RunnerLine['kind'], string | null] {
   if (pending.by === 'hooks') return ['check', pending.remote];
   if (pending.check.kind === 'remote') return ['check', pending.check.remote];
   const named = runnerOf(worker);

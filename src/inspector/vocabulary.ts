@@ -1,4 +1,4 @@
-/** The possible outcomes of a stop, for people: one list for the page and the outline of the log. */
+/** The kinds of stop outcomes and their words. The page, the statistics and the outline of the log share them. */
 import type { Decision } from '../../machines/index.ts';
 
 export const verdictKinds = ['complete', 'let-go', 'blocked', 'escalated', 'unjudged'] as const;
@@ -15,18 +15,14 @@ export function verdictKindOf({
   return cause === 'complete' ? 'complete' : 'let-go';
 }
 
-/**
- * Returns the kind that a decision counts as; null if it counts as nothing, since another has taken its place, or it
- * was a trial.
- */
+/** Returns the kind that a decision counts as, or null if it does not count: superseded decisions and dry runs. */
 export const countedKindOf = (decision: Decision): VerdictKind | null =>
   decision.cause === 'superseded' || decision.dryRun === true ? null : verdictKindOf(decision);
 
-/** One list of words and colours for what may become of a stop. The colours are in styles/base.css, by `data-verdict-kind`. */
 type Answer = Pick<Decision, 'decision' | 'action' | 'cause'>;
 type Verdict = { readonly kind: VerdictKind; readonly word: string };
 
-/** The words for many stops, in the order in which they are drawn, from below. */
+/** Words for each kind, in the order in which charts stack them from below. Their colours are in styles/base.css. */
 export const verdictWords: Readonly<Record<VerdictKind, string>> = {
   complete: 'complete',
   'let-go': 'let go',
@@ -35,7 +31,7 @@ export const verdictWords: Readonly<Record<VerdictKind, string>> = {
   escalated: 'escalated',
 };
 
-/** What each of them means, as the guide says it. */
+/** Explanations for legends, as in the guide. */
 export const verdictMeanings: Readonly<Record<VerdictKind, string>> = {
   complete: 'allowed: everything that the policy asks for is done',
   'let-go': 'allowed although it was not judged complete: the cap was reached, the worker was idle for too long, …',
@@ -44,7 +40,7 @@ export const verdictMeanings: Readonly<Record<VerdictKind, string>> = {
   escalated: 'allowed, and a person decides how to go on',
 };
 
-/** Allowed, though its work was not judged as complete. */
+/** Words for stops that were allowed without being judged complete. */
 const letGo: Readonly<Partial<Record<Decision['cause'], string>>> = {
   capped: 'let go: the cap is reached',
   bypassed: 'let go: bypassed',
@@ -57,7 +53,7 @@ const letGo: Readonly<Partial<Record<Decision['cause'], string>>> = {
   unknown: 'let go: the service was not reached',
 };
 
-/** Returns one word for why a worker has stopped. */
+/** Returns a short text for why a worker stopped. */
 export const stopWord = (cause: string): string => letGo[cause as Decision['cause']] ?? cause;
 
 export function verdictOf(answer: Answer): Verdict {

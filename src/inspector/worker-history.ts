@@ -1,4 +1,4 @@
-/** The whole history of a worker, for `stopgate replay`. */
+/** Exports the history of a worker for `stopgate replay`. */
 import { isId, topicOf } from '../../machines/index.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import { formatLogLine, toLogLine } from '../nats/log/log-line.ts';
@@ -6,8 +6,8 @@ import type { LogMessage } from '../nats/log/log-reader.ts';
 import { subjectsOf } from './timeline.ts';
 
 /**
- * Reads a worker's entries, and those on which its decisions depend: policies, versions of the rules, and all tasks that
- * it ever claimed. In the log's order.
+ * Reads a worker's entries and everything its decisions depend on (policies, rules versions and every task it claimed),
+ * in log order.
  */
 export async function readReplayLines(
   log: Pick<EventLog, 'range' | 'history'>,

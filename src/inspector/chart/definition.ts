@@ -1,10 +1,9 @@
 /**
- * The states and transitions of a machine, for a drawing. Read from the machine itself, with the `always` transitions
- * that `xstate/graph` leaves out. Pure.
+ * Extracts the states and transitions of a machine for a chart, including `always`, which `xstate/graph` omits. Pure.
  */
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 
-/** `id`: the path below the root, with dots. `parent` null: the root. */
+/** `id` is the dotted path below the root. `parent` is null for children of the root. */
 export type ChartState = {
   readonly id: string;
   readonly name: string;
@@ -12,26 +11,26 @@ export type ChartState = {
   readonly kind: 'atomic' | 'compound' | 'parallel' | 'final' | 'history' | 'region';
   readonly initial: boolean;
 };
-/** `always`: taken without an event, if its guard allows; `timer`: sent when a deadline passes. */
+/** `always` is taken without an event, if its guard allows. `timer` is sent when a deadline passes. */
 export type ChartTransition = {
   readonly kind: 'event' | 'always' | 'timer';
   readonly event: string;
   readonly guard: string | null;
   readonly from: string;
-  /** It is null if the transition changes the context only. */
+  /** Null if the transition changes only the context. */
   readonly to: string | null;
 };
 export type ChartDefinition = {
   readonly id: string;
   /** Parents before their children, siblings in the machine's order. */
   readonly states: readonly ChartState[];
-  /** In the order in which the machine evaluates them. */
+  /** In evaluation order. */
   readonly transitions: readonly ChartTransition[];
-  /** Events that every state handles, unless it has its own transition; they change the context only. */
+  /** Events that every state handles unless it has its own transition. They change only the context. */
   readonly everywhere: readonly string[];
 };
 
-/** Not sent by agents: the service's clock causes them. */
+/** Events caused by the service's clock, not by agents. */
 const timerEvents: ReadonlySet<string> = new Set(['timer.fired', 'presence.changed', 'stale.escalated']);
 const after = 'xstate.after.';
 

@@ -1,10 +1,13 @@
-/** A laid-out chart, as in `machines.json`, and the same drawn by its outline. Pure. */
+/** A laid-out chart as in `machines.json`, and its smaller form, the outline. Pure. */
 import type { ChartState, ChartTransition } from './definition.ts';
 
 export type Area = { readonly x: number; readonly y: number; readonly width: number; readonly height: number };
 export type ChartBox = ChartState & Area;
 export type ChartText = Area & { readonly lines: readonly string[] };
-/** All transitions from one state to another. `points` empty: `to` is null or `from`, shown as text in the box. */
+/**
+ * All transitions from one state to another. `points` is empty if the edge is not drawn as a line but shown as text in
+ * the box of `from`.
+ */
 export type ChartEdge = {
   readonly id: string;
   readonly from: string;
@@ -19,12 +22,12 @@ export type ChartDrawing = {
   readonly height: number;
   readonly boxes: readonly ChartBox[];
   readonly edges: readonly ChartEdge[];
-  /** Events that every state handles, unless it has its own transition; they change no state. */
+  /** Events that every state handles unless it has its own transition. They do not change the state. */
   readonly everywhere: ChartText;
 };
 export type Charts = { readonly worker: ChartDrawing; readonly task: ChartDrawing };
 
-/** The states and edges in less room: their areas and lines, in the order of the drawing. */
+/** A more compact layout of the same states and edges, in the order of the drawing. */
 export type Outline = {
   readonly width: number;
   readonly height: number;
@@ -36,7 +39,8 @@ export type Outlines = { readonly worker: Outline; readonly task: Outline };
 type Points = ChartEdge['points'];
 
 /**
- * Draws a chart by its outline: the same states and edges, in less room. Labels stand on the middle of the longest part of their line; only a few of them are shown at a time.
+ * Applies an outline to a drawing. Each label is centred on the longest segment of its line; they may overlap, because
+ * only a few are shown at a time.
  */
 export function drawOutline(drawing: ChartDrawing, { width, height, areas, lines }: Outline): ChartDrawing {
   const within = (middle: number, length: number, whole: number) =>
@@ -45,9 +49,9 @@ export function drawOutline(drawing: ChartDrawing, { width, height, areas, lines
     id: drawing.id,
     width,
     height,
-    boxes: drawing.boxes.map((box, at) => ({ ...box, ...areas[at] })),
-    edges: drawing.edges.map((edge, at) => {
-      const points = lines[at] ?? [];
+    boxes: drawing.boxes.map((box, index) => ({ ...box, ...areas[index] })),
+    edges: drawing.edges.map((edge, index) => {
+      const points = lines[index] ?? [];
       const [x, y] = middleOf(points);
       const { label } = edge;
       return {
@@ -63,8 +67,8 @@ export function drawOutline(drawing: ChartDrawing, { width, height, areas, lines
 function middleOf(points: Points): readonly [number, number] {
   let longest = -1;
   let middle: readonly [number, number] = [0, 0];
-  for (const [at, [x, y]] of points.entries()) {
-    const next = points[at + 1];
+  for (const [index, [x, y]] of points.entries()) {
+    const next = points[index + 1];
     if (next === undefined) break;
     const length = Math.hypot(next[0] - x, next[1] - y);
     if (length > longest) [longest, middle] = [length, [(x + next[0]) / 2, (y + next[1]) / 2]];

@@ -1,6 +1,6 @@
 /**
- * Lays out the charts of our machines with ELK, which is far too large for the page. For the build and the tests: nothing
- * that serves or shows charts may import it. Equal definitions get equal drawings.
+ * Lays out the machines' charts with ELK. Only for the build and tests, because ELK is far too large for the page. The
+ * result is deterministic.
  */
 import elk from 'elkjs/lib/elk.bundled.js';
 import type { ELK, ElkExtendedEdge, ElkNode } from 'elkjs/lib/elk-api.js';
@@ -11,14 +11,15 @@ import type { Area, ChartBox, ChartDrawing, ChartEdge, ChartText, Outline } from
 const layOut = (graph: ElkNode): Promise<ElkNode> => new (elk as unknown as new () => ELK)().layout(graph);
 
 /**
- * The text of an edge, its events and guards, in as few lines as possible: one line for several short events; those with a guard follow, with the guard below them: `task.completed,
- * task.failed [holdsNoOther]`. A transition without a guard beside others with one is `[else]`.
- * @param all the transitions of the chart
+ * Returns the label of an edge in as few lines as possible: first the events without a guard, then groups of events
+ * that share a guard, such as `task.completed, task.failed [holdsNoOther]`. An unguarded transition that follows
+ * guarded ones for the same event gets `[else]`.
+ * @param all all transitions of the chart
  */
 function labelLines(edge: readonly ChartTransition[], all: readonly ChartTransition[], lineCharsMax: number): string[] {
   const guardsByEvent = groupBy(edge, ({ event }) => event);
   const groups = groupBy([...guardsByEvent], ([, transitions]) =>
-    unique(transitions.map((it) => guardOf(it, all)))
+    unique(transitions.map((transition) => guardOf(transition, all)))
       .filter((guard) => guard !== '')
       .join(', '),
   );
@@ -37,7 +38,7 @@ function labelLines(edge: readonly ChartTransition[], all: readonly ChartTransit
 
 function guardOf({ event, guard, from }: ChartTransition, all: readonly ChartTransition[]): string {
   if (guard !== null) return `[${guard}]`;
-  return all.some((it) => it.from === from && it.event === event && it.guard !== null) ? '[else]' : '';
+  return all.some((other) => other.from === from && other.event === event && other.guard !== null) ? '[else]' : '';
 }
 
 /** Wraps items into lines; short ones share a line. */
@@ -59,15 +60,15 @@ function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): M
   return groups;
 }
 
-/** Labels use a monospaced font, so that their width is known here: that of the widest common one at 12 px. */
+/** Labels use a monospaced font, so their width is known. `charWidth` is that of the widest common font at 12 px. */
 const label = { charWidth: 7.3, lineHeight: 15, padX: 5, padY: 2 };
-/** Narrow beside an edge, where labels push the states apart; wide in a state's box, where each line makes it taller. */
+/** Narrow beside an edge, where labels push states apart; wide in a box, which grows taller with each line. */
 const lineCharsMax = { edge: 24, box: 34 };
 const nameCharWidth = 9;
-/** Room beside a state's name for the count of actors: six digits. */
+/** Room beside a state's name for a count of six digits. */
 const countWidth = 64;
 const headHeight = 34;
-/** The smallest width in which its title fits. */
+/** Minimum width for the title of the box of `everywhere` events. */
 const everywhereWidthMin = 140;
 const gap = 16;
 
@@ -79,7 +80,7 @@ const layoutOptions = {
   'elk.json.edgeCoords': 'ROOT',
   'elk.randomSeed': '1',
   'elk.layered.edgeLabels.sideSelection': 'SMART_DOWN',
-  // From the initial state down. The strategies that reverse fewer edges put `validating` above `working`.
+  // Keeps the initial state on top. Strategies that reverse fewer edges put `validating` above `working`.
   'elk.layered.cycleBreaking.strategy': 'DFS_NODE_ORDER',
   'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
   'elk.layered.compaction.postCompaction.strategy': 'EDGE_LENGTH',
@@ -92,7 +93,7 @@ const layoutOptions = {
   'elk.spacing.edgeLabel': '2',
   'elk.padding': '[top=8,left=8,bottom=8,right=8]',
 };
-// ELK does not apply the root's options to nested nodes.
+// ELK does not inherit the root's options in nested nodes.
 const nestedBelow = (rows: readonly { readonly height: number }[]) => {
   const top = rows.reduce((sum, { height }) => sum + height, headHeight + 6);
   return { ...layoutOptions, 'elk.padding': `[top=${top},left=${gap},bottom=${gap},right=${gap}]` };
@@ -109,7 +110,7 @@ export async function drawingOf(machine: AnyStateMachine): Promise<ChartDrawing>
       id,
       sources: [from],
       targets: [to as string],
-      // ELK leaves no room for a label without text.
+      // ELK reserves no room for a label without text.
       labels: [{ id: `label ${id}`, text: id, ...sizeOf(lines) }],
     })),
   };
@@ -132,18 +133,15 @@ type Merged = Pick<ChartEdge, 'id' | 'from' | 'to'> & {
   readonly lines: readonly string[];
 };
 
-/**
- * Tells whether an edge is drawn as a line. Loops, and edges between a state and one inside it, are text in the state's
- * box.
- */
+/** Whether an edge is drawn as a line. Loops and edges between a state and its descendants are text in the box. */
 const isDrawn = ({ from, to }: Pick<ChartEdge, 'from' | 'to'>): boolean =>
   to !== null && to !== from && !to.startsWith(`${from}.`) && !from.startsWith(`${to}.`);
 
 function mergeTransitions(transitions: readonly ChartTransition[]): Merged[] {
   const groups = new Map<string, ChartTransition[]>();
-  for (const it of transitions) {
-    const id = `${it.from} ${it.to ?? ''}`.trim();
-    groups.set(id, [...(groups.get(id) ?? []), it]);
+  for (const transition of transitions) {
+    const id = `${transition.from} ${transition.to ?? ''}`.trim();
+    groups.set(id, [...(groups.get(id) ?? []), transition]);
   }
   return [...groups].map(([id, group]) => {
     const { from, to } = group[0] as ChartTransition;
@@ -152,14 +150,14 @@ function mergeTransitions(transitions: readonly ChartTransition[]): Merged[] {
   });
 }
 
-/** Adds the target to the label of a transition that is not drawn as a line. */
+/** Adds the target to the label of an edge that is not drawn as a line. */
 function markTarget(lines: readonly string[], from: string, to: string | null): readonly string[] {
   if (to === from) return lines.map(markLoop);
   if (to === null || isDrawn({ from, to })) return lines;
   return [...lines.slice(0, -1), `${lines.at(-1)} → ${to.split('.').at(-1)}`];
 }
 
-/** Marks a transition from a state to itself. An indented line continues the one above. */
+/** Marks a loop. An indented line continues the one above. */
 const markLoop = (line: string): string => (line.startsWith(' ') ? line : `↻ ${line}`);
 
 const sizeOf = (lines: readonly string[]) => ({
@@ -184,14 +182,14 @@ function nodeOf(chart: ChartDefinition, { id, name, initial }: ChartState, edges
   };
 }
 
-/** Returns the size of a state's box that has only its name and a count. */
+/** Size of a box with only a name and a count. */
 const stateSize = (name: string) => ({
   width: 2 * gap + name.length * nameCharWidth + countWidth,
   height: headHeight + 4,
 });
 
 const rowsIn = (state: string, edges: readonly Merged[]): Merged[] =>
-  edges.filter((it) => it.from === state && !isDrawn(it));
+  edges.filter((edge) => edge.from === state && !isDrawn(edge));
 
 function readBoxes(chart: ChartDefinition, placed: ElkNode): ChartBox[] {
   const areas = readAreas(placed);
@@ -219,14 +217,14 @@ function readEdges(merged: readonly Merged[], boxes: readonly ChartBox[], placed
   const routes = new Map(placed.edges?.map((edge) => [edge.id, edge]));
   return merged.map(({ id, from, to, transitions, lines }) => {
     const route = routes.get(id);
-    const at = route?.labels?.[0] ?? rowAt(id, from, merged, boxes);
+    const corner = route?.labels?.[0] ?? rowAt(id, from, merged, boxes);
     return {
       id,
       from,
       to,
       transitions: transitions.map(({ kind, event, guard }) => ({ kind, event, guard })),
       points: readPoints(route),
-      label: { ...rounded({ ...sizeOf(lines), x: at.x ?? 0, y: at.y ?? 0 }), lines },
+      label: { ...rounded({ ...sizeOf(lines), x: corner.x ?? 0, y: corner.y ?? 0 }), lines },
     };
   });
 }
@@ -236,18 +234,18 @@ function rowAt(id: string, from: string, merged: readonly Merged[], boxes: reado
   const rows = rowsIn(from, merged);
   const above = rows.slice(
     0,
-    rows.findIndex((it) => it.id === id),
+    rows.findIndex((row) => row.id === id),
   );
   return { x: x + 8, y: y + headHeight + above.reduce((sum, { lines }) => sum + sizeOf(lines).height, 0) };
 }
 
-/** Places the events of every state below the last region, or to the right of everything. */
+/** Places the box of `everywhere` events below the last region, or to the right of everything. */
 function placeBeside(boxes: readonly ChartBox[], { width = 0 }: ElkNode, lines: readonly string[]): ChartText {
   const region = boxes.findLast(({ kind, parent }) => kind === 'region' && parent === null);
   const size = sizeOf(lines);
   const room = { width: Math.max(everywhereWidthMin, size.width + 2 * gap), height: size.height + headHeight + gap };
-  const at = region === undefined ? { x: width + gap, y: 8 } : { x: region.x, y: region.y + region.height + gap };
-  return { ...rounded({ ...at, ...room }), lines };
+  const corner = region === undefined ? { x: width + gap, y: 8 } : { x: region.x, y: region.y + region.height + gap };
+  return { ...rounded({ ...corner, ...room }), lines };
 }
 
 const tenth = (value: number): number => Math.round(value * 10) / 10;
@@ -265,10 +263,7 @@ const outlineOptions = {
 };
 const regionPadding = { 'elk.padding': '[top=40,left=16,bottom=16,right=16]' };
 
-/**
- * The outline of a chart: its states and edges without the texts, which take most of the room. It fits a panel with names
- * of a readable size.
- */
+/** Lays out a chart without labels, which take most of the room. It fits a panel with names of readable size. */
 export async function outlineOf(drawing: ChartDrawing): Promise<Outline> {
   const graph: ElkNode = {
     id: drawing.id,

@@ -1,4 +1,7 @@
-/** A build step: lays out the machines for `GET /machines.json` and the page, which also has their outlines. Runs from dist, before the page is bundled. */
+/**
+ * Build step: lays out the machines for `GET /machines.json` and, with outlines, for the page. Runs from dist before
+ * the page is bundled.
+ */
 import { writeFileSync } from 'node:fs';
 import { taskMachine, workerMachine } from '../../../machines/index.ts';
 import type { Charts, Outlines } from './drawing.ts';

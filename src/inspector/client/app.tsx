@@ -1,4 +1,4 @@
-/** The page: a list on one side, the selected actor on the other. */
+/** The page: a list on one side, a panel with the selected actor on the other. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { workerStates } from '../../../machines/values/states.ts';
@@ -26,14 +26,14 @@ import { Name } from './ui/text.tsx';
 
 const intervalMs = 5_000;
 
-/** The fleet in one sentence for screen readers: updated at most every five seconds, and announced only if it changed. */
+/** Summary of the fleet for screen readers. Updated every five seconds, and announced only if it changed. */
 function LiveSummary({ store }: { store: FleetStore }) {
   const [text, setText] = useState('');
   useEffect(() => {
     const timer = setInterval(() => {
       const parts = workerStates
         .map((state, index) => `${store.workerCounts[index]} ${state}`)
-        .filter((it) => !it.startsWith('0 '));
+        .filter((text) => !text.startsWith('0 '));
       setText(`${plural(store.workers.size, 'worker')}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`);
     }, intervalMs);
     return () => clearInterval(timer);
@@ -47,7 +47,7 @@ function LiveSummary({ store }: { store: FleetStore }) {
 
 const newsMs = 6_000;
 
-/** Shows the result of an operator's action for a few seconds: the actor itself may be out of sight by then. */
+/** Shows the result of an operator's action for a few seconds, since the actor may no longer be visible. */
 function ActionNews() {
   const news = actionNews.value;
   useEffect(() => {
@@ -64,7 +64,7 @@ function ActionNews() {
   );
 }
 
-/** Answers that are not sent yet. */
+/** Offers to undo an answer that has not been sent yet. */
 function UndoBar() {
   const last = unsent.value.at(-1);
   if (last === undefined) return null;
@@ -79,13 +79,12 @@ function UndoBar() {
   );
 }
 
-/** Loaded with the first jump, in which the service has more to do. Its room is kept meanwhile. */
+/** Loaded with the first jump, which takes the service longer. Its space is reserved meanwhile. */
 const TimeTravelBar = createLazy(
   'time travel',
   async () => (await import('./time-travel/time-travel-bar.tsx')).TimeTravelBar,
   <div class="travel-room" />,
 );
-/** The lab is loaded with its editor, which is larger than all the rest. */
 const History = createLazy(
   'the history',
   async () => (await import('./statistics/statistics-view.tsx')).StatisticsView,
@@ -93,6 +92,7 @@ const History = createLazy(
 const Entries = createLazy('the entries', async () => (await import('./entries/entries-view.tsx')).EntriesView);
 const Service = createLazy('the service', async () => (await import('./service/service-view.tsx')).ServiceView);
 const TaskPanel = createLazy('the task', async () => (await import('./actor/task-panel.tsx')).TaskPanel);
+/** Lazy because its editor is larger than the rest of the page. */
 const Lab = createLazy('the policy lab', async () => (await import('./lab/lab.tsx')).Lab);
 
 export function App() {
@@ -152,14 +152,14 @@ const List = ({ view }: { view: Exclude<View, 'what-if'> }) =>
     service: <Service />,
   })[view];
 
-/** Shown until the fleet is known. A notice, if there is one, says why that takes so long. */
+/** Shown until the fleet is known. If there is a problem, a notice explains it instead. */
 const Loading = () => (
   <p class="loading muted pad">
     {connectionProblem.value === null && (fleet.value === '' ? 'Connecting…' : 'Loading the fleet…')}
   </p>
 );
 
-/** Stands in for a state that cannot be shown, with the reason and where to go instead. */
+/** Shown instead of a past state that cannot be shown: the reason, and where to go. */
 function MissingEntry() {
   const newest = logRange.value?.lastSeq;
   return (
@@ -174,7 +174,7 @@ function MissingEntry() {
   );
 }
 
-/** The part of the page's width that the panel takes, kept in this browser. */
+/** Width of the panel in percent of the page, stored in this browser. */
 const percents = { least: 25, usual: 44, most: 75 };
 const percentKey = 'stopgate.panel';
 const panelPercent = signal(Number(localStorage.getItem(percentKey)) || percents.usual);
@@ -184,12 +184,12 @@ function resizePanel(percent: number): void {
   localStorage.setItem(percentKey, String(panelPercent.peek()));
 }
 
-/** The edge between the list and the panel: dragged, or moved by arrows; a double-click or Enter puts it back. */
+/** The movable edge between list and panel. Double-click or Enter resets it. */
 function PanelEdge() {
   const percent = panelPercent.value;
   const { least, usual, most } = percents;
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a rule cannot be moved
+    // biome-ignore lint/a11y/useSemanticElements: an <hr> cannot be moved
     <div
       class="panel-edge"
       role="separator"
@@ -201,7 +201,7 @@ function PanelEdge() {
       aria-valuemax={most}
       aria-valuenow={percent}
       aria-valuetext={`${percent} %`}
-      title="Drag, or use the arrows; a double-click puts it back"
+      title="Drag or use the arrow keys; double-click to reset"
       onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
       onPointerMove={(event) => {
         if (!event.currentTarget.hasPointerCapture(event.pointerId)) return;
@@ -242,12 +242,12 @@ function Panel({ entity, id }: { entity: 'worker' | 'task'; id: string }) {
   );
 }
 
-/** On paper, where nothing can be pointed at: the moment that is shown, and what the words and colours mean. */
+/** Printed below the panel: the time shown, and a legend, since paper has no tooltips. */
 const PrintLegend = () => (
   <dl class="print-only">
     <div>
       <dt>fleet {fleet.value}</dt>
-      <dd>as of {dateTime(shownMs.value)}: ages count up to then.</dd>
+      <dd>as of {dateTime(shownMs.value)}; ages are relative to that time.</dd>
     </div>
     {Object.entries(verdictMeanings).map(([kind, meaning]) => (
       <div key={kind} data-verdict-kind={kind}>

@@ -1,4 +1,4 @@
-/** The header: the fleet, the views, the state of the connection, time travel and the session. */
+/** The header: fleet, views, connection state, time travel and session. */
 import { visible } from '../visible-text.ts';
 import { fleet, fleets, signOut } from './data/api.ts';
 import {
@@ -22,7 +22,7 @@ import { noSelection, type Route, route, type View } from './route.ts';
 import { Button, Icon, Link } from './ui/controls.tsx';
 import { count, duration, localTime } from './ui/format.ts';
 
-/** Enters time travel at the newest entry, and leaves it. */
+/** Enters time travel at the newest entry, or leaves it. */
 function TimeTravelButton() {
   const isOn = route.value.at !== null;
   return (
@@ -88,16 +88,16 @@ export function Header() {
         <FleetName />
       </div>
       <nav class="row" aria-label="Views">
-        {(Object.keys(titles) as View[]).map((it) => (
+        {(Object.keys(titles) as View[]).map((key) => (
           <Link
-            key={it}
-            class={it}
-            to={{ ...home, view: it, at, range, paused }}
-            aria-current={view === it ? 'page' : undefined}
+            key={key}
+            class={key}
+            to={{ ...home, view: key, at, range, paused }}
+            aria-current={view === key ? 'page' : undefined}
           >
-            {titles[it]}
-            {(sizes[it] ?? 0) > 0 && !isPast.value && (
-              <span class={it === 'inbox' ? 'size urgent' : 'size'}>{count(sizes[it] ?? 0)}</span>
+            {titles[key]}
+            {(sizes[key] ?? 0) > 0 && !isPast.value && (
+              <span class={key === 'inbox' ? 'size urgent' : 'size'}>{count(sizes[key] ?? 0)}</span>
             )}
           </Link>
         ))}
@@ -112,7 +112,7 @@ export function Header() {
   );
 }
 
-/** The name of the fleet, as a choice if the service serves several. */
+/** The name of the fleet, as a select if the service has several. */
 function FleetName() {
   if (fleet.value === '') return null;
   if (fleets.value.length < 2) return <span class="fleet muted">{fleet.value}</span>;
@@ -140,7 +140,7 @@ const Tools = () => (
   </>
 );
 
-/** It leads to the service, which on a phone nothing else in the header does. */
+/** The connection state, with a link to the service view. On a phone it is the only such link. */
 function ConnectionState() {
   const { seq, headSeq, receivedMs, perSecond } = head.value;
   void tick.value;
@@ -155,7 +155,7 @@ function ConnectionState() {
     paused: 'paused',
   }[state];
   const isPastShown = isPast.value && state === 'live' && !isFaulty;
-  const text = !isPastShown ? word : pastMs === 0 ? 'going to the past…' : `at ${localTime(pastMs)}`;
+  const text = !isPastShown ? word : pastMs === 0 ? 'loading the past…' : `at ${localTime(pastMs)}`;
   const { view, at, range, paused } = route.value;
   return (
     <Link
@@ -178,7 +178,7 @@ function ConnectionState() {
   );
 }
 
-/** The page stays as it is, and counts what comes. In the past nothing moves anyway. */
+/** Freezes the page while it counts new entries. Not needed in the past, which does not change. */
 function PauseButton() {
   const state = connection.value;
   if (isPast.value || (state !== 'live' && state !== 'paused')) return null;
@@ -188,7 +188,7 @@ function PauseButton() {
       class="pause"
       aria-pressed={isPaused}
       aria-label="Pause updates"
-      title={isPaused ? 'Go on (p)' : 'Pause updates (p)'}
+      title={isPaused ? 'Resume updates (p)' : 'Pause updates (p)'}
       onClick={isPaused ? reopen : pauseByHand}
     >
       <span aria-hidden="true">{isPaused ? '▶' : '❚❚'}</span>
@@ -198,16 +198,16 @@ function PauseButton() {
 
 async function leaveSession(): Promise<void> {
   await signOut();
-  // A page that is locked from now on was not sent away.
+  // Without `hello`, the locked page does not claim that the session has ended.
   hello.value = null;
   renewSession();
 }
 
-/** A reader may sign in as operator, or out. */
+/** The operator's name, and the buttons to sign in as operator or out. */
 function Session() {
   if (hello.value === null) return null;
   const { session, operator, token } = hello.value;
-  void tick.value; // the name is asked for with the first action
+  void tick.value; // the name is set with the first action
   const name = operatorName();
   return (
     <>
@@ -224,9 +224,7 @@ function Session() {
       {session && (
         <Button
           class="sign-out"
-          title={
-            operator ? `You are signed in as operator${name === '' ? '' : `: ${name}`}` : 'You are signed in, to read'
-          }
+          title={operator ? `Signed in as operator${name === '' ? '' : `: ${name}`}` : 'Signed in with read access'}
           onClick={() => void leaveSession()}
         >
           Sign out

@@ -1,45 +1,47 @@
-/** All keys of the page, in one list: what they do, and the help that names them. */
+/** Keyboard shortcuts: one list for the key handler and the help. */
 import { locked } from './data/api.ts';
 
 export type Shortcut = {
-  /** As `KeyboardEvent.key` gives it; `mod` is Ctrl, or Command on a Mac. */
+  /** `KeyboardEvent.key`. With `mod`, Ctrl (Command on a Mac) must be held. */
   readonly key: string;
   readonly mod?: boolean;
   readonly title: string;
-  /** The name of the place where it works, for the help. */
+  /** Section of the help: the part of the page where it works. */
   readonly where: string;
-  /** Tells whether it does something now; absent: always. */
+  /** Whether it has an effect now. Default: always. */
   readonly when?: () => boolean;
-  /** It goes on while the key is held down. */
+  /** Whether it repeats while the key is held down. */
   readonly repeats?: boolean;
   readonly run: () => void;
 };
 
-/** Keys that elements handle by themselves, for the help alone. */
+/** Keys handled by individual elements; listed only for the help. */
 export const otherKeys = [
   { keys: '↑ ↓ PgUp PgDn', title: 'Move in a list', where: 'Everywhere' },
-  { keys: 'Enter', title: 'Open what is focused', where: 'Everywhere' },
-  { keys: 'Escape', title: 'Close what is open', where: 'Everywhere' },
-  { keys: '← →', title: 'Other section', where: 'Panel' },
+  { keys: 'Enter', title: 'Open the focused item', where: 'Everywhere' },
+  { keys: 'Escape', title: 'Close', where: 'Everywhere' },
+  { keys: '← →', title: 'Switch section', where: 'Panel' },
   { keys: 'Ctrl Enter', title: 'Send', where: 'Dialogs' },
   { keys: '+ − 0', title: 'Zoom, fit', where: 'Chart' },
-  { keys: '← ↑ ↓ →', title: 'From state to state', where: 'Chart' },
+  { keys: '← ↑ ↓ →', title: 'Move between states', where: 'Chart' },
 ] as const;
 
 let shortcuts: readonly Shortcut[] = [];
-/** Returns all shortcuts, also those that do nothing in this view. */
+/** All shortcuts, including those without an effect in this view. */
 export const allShortcuts = (): readonly Shortcut[] => shortcuts;
 export const isUseful = ({ when }: Shortcut): boolean => when?.() ?? true;
 
-/** Starts listening. Called before the page is drawn, so that no key is lost. */
+/** Starts listening. Call this before the page is drawn, so that no key is lost. */
 export function startKeys(wanted: readonly Shortcut[]): void {
   shortcuts = wanted;
   addEventListener('keydown', (event) => {
     const isMod = event.ctrlKey || event.metaKey;
     if (event.defaultPrevented || event.altKey || locked.peek()) return;
-    // Not its target: for what is in a shadow root, as the editor is, that is the element around it.
+    // Not `event.target`: inside a shadow root, such as the editor, that is only the host element.
     if (!isMod && (isTyping(event.composedPath()[0]) || document.querySelector('dialog[open]') !== null)) return;
-    const found = shortcuts.find((it) => (it.mod ?? false) === isMod && it.key === event.key && isUseful(it));
+    const found = shortcuts.find(
+      (shortcut) => (shortcut.mod ?? false) === isMod && shortcut.key === event.key && isUseful(shortcut),
+    );
     if (found === undefined) return;
     event.preventDefault();
     if (!event.repeat || found.repeats === true) found.run();

@@ -13,11 +13,13 @@ import { renderByFrames } from './measure.ts';
 import { PaletteContent, pageKeys } from './page-keys.tsx';
 import './styles/index.css';
 
-// Clicks that are not meant: the second of a double-click, where the button under it may be the next item's by then.
-
-/** Buttons that act, on an actor or in a dialog. What is folded or sorted may be clicked as often as one likes. */
+/** Buttons that act on an actor or in a dialog. */
 const acting = ':is(.standing, .escalation, dialog) .buttons button, .marked button';
 
+/**
+ * Ignores the second click of a double-click on these buttons, because the button under the pointer may belong to the
+ * next item by then.
+ */
 function startClicks(): void {
   addEventListener(
     'click',
@@ -32,13 +34,13 @@ function startClicks(): void {
 
 const shownMax = 99;
 
-/** Shows how many wait for a person in the title of the tab and on its icon, to be seen from another tab. */
+/** Shows the number of waiting items in the tab's title and icon. */
 function startTitle(): void {
   effect(() => {
     const count = inboxCount.value;
     document.title = count === 0 ? 'stopgate inspector' : `(${count}) stopgate inspector`;
     const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
-    // Drawn by the service: the page's policy allows no images made here.
+    // Drawn by the service, because the content security policy forbids images made by the page.
     if (icon !== null) icon.href = count === 0 ? '/favicon.ico' : `/icon/${Math.min(count, shownMax)}.svg`;
   });
 }
@@ -55,4 +57,4 @@ startTitle();
 const root = document.querySelector('#app') as HTMLElement;
 root.replaceChildren();
 render(<App />, root);
-PaletteContent.load().catch(() => undefined); // tried again when it is opened
+PaletteContent.load().catch(() => undefined); // retried when it is opened

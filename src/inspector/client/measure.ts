@@ -1,4 +1,4 @@
-/** Measures of the page's own work, for the browser's performance tools and the bench. */
+/** Performance measures of the page, for the browser's tools and the bench. */
 import { options } from 'preact';
 
 let count = 0;
@@ -16,7 +16,7 @@ export function measure<Result>(name: string, work: () => Result): Result {
   return result;
 }
 
-/** Renders at most once per frame, and never in a hidden page. */
+/** Makes Preact render at most once per frame, and never in a hidden page. */
 export function renderByFrames(): void {
   options.debounceRendering = (render) => requestAnimationFrame(() => measure('render', render));
 }

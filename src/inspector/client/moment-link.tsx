@@ -1,13 +1,13 @@
-/** A link to the moment that is shown: it opens the same view at the same entry, for everyone who may read the fleet. */
+/** A link to the moment shown: it opens the same view at the same entry for everyone who may read the fleet. */
 import { head, pause } from './data/connection.ts';
 import { hrefOf, navigate, route } from './route.ts';
 import { CopyButton, copyText } from './ui/controls.tsx';
 
-/** Copies the link. Without a clipboard the page goes to that moment, so that its address is the link. */
+/** Copies the link. Without a clipboard the page goes to that moment, so that its address can be copied. */
 export async function copyMoment(): Promise<boolean> {
-  const at = route.peek().at ?? pause.peek()?.seq ?? head.peek().seq;
-  const isCopied = await copyText(`${location.origin}${hrefOf({ at, paused: null })}`);
-  if (!isCopied) navigate({ at, paused: null });
+  const seq = route.peek().at ?? pause.peek()?.seq ?? head.peek().seq;
+  const isCopied = await copyText(`${location.origin}${hrefOf({ at: seq, paused: null })}`);
+  if (!isCopied) navigate({ at: seq, paused: null });
   return isCopied;
 }
 

@@ -1,4 +1,4 @@
-/** A notice when the page may not show the current state: the connection is lost or paused, or the past fails to load. */
+/** Notices when the page may not show the current state: connection lost or paused, past not loaded, service down. */
 import { computed } from '@preact/signals';
 import type { OutageKind } from '../service-messages.ts';
 import {
@@ -25,7 +25,7 @@ import { Name, Text } from './ui/text.tsx';
 
 const patienceMs = 5_000;
 
-/** Says that what the page shows is old, and that the service judges nothing; the second whatever is shown. */
+/** A notice about outdated content, and one about a service that judges nothing. The latter is shown in every view. */
 export const Notice = () => (
   <>
     <PageNotice />
@@ -49,34 +49,34 @@ function PageNotice() {
   return gap.value === null ? null : <Gap {...gap.value} />;
 }
 
-/** Each outage in a few words, and the advice for it. */
+/** A short description of each outage, and advice. */
 const outages: Readonly<Record<OutageKind, readonly [what: string, advice: string]>> = {
   'nats-away': [
     'NATS is away',
-    'Start the NATS server, or let this machine reach it. The service connects again by itself.',
+    'Start the NATS server, or make it reachable from this machine. The service then reconnects.',
   ],
   'log-lost': [
     'The log is gone',
-    'Restore it from a backup and restart the service; “serve --accept-empty-log” begins anew without what is gone.',
+    'Restore it from a backup and restart the service, or start without the lost entries: “serve --accept-empty-log”.',
   ],
   'log-silent': [
     'The log does not answer',
-    'A NATS cluster that chooses a leader takes seconds. If it lasts, look at the log of the NATS server.',
+    'A NATS cluster needs seconds to elect a leader. If this lasts, check the log of the NATS server.',
   ],
   'not-stored': [
     'The log takes no entries',
-    'Make room where the NATS server stores, or raise the limit of its account. It is tried again every two seconds.',
+    'Free disk space on the NATS server, or raise the limit of its account. The service retries every two seconds.',
   ],
-  'catching-up': ['The service is catching up', 'There is nothing to do: it goes on by itself.'],
-  ended: ['This replica has ended', 'Look at its log, and start it again.'],
+  'catching-up': ['The service is catching up', 'There is nothing to do: it continues when it is done.'],
+  ended: ['This replica has ended', 'Check its log and start it again.'],
 };
 
-/** Nothing is judged here: over the whole width, in each view and also in the past. */
+/** Shown across the full width while nothing is judged, in every view and in the past. */
 function Outage() {
   const fault = serviceFault.value;
   if (fault === null || connection.value === 'lost') return null;
   const { kind = null, judges = null } = outage.value ?? {};
-  const [what, advice] = kind === null ? ['', 'Look at the log of the service.'] : outages[kind];
+  const [what, advice] = kind === null ? ['', 'Check the log of the service.'] : outages[kind];
   if (judges !== null)
     return (
       <p class="notice" role="status">
@@ -88,13 +88,13 @@ function Outage() {
       <b>
         {what} {outage.value !== null && <Since sinceMs={outage.value.sinceMs} />}
       </b>
-      No stop can be decided now: <Text value={fault} />. {advice} Agents are not held up: each stop is allowed, without
+      No stop can be decided now: <Text value={fault} />. {advice} Agents are not held up: every stop is allowed without
       being judged. <Link to={{ view: 'service', ...noSelection }}>Show the service</Link>
     </p>
   );
 }
 
-/** It counts in silence: a screen reader would tell each second. */
+/** The counter is hidden from screen readers, which would announce every second. */
 const Since = ({ sinceMs }: { sinceMs: number }) => (
   <>
     since {(date(sinceMs) === date(nowMs.value) ? time : dateTime)(sinceMs)}{' '}
@@ -102,7 +102,7 @@ const Since = ({ sinceMs }: { sinceMs: number }) => (
   </>
 );
 
-/** A replica that folds as fast as entries come is behind by a few for a moment. */
+/** Being a few entries behind for a moment is normal. */
 const behindMsMin = 3_000;
 export const isBehind = computed(
   () => behindSinceMs.value !== null && (heardMs.value ?? 0) - behindSinceMs.value >= behindMsMin,
@@ -112,8 +112,8 @@ function Behind() {
   const { seq, headSeq } = head.value;
   return (
     <p class="notice" role="status">
-      This replica is behind: it has {plural(headSeq - seq, 'entry', 'entries')} of the log still to read, so what you
-      see is as of {time(behindSinceMs.value ?? 0)} or later. It catches up by itself.
+      This replica is behind: it still has {plural(headSeq - seq, 'entry', 'entries')} of the log to read, so this page
+      shows the state as of {time(behindSinceMs.value ?? 0)} or later. It is catching up.
     </p>
   );
 }
@@ -123,7 +123,7 @@ function LostConnection() {
   return (
     <p class="notice" role="alert">
       {heardMs.value !== null &&
-        `The connection is lost since ${time(heardMs.value)}; this is the last known state, and its times stand still. `}
+        `Connection lost at ${time(heardMs.value)}. This is the last known state; its times stand still. `}
       {problem === noResponse && (
         <>
           {problem} If it was stopped, start it again: <code>npm start</code>.{' '}
@@ -147,7 +147,7 @@ function Connecting() {
   );
 }
 
-/** Tells where a paused page stands, and how far the log has gone on. Nothing is counted while it is hidden. */
+/** Shows where the page was paused, and how many entries came since. Nothing is counted while the page is hidden. */
 function Paused() {
   if (pause.value === null) return null;
   const { seq, atMs, by } = pause.value;
@@ -158,15 +158,15 @@ function Paused() {
       {by === 'hidden'
         ? ', because this page was hidden for a while.'
         : `: ${plural(missed, 'entry', 'entries')} since.`}{' '}
-      <Button onClick={reopen}>Go on</Button>
+      <Button onClick={reopen}>Resume</Button>
     </p>
   );
 }
 
 const Gap = ({ fromSeq, toSeq, fromMs }: NonNullable<typeof gap.value>) => (
   <p class="notice" role="status">
-    {plural(toSeq - fromSeq, 'entry', 'entries')} came while the page was paused, from {time(fromMs)} on.{' '}
-    <Button onClick={() => navigate({ at: fromSeq, paused: fromSeq })}>Show where it was</Button>{' '}
+    {plural(toSeq - fromSeq, 'entry', 'entries')} came while the page was paused, since {time(fromMs)}.{' '}
+    <Button onClick={() => navigate({ at: fromSeq, paused: fromSeq })}>Go to where it was paused</Button>{' '}
     <Button
       onClick={() => {
         gap.value = null;

@@ -1,4 +1,4 @@
-/** The keys that work on the whole page, and the dialog that lists them. */
+/** The shortcuts of the whole page, and the dialog that lists all shortcuts. */
 import { signal } from '@preact/signals';
 import { connection, pauseByHand, reopen } from './data/connection.ts';
 import { allShortcuts, otherKeys, type Shortcut } from './keys.ts';
@@ -12,7 +12,7 @@ const close = () => {
   isHelpOpen.value = false;
 };
 
-/** All keys, by where they work. */
+/** All shortcuts, grouped by where they work. */
 export function HelpDialog() {
   if (!isHelpOpen.value) return null;
   const all = [
@@ -35,8 +35,8 @@ export function HelpDialog() {
                 .map(({ keys, title }) => (
                   <div key={title}>
                     <dt>
-                      {keys.split(' ').map((it) => (
-                        <kbd key={it}>{it}</kbd>
+                      {keys.split(' ').map((key) => (
+                        <kbd key={key}>{key}</kbd>
                       ))}
                     </dt>
                     <dd>{title}</dd>
@@ -58,7 +58,7 @@ const closePalette = () => {
   isPaletteOpen.value = false;
 };
 
-/** Loaded once the page is there (main.tsx): it works without the service too. */
+/** Preloaded by main.tsx, so that it also works when the service is gone. */
 export const PaletteContent = createLazy('the search', async () => (await import('./palette.tsx')).PaletteContent);
 
 export const Palette = () =>
@@ -68,7 +68,6 @@ export const Palette = () =>
     </Dialog>
   ) : null;
 
-/** The keys that work in every view. */
 const where = 'Everywhere';
 const searchField = () => document.querySelector<HTMLElement>('search input');
 
@@ -81,7 +80,7 @@ export const pageKeys: readonly Shortcut[] = [
   { key: 'v', title: 'Open the service', where, run: () => navigate({ view: 'service', ...noSelection }) },
   {
     key: 'p',
-    title: 'Pause updates, go on',
+    title: 'Pause or resume updates',
     where,
     run: () => (connection.peek() === 'paused' ? reopen() : pauseByHand()),
   },

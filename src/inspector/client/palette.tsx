@@ -1,4 +1,4 @@
-/** What Ctrl-K finds: workers, tasks, queues, policies and commands. */
+/** The command palette (Ctrl-K): finds workers, tasks, queues, policies and commands. */
 import { useState } from 'preact/hooks';
 import { visible } from '../visible-text.ts';
 import { liveFleet, nowMs } from './data/connection.ts';
@@ -6,7 +6,7 @@ import { enterPast, goTo, isPast, leavePast } from './data/past.ts';
 import { allShortcuts, isUseful } from './keys.ts';
 import { copyMoment } from './moment-link.tsx';
 import { navigate, noSelection, selection } from './route.ts';
-import { parsePlace } from './time-travel/place.ts';
+import { parseTarget } from './time-travel/travel-target.ts';
 
 type Command = {
   readonly kind: 'command' | 'worker' | 'task' | 'queue' | 'policy';
@@ -18,15 +18,15 @@ type Command = {
 const foundMax = 12;
 const everything = { q: '', state: '', presence: '', agent: '', queue: '', sort: '' };
 
-/** Finds commands, the best first: those that begin with the text, contain it, or have its letters in order. */
+/** Finds matching commands. Prefix matches come first, then substrings, then titles that have the letters in order. */
 function findCommands(text: string): Command[] {
   const wanted = text.trim().toLowerCase();
-  const place = parsePlace(text, nowMs.peek());
+  const place = parseTarget(text, nowMs.peek());
   const scored: { readonly command: Command; readonly score: number }[] = [];
   for (const command of allCommands()) {
     const score = scoreOf(command.title.toLowerCase(), command.note.toLowerCase(), wanted);
     if (score !== null) scored.push({ command, score });
-    // A large fleet: enough is enough.
+    // Do not scan a large fleet for more.
     if (wanted === '' && scored.length >= foundMax) break;
   }
   const found = scored
@@ -39,7 +39,7 @@ function findCommands(text: string): Command[] {
   return [{ kind: 'command', title: place.title, note: 'time travel', run: () => void goTo(place) }, ...found];
 }
 
-/** The lab is loaded when it is needed. */
+/** The lab is loaded on demand. */
 const whatIfRetries = (retries: number): Command => ({
   kind: 'command',
   title: `What if every policy had ${retries} retries`,
@@ -52,9 +52,9 @@ const whatIfRetries = (retries: number): Command => ({
 
 function scoreOf(title: string, note: string, wanted: string): number | null {
   if (wanted === '' || title === wanted) return 0;
-  const at = title.indexOf(wanted);
-  if (at === 0) return 1;
-  if (at > 0) return 2;
+  const index = title.indexOf(wanted);
+  if (index === 0) return 1;
+  if (index > 0) return 2;
   if (note.includes(wanted)) return 3;
   let from = 0;
   for (const letter of wanted) {
@@ -126,24 +126,23 @@ function* ownCommands(): Generator<Command> {
     if (mod !== true) yield { kind: 'command', title, note: `key ${key}`, run };
 }
 
-/** The dialog is there before its content. */
+/** The dialog is opened before its content is loaded, so the field takes the focus itself. */
 const focus = (field: HTMLElement | null) => field?.focus();
 
-/** One field that finds workers, tasks, queues, policies and commands. */
 export function PaletteContent({ close }: { close: () => void }) {
   const [text, setText] = useState('');
-  const [at, setAt] = useState(0);
+  const [active, setActive] = useState(0);
   const found = findCommands(text);
   const run = (command: Command | undefined) => {
     if (command === undefined) return;
     close();
-    // The dialog gives the focus back first.
+    // Let the closing dialog return the focus first.
     requestAnimationFrame(command.run);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined) setAt((at + step + found.length) % Math.max(1, found.length));
-    else if (event.key === 'Enter') run(found[at]);
+    if (step !== undefined) setActive((active + step + found.length) % Math.max(1, found.length));
+    else if (event.key === 'Enter') run(found[active]);
     else return;
     event.preventDefault();
   };
@@ -156,12 +155,12 @@ export function PaletteContent({ close }: { close: () => void }) {
         aria-label="Find a worker, task, policy or command"
         aria-expanded="true"
         aria-controls="found"
-        aria-activedescendant={found.length > 0 ? `found-${at}` : undefined}
+        aria-activedescendant={found.length > 0 ? `found-${active}` : undefined}
         placeholder="Worker, task, policy, command; 02:13, yesterday 14:00, #4711"
         value={text}
         onInput={(event) => {
           setText(event.currentTarget.value);
-          setAt(0);
+          setActive(0);
         }}
         onKeyDown={onKeyDown}
       />
@@ -175,7 +174,7 @@ export function PaletteContent({ close }: { close: () => void }) {
             id={`found-${index}`}
             // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: an option of the listbox
             role="option"
-            aria-selected={index === at}
+            aria-selected={index === active}
             onClick={() => run(command)}
           >
             <span class="tag">{command.kind}</span> <bdi>{visible(command.title.slice(0, 80))}</bdi>{' '}

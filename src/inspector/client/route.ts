@@ -1,4 +1,6 @@
-/** The route: what the page shows, all of it in the address, so that it can be shared, reloaded and gone back to. */
+/**
+ * The route: everything the page shows, kept in the address so that it can be shared, reloaded and navigated back to.
+ */
 import { computed, signal } from '@preact/signals';
 import type { State } from '../../../machines/index.ts';
 
@@ -18,22 +20,22 @@ export type Route = {
   readonly queue: string;
   /** A column's key; descending with a leading minus. */
   readonly sort: string;
-  /** The span of the fleet's history; '' is the last hour. Two times with a slash between are a range (ISO 8601). */
+  /** Time span of the history: '' for the last hour, or two ISO 8601 times separated by a slash. */
   readonly span: string;
   readonly worker: string | null;
   readonly task: string | null;
   readonly tab: Tab;
-  /** The log entry at which the past is shown; null: live. */
+  /** Sequence of the log entry whose state is shown, or null while live. */
   readonly at: number | null;
-  /** The entries that the time axis shows, from one to another (null: to whatever is the newest); null: all. */
+  /** Entries shown on the time axis. Null shows all; a null `to` extends to the newest entry. */
   readonly range: readonly [from: number, to: number | null] | null;
-  /** The entry at which the live fleet was left, or paused; null: neither. */
+  /** Entry at which the live view was left or paused, or null. */
   readonly paused: number | null;
 };
 
 const filters = ['q', 'state', 'presence', 'agent', 'queue', 'sort', 'span'] as const;
 
-/** `?fleet=F`, for a service that serves several. It stays as long as the page does: another fleet is another page. */
+/** `?fleet=F`, for a service with several fleets. Constant: switching fleets loads a new page. */
 export const fleetInAddress = new URLSearchParams(location.search).get('fleet');
 
 export const route = signal<Route>(readRoute(null));
@@ -41,14 +43,14 @@ addEventListener('popstate', () => {
   route.value = readRoute(route.peek());
 });
 
-/** The actor in the side panel. */
+/** The actor shown in the side panel. */
 export const selected = computed(() => {
   const { worker, task } = route.value;
   if (worker !== null) return { entity: 'worker', id: worker } as const;
   return task === null ? null : ({ entity: 'task', id: task } as const);
 });
 
-/** `replace`: without a step in the browser's history, as for each letter that is typed. */
+/** Changes the route. `replace` adds no step to the browser's history, for example while typing. */
 export function navigate(change: Partial<Route>, how: 'push' | 'replace' = 'push'): void {
   route.value = { ...route.value, ...change };
   const address = hrefOf({});
@@ -56,7 +58,7 @@ export function navigate(change: Partial<Route>, how: 'push' | 'replace' = 'push
   else if (address !== location.pathname + location.search) history.pushState(null, '', address);
 }
 
-/** The current address with some changes. */
+/** The current address with changes. */
 export function hrefOf(change: Partial<Route>): string {
   const { view, worker, task, tab, at, range, paused, ...rest } = { ...route.value, ...change };
   const query = new URLSearchParams(fleetInAddress === null ? {} : { fleet: fleetInAddress });
@@ -74,19 +76,19 @@ export function hrefOf(change: Partial<Route>): string {
   return text === '' ? '/' : `/?${text}`;
 }
 
-/** The change that selects an actor. */
+/** The route change that selects an actor. */
 export const selection = (entity: 'worker' | 'task', id: string): Pick<Route, 'worker' | 'task'> =>
   entity === 'worker' ? { worker: id, task: null } : { worker: null, task: id };
 
 export const noSelection = { worker: null, task: null } as const satisfies Partial<Route>;
 
-/** @param before what the page shows; null: it is just being opened */
+/** @param before the current route, or null when the page is opened */
 function readRoute(before: Route | null): Route {
   const query = new URLSearchParams(location.search);
   const text = (name: string) => query.get(name) ?? '';
   const paused = readSeq(text('paused'));
   return {
-    view: views.find((it) => it === text('view')) ?? 'workers',
+    view: views.find((view) => view === text('view')) ?? 'workers',
     q: text('q'),
     state: text('state'),
     presence: text('presence'),
@@ -96,14 +98,14 @@ function readRoute(before: Route | null): Route {
     span: text('span'),
     worker: text('worker') || null,
     task: text('task') || null,
-    tab: tabs.find((it) => it === text('tab')) ?? 'why',
+    tab: tabs.find((tab) => tab === text('tab')) ?? 'why',
     at: readSeq(text('at')) ?? atOfPause(paused, before),
     paused,
     range: readRange(text('range')),
   };
 }
 
-/** A page that was paused is, once it is loaded again, in the past: at the entry at which it was paused. */
+/** When a paused page is reloaded, it shows the past at the entry at which it was paused. */
 function atOfPause(paused: number | null, before: Route | null): number | null {
   return before !== null && before.at === null && before.paused === paused ? null : paused;
 }
@@ -117,9 +119,7 @@ function readRange(text: string): Route['range'] {
   return from === undefined ? null : [Number(from), to === '' ? null : Number(to)];
 }
 
-// The filter by state, which the strip and the chart set.
-
-/** Adds a state to the filter, or removes it. */
+/** Adds a state to the state filter, or removes it. */
 export function toggleState(state: State): void {
   const picked = new Set(route.value.state === '' ? [] : route.value.state.split(','));
   if (!picked.delete(state)) picked.add(state);

@@ -22,9 +22,9 @@ export default defineConfig({
     // No inlined assets: the page's content security policy allows no data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Views that are loaded later use these too. Without a group, they would come as many small files.
+    // Lazily loaded views share these modules. Without a group, they would become many small files.
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'common', test: /client\/(data|ui)\// }] } } },
-    // KB.
+    // In KB.
     chunkSizeWarningLimit: 500,
   },
 });

@@ -1,6 +1,6 @@
 /**
- * The history process as the service has it, and what they send each other. The first message starts it; it ends a while
- * after the last one, or with the service.
+ * The service's handle to the history process, and the messages between them. The first message starts the process. It
+ * ends some time after the last one, or with the service.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,12 +11,12 @@ import type { ConnectionOptions } from '../../nats/connection.ts';
 import type { Topic } from '../messages.ts';
 import type { Span, TimeRange } from '../statistics/spans.ts';
 
-/** The process reaches the log by this, as the service itself does. It is the first message to it. */
+/** How the process connects to the log: like the service itself. This is the first message it receives. */
 export type HistorySource = Pick<ConnectionOptions, 'url' | 'credsFile' | 'inboxPrefix'> & { readonly fleet: string };
 
 /**
- * `topic` null: all actors. `last`: how many attempts to compare; `sinceMs`: all from this time on instead. `width`:
- * entries a bucket, a power of two.
+ * The work that the process can do. `topic` null means all actors. `width` is the number of entries per bucket, a power
+ * of two. `last` is the number of attempts to compare; `sinceMs`, if not null, compares all since that time instead.
  */
 export type HistoryWork =
   | { readonly kind: 'past'; readonly seq: number; readonly topic: Topic | null }
@@ -24,12 +24,12 @@ export type HistoryWork =
   | { readonly kind: 'statistics'; readonly span: Span | TimeRange }
   | { readonly kind: 'whatIf'; readonly policy: string; readonly last: number; readonly sinceMs: number | null };
 
-/** Entries folded of those to fold. */
+/** Number of entries folded so far, and in total. */
 export type HistoryProgress = { readonly done: number; readonly total: number };
 
 export type HistoryRequest = { readonly id: number; readonly work: HistoryWork };
 export type ToProcess = HistoryRequest | { readonly cancel: number };
-/** `body`: of the reply, JSON as UTF-8. `log`: a line of JSON for the log of the service. */
+/** `body` is the reply as UTF-8 JSON. `log` is a JSON line for the service's log. */
 export type FromProcess =
   | { readonly log: string }
   | { readonly id: number; readonly progress: HistoryProgress }
@@ -40,49 +40,49 @@ export type FromProcess =
     };
 
 export type HistoryProcess = {
-  /** Starts it where there is none. */
+  /** Sends a message. Starts the process if needed. */
   post(message: ToProcess): void;
-  /** Starts it where there is none, for a request that is likely to come: it ends after a while without one. */
+  /** Starts the process ahead of a likely request. It ends soon if none comes. */
   prepare(): void;
-  /** Ends it after a while without another message: nobody waits for anything now. */
+  /** Ends the process after a while without another message. Call it when no request is open. */
   linger(): void;
-  /** Returns its process id; null: there is none now. */
+  /** The process id, or null if it is not running. */
   pid(): number | null;
-  /** Ends it, and resolves when it is gone. */
+  /** Kills the process and resolves when it is gone. */
   end(): Promise<void>;
 };
 type Options = {
   readonly heapMiB: number;
   readonly lingerMs: number;
-  /** The most processes of one service, for all its fleets. The one that is idle longest makes room. */
+  /** Maximum number of processes for all fleets of a service. The longest idle one is ended to make room. */
   readonly processesMax: number;
 };
 type Events = {
   onMessage(news: FromProcess): void;
-  /** Called when it ended by itself. */
+  /** Called when the process could not start or ended unexpectedly. */
   onFailure(error: Error): void;
 };
 
 const running = new Set<object>();
-const endIdle = new Map<object, () => void>();
+const endIdleProcess = new Map<object, () => void>();
 
-/** A process that was started ahead ends this soon, since nobody may come. */
+/** Idle time of a process that was started ahead and received no request. */
 const unusedMs = 60_000;
 
-/** The end of stderr that is kept. The reason stands before a native stack trace, which may take some KB. */
-const lastWordsMax = 65_536;
+/** How many characters of stderr to keep. The reason precedes a native stack trace of several KB. */
+const stderrTailMax = 65_536;
 
 export function createHistoryProcess(source: HistorySource, options: Options, events: Events): HistoryProcess {
   const { processesMax } = options;
   let child: ChildProcess | null = null;
   let timer: NodeJS.Timeout | undefined;
   const self = {};
-  const wake = () => {
+  const cancelLinger = () => {
     clearTimeout(timer);
-    endIdle.delete(self);
+    endIdleProcess.delete(self);
   };
   const forget = () => {
-    wake();
+    cancelLinger();
     child = null;
     running.delete(self);
   };
@@ -91,22 +91,23 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
     forget();
     if (ended?.pid === undefined || ended.exitCode !== null || ended.signalCode !== null) return;
     const gone = once(ended, 'close');
-    // It has nothing to keep.
+    // It has no state to save.
     ended.kill('SIGKILL');
     await gone;
   };
   const start = () => {
-    if (running.size >= processesMax) [...endIdle.values()][0]?.();
-    if (running.size >= processesMax) throw new Error(`the pasts of ${processesMax} fleets are being folded`);
+    if (running.size >= processesMax) [...endIdleProcess.values()][0]?.();
+    if (running.size >= processesMax)
+      throw new Error(`${processesMax} history processes are already running, the maximum`);
     running.add(self);
     const started = fork(programFile(), {
       execArgv: [...inheritedArguments(), ...heapArguments(options)],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
-    let lastWords = '';
+    let stderrTail = '';
     started.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      lastWords = (lastWords + text).slice(-lastWordsMax);
+      stderrTail = (stderrTail + text).slice(-stderrTailMax);
     });
     const fail = (error: Error) => {
       if (child !== started) return;
@@ -115,13 +116,13 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
     };
     started.on('message', (news: FromProcess) => child === started && events.onMessage(news));
     started.on('error', fail);
-    started.on('close', (code, signal) => fail(new Error(describeEnd(code, signal, lastWords))));
+    started.on('close', (code, signal) => fail(new Error(describeEnd(code, signal, stderrTail))));
     started.send(source);
     return started;
   };
   const linger = (ms = options.lingerMs) => {
-    wake();
-    endIdle.set(self, () => void end());
+    cancelLinger();
+    endIdleProcess.set(self, () => void end());
     timer = setTimeout(() => void end(), ms);
   };
   return {
@@ -129,7 +130,7 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
     pid: () => child?.pid ?? null,
     post(message) {
       if (child === null && 'cancel' in message) return;
-      wake();
+      cancelLinger();
       try {
         child ??= start();
         child.send(message);
@@ -143,7 +144,7 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
         child = start();
         linger(Math.min(options.lingerMs, unusedMs));
       } catch {
-        // The request will say why.
+        // The request itself will report the error.
       }
     },
     linger: () => linger(),
@@ -151,8 +152,8 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
 }
 
 /**
- * Threads that collect garbage at the same time would take the other cores from the service and from NATS. A fleet of some
- * thousand workers is folded a fifth faster where V8 does not begin with a small heap.
+ * Single-threaded garbage collection leaves the other cores to the service and NATS. Starting with a larger heap folds
+ * a fleet of a few thousand workers 20% faster.
  */
 const heapArguments = ({ heapMiB }: Options): string[] => [
   `--max-old-space-size=${heapMiB}`,
@@ -162,24 +163,27 @@ const heapArguments = ({ heapMiB }: Options): string[] => [
   '--single-threaded-gc',
 ];
 
-/** Returns the arguments of Node itself, such as whose certificates it trusts, without the port of its debugger. */
+/** Node's own arguments, such as trusted certificates, without the debugger's port, which is already in use. */
 const inheritedArguments = () => withoutDebugger(process.execArgv);
 
-/** The value of an option may be an argument of its own: `--inspect-port 9230`. */
+/** Removes debugger options. A value may be a separate argument: `--inspect-port 9230`. */
 export function withoutDebugger(args: readonly string[]): string[] {
-  const isOfDebugger = (arg = '') => /^--(?:inspect|debug-port)/.test(arg);
-  return args.filter((arg, index) => !isOfDebugger(arg) && (arg.startsWith('-') || !isOfDebugger(args[index - 1])));
+  const isDebuggerOption = (arg = '') => /^--(?:inspect|debug-port)/.test(arg);
+  return args.filter(
+    (arg, index) => !isDebuggerOption(arg) && (arg.startsWith('-') || !isDebuggerOption(args[index - 1])),
+  );
 }
 
-function describeEnd(code: number | null, signal: NodeJS.Signals | null, lastWords: string): string {
-  if (lastWords.includes('out of memory')) return 'it ran out of memory';
-  const why = lastWords.split('\n').find((line) => /Error\b/.test(line));
+function describeEnd(code: number | null, signal: NodeJS.Signals | null, stderrTail: string): string {
+  if (stderrTail.includes('out of memory')) return 'it ran out of memory';
+  const why = stderrTail.split('\n').find((line) => /Error\b/.test(line));
   return `it ended with ${signal ?? code}${why === undefined ? '' : `: ${why.trim()}`}`;
 }
 
 /**
- * Next to this file in a build; in dist when running from the sources, as tests do: Node runs no TypeScript.
- * @throws Error where the sources were not built
+ * Finds the program: next to this file in a build, or in dist when running from source, since Node cannot run
+ * TypeScript.
+ * @throws Error if it was not built
  */
 function programFile(): string {
   const [built = '', elsewhere = ''] = ['./main.js', '../../../dist/src/inspector/history/main.js'].map((path) =>

@@ -1,4 +1,4 @@
-/** History: asks the history process about the past, within a budget, and ends it when nobody asks any more. */
+/** Sends requests about the past to the history process, with a time limit for each. */
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import {
@@ -10,31 +10,34 @@ import {
 } from './history-process.ts';
 
 export type HistoryOptions = {
-  /** Abort it when nobody waits for the result: the process then does other work. */
+  /** Abort when the result is no longer needed, so that the process can do other work. */
   readonly signal?: AbortSignal;
-  /** A few times a second. */
+  /** Called a few times a second. */
   readonly onProgress?: (progress: HistoryProgress) => void;
 };
 export type History = {
-  /** @returns the body of the reply, JSON as UTF-8 @throws AppError service.busy, log.unavailable, and what the work throws */
+  /**
+   * @returns the reply as UTF-8 JSON
+   * @throws AppError service.busy, log.unavailable, or the error of the work itself
+   */
   ask(work: HistoryWork, options?: HistoryOptions): Promise<Uint8Array>;
-  /** Somebody is about to ask: the process gets ready meanwhile. */
+  /** Starts the process ahead of a likely request. */
   prepare(): void;
-  /** Returns the id of the process; null: there is none now. */
+  /** The process id, or null if it is not running. */
   pid(): number | null;
   close(): Promise<void>;
 };
 
 type Limits = {
-  /** Requests that run or wait; each is small, until its turn comes. */
+  /** Maximum number of running and waiting requests. A waiting request is small. */
   readonly requestsMax: number;
-  /** The time of one request. The fold of until then stays, so the same request goes on from there. */
+  /** Time limit of one request. Folded positions are kept, so a repeated request continues from there. */
   readonly budgetMs: number;
-  /** The largest JavaScript heap of the process. */
+  /** Maximum JavaScript heap of the process. */
   readonly heapMiB: number;
-  /** After this long without a request its memory is given back, folded positions included. */
+  /** The process ends after this time without a request, which also discards the folded positions. */
   readonly lingerMs: number;
-  /** The most processes of one service, for all its fleets: each takes 80 MB and more. */
+  /** Maximum number of processes for all fleets of a service. Each takes at least 80 MB. */
   readonly processesMax: number;
 };
 const limitsDefault: Limits = {
@@ -64,8 +67,8 @@ export function createHistory(source: HistorySource, log: Logger, limits: Limits
       if (waiters.size === 0) history.linger();
     },
     onFailure(error) {
-      log.warn({ err: error }, 'no history process; the next request starts one');
-      answerAll(new AppError('service.busy', `the past could not be folded: ${error.message}; ask again`));
+      log.warn({ err: error }, 'the history process failed; the next request starts a new one');
+      answerAll(new AppError('service.busy', `the past cannot be shown: ${error.message}; try again`));
     },
   });
   let lastId = 0;
@@ -75,18 +78,22 @@ export function createHistory(source: HistorySource, log: Logger, limits: Limits
       signal?.throwIfAborted();
       if (isClosed) throw new AppError('service.busy', 'the service is closing');
       if (waiters.size >= limits.requestsMax)
-        throw new AppError('service.busy', `${limits.requestsMax} requests for the past are open; ask again later`);
+        throw new AppError(
+          'service.busy',
+          `${limits.requestsMax} requests for the past are already open; try again later`,
+        );
       lastId += 1;
       const id = lastId;
       const giveUp = (error: AppError) => {
         history.post({ cancel: id });
         take(waiters, id)?.onAnswer({ error });
       };
-      const onAbort = () => giveUp(new AppError('service.busy', 'the request was given up'));
+      const onAbort = () => giveUp(new AppError('service.busy', 'the request was cancelled'));
       const budget = setTimeout(() => giveUp(overBudget(limits)), limits.budgetMs);
       try {
         return await new Promise<Uint8Array>((resolve, reject) => {
-          const onAnswer: Waiter['onAnswer'] = (it) => ('body' in it ? resolve(it.body) : reject(it.error));
+          const onAnswer: Waiter['onAnswer'] = (answer) =>
+            'body' in answer ? resolve(answer.body) : reject(answer.error);
           waiters.set(id, { onAnswer, onProgress });
           signal?.addEventListener('abort', onAbort);
           history.post({ id, work });
@@ -117,7 +124,7 @@ function take(waiters: Map<number, Waiter>, id: number): Waiter | undefined {
 const overBudget = ({ budgetMs }: Limits) =>
   new AppError(
     'service.busy',
-    `this took more than ${budgetMs / 1_000} s, the most for one request; what is folded stays for a while, so a jump goes on from there when it is asked for again`,
+    `this took longer than the limit of ${budgetMs / 1_000} s per request; try again: a jump continues where this one ended`,
   );
 
 const toAppError = ({ code, message, issues }: Extract<FromProcess, { error: object }>['error']) =>

@@ -1,15 +1,15 @@
 /**
- * Jobs of the history process: one works at a time. A long one lets the others that wait have their turn now and then, so
- * that a jump never waits for a comparison of weeks.
+ * Schedules the jobs of the history process. One runs at a time, and a long one regularly yields to waiting jobs, so
+ * that a jump never waits for a comparison over weeks.
  */
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { HistoryProgress, HistoryWork } from './history-process.ts';
 
-/** `background`: nobody waits for it, so everything else goes first, and it works for half of the time at most. */
+/** Nobody waits for a `background` job: all others go first, and it uses at most half of the CPU time. */
 type Kind = HistoryWork['kind'] | 'background';
 
 export type Asker = {
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the result is no longer needed. */
   readonly signal: AbortSignal;
   /** Called a few times a second. */
   readonly onProgress: (progress: HistoryProgress) => void;
@@ -17,58 +17,58 @@ export type Asker = {
 export type Job = {
   readonly signal: AbortSignal;
   /**
-   * Must be called for each entry, with how many of how many are done. Returns a promise when it is another's turn; it
-   * rejects when nobody waits for the job any more.
+   * Call this for each entry, with the progress. Returns a promise if the job must yield; it rejects if the job was
+   * aborted.
    */
   step(done: number, total: number): Promise<void> | undefined;
 };
 export type Jobs = {
-  /** Jobs of a kind begin in the order in which they came. */
+  /** Jobs of the same kind start in the order of the calls. */
   run<Result>(kind: Kind, asker: Asker, work: (job: Job) => Promise<Result>): Promise<Result>;
 };
 
 /**
- * The most jobs of a kind that have begun, since each holds a fleet, a comparison two. Statistics all go on in the same
- * counts, so they never mix.
+ * Maximum number of started jobs of each kind. Each holds a fleet in memory; a comparison holds two. Statistics jobs
+ * share their counts, so they must not interleave.
  */
-const begunMax: Readonly<Record<Kind, number>> = { past: 2, outline: 1, statistics: 1, whatIf: 1, background: 1 };
-/** The process looks for messages, such as that a job is given up, this often. */
+const startedMax: Readonly<Record<Kind, number>> = { past: 2, outline: 1, statistics: 1, whatIf: 1, background: 1 };
+/** How often a job yields to the event loop, so that the process sees messages such as a cancellation. */
 const sliceMs = 8;
-/** Longer than nearly every jump takes: who jumps is rarely interrupted. */
+/** How long a job runs before it yields to other jobs. Nearly every jump is shorter. */
 const turnMs = 250;
 const progressEveryMs = 200;
-/** The clock is read once for so many entries. */
+/** Read the clock only once per this many entries. */
 const checkEvery = 16;
 
-type Waiting = { readonly kind: Kind; readonly hasBegun: boolean; readonly start: () => void };
+type Waiting = { readonly kind: Kind; readonly hasStarted: boolean; readonly start: () => void };
 
 export function createJobs(): Jobs {
-  const line: Waiting[] = [];
-  const begun: Record<Kind, number> = { past: 0, outline: 0, statistics: 0, whatIf: 0, background: 0 };
+  const queue: Waiting[] = [];
+  const started: Record<Kind, number> = { past: 0, outline: 0, statistics: 0, whatIf: 0, background: 0 };
   let isBusy = false;
-  const mayStart = ({ kind, hasBegun }: Waiting) => hasBegun || begun[kind] < begunMax[kind];
+  const mayStart = ({ kind, hasStarted }: Waiting) => hasStarted || started[kind] < startedMax[kind];
   const startNext = () => {
-    const next = line.find((it) => it.kind !== 'background' && mayStart(it)) ?? line.find(mayStart);
+    const next = queue.find((waiting) => waiting.kind !== 'background' && mayStart(waiting)) ?? queue.find(mayStart);
     isBusy = next !== undefined;
     if (next === undefined) return;
-    line.splice(line.indexOf(next), 1);
-    if (!next.hasBegun) begun[next.kind] += 1;
+    queue.splice(queue.indexOf(next), 1);
+    if (!next.hasStarted) started[next.kind] += 1;
     next.start();
   };
-  const wait = (kind: Kind, hasBegun: boolean) =>
+  const wait = (kind: Kind, hasStarted: boolean) =>
     new Promise<void>((start) => {
-      line.push({ kind, hasBegun, start });
+      queue.push({ kind, hasStarted, start });
       if (!isBusy) startNext();
     });
   const createJob = (kind: Kind, { signal, onProgress }: Asker): Job => {
     const isBackground = kind === 'background';
     let turnFromMs = performance.now();
-    let [sliceFromMs, toldMs] = [turnFromMs, turnFromMs];
+    let [sliceFromMs, reportedMs] = [turnFromMs, turnFromMs];
     let steps = 0;
-    const rest = async (done: number, total: number) => {
+    const yieldNow = async (done: number, total: number) => {
       if (isBackground) await pause(sliceMs);
       else await nextTurn();
-      if (line.some(mayStart) && (isBackground || performance.now() - turnFromMs >= turnMs)) {
+      if (queue.some(mayStart) && (isBackground || performance.now() - turnFromMs >= turnMs)) {
         const turn = wait(kind, true);
         startNext();
         await turn;
@@ -76,8 +76,8 @@ export function createJobs(): Jobs {
       }
       signal.throwIfAborted();
       sliceFromMs = performance.now();
-      if (sliceFromMs - toldMs < progressEveryMs) return;
-      toldMs = sliceFromMs;
+      if (sliceFromMs - reportedMs < progressEveryMs) return;
+      reportedMs = sliceFromMs;
       onProgress({ done, total });
     };
     return {
@@ -85,7 +85,7 @@ export function createJobs(): Jobs {
       step(done, total) {
         steps += 1;
         if (steps % checkEvery !== 0 || performance.now() - sliceFromMs < sliceMs) return undefined;
-        return rest(done, total);
+        return yieldNow(done, total);
       },
     };
   };
@@ -95,10 +95,10 @@ export function createJobs(): Jobs {
       try {
         asker.signal.throwIfAborted();
         const result = await work(createJob(kind, asker));
-        asker.signal.throwIfAborted(); // it may have ended within the slice in which it was given up
+        asker.signal.throwIfAborted(); // it may have been aborted in its last slice
         return result;
       } finally {
-        begun[kind] -= 1;
+        started[kind] -= 1;
         startNext();
       }
     },

@@ -1,26 +1,27 @@
-/** Reads entries of the log for a fold of the past: never one without those before it, since retention may cut meanwhile. */
+/** Reads log entries for folds of the past without gaps, although retention may remove entries at any time. */
 import { AppError } from '../../errors.ts';
 import { isGapAccepted } from '../../nats/log/log-note.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
 import type { StoredLog } from '../../nats/log/stored-log.ts';
 
-/** Entries that a fold needs are not in the log, from `fromSeq` on. */
+/** Entries needed by a fold are missing in the log, starting at `fromSeq`. */
 export class GapError extends AppError {
   readonly fromSeq: number;
-  /** Such as `entries 5 to 9 are`. */
+  /** Subject and verb of an error message, such as `entries 5 to 9 are`. */
   readonly what: string;
 
   constructor(fromSeq: number, toSeq: number) {
     const what = fromSeq === toSeq ? `entry ${fromSeq} is` : `entries ${fromSeq} to ${toSeq} are`;
-    super('log.unavailable', `${what} no longer in the log; if it was cut just now, ask again`);
+    super('log.unavailable', `${what} no longer in the log; if it was just truncated, try again`);
     this.fromSeq = fromSeq;
     this.what = what;
   }
 }
 
 /**
- * Reads entries `fromSeq` to `toSeq`. As for the service, only those may be missing that a person has accepted as gone
- * (docs/protocol.md §2). @throws GapError, before the entry behind the gap; AppError log.unavailable
+ * Reads entries `fromSeq` to `toSeq`. Only gaps that a person has accepted are allowed (docs/protocol.md §2).
+ * @throws GapError before the first entry after a gap
+ * @throws AppError log.unavailable
  */
 export async function readUnbroken(
   log: Pick<StoredLog, 'history' | 'range' | 'accepted'>,
@@ -42,7 +43,7 @@ export async function readUnbroken(
   if (nextSeq <= toSeq) await passGap(toSeq + 1);
 }
 
-/** Finds the first entry at or after `fromMs`, or one a little earlier where entries are missing. */
+/** Finds the first entry stored at or after `fromMs`, or a slightly earlier one where entries are missing. */
 export async function findFirst(
   log: Pick<StoredLog, 'history'>,
   { firstSeq, lastSeq }: { readonly firstSeq: number; readonly lastSeq: number },

@@ -1,7 +1,6 @@
 /**
- * The history process: folds the past beside the service, over a connection of its own, so that decisions never wait for
- * time travel or what if. It starts with the first request, or a little ahead of it, and ends some minutes after the last
- * (history.ts).
+ * The history process. It folds the past outside of the service, over its own connection, so that decisions never wait
+ * for time travel or "what if". The service starts and ends it (history.ts).
  */
 import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
@@ -26,12 +25,12 @@ import { createStatisticsReader, type StatisticsReader } from './statistics.ts';
 
 const jobs = createJobs();
 const cancels = new Map<number, AbortController>();
-const tell = (news: FromProcess) => void process.send?.(news);
-/** Its lines go to the log of the service. */
-const logger = createLogger('info', { write: (line) => tell({ log: line }) });
+const send = (news: FromProcess) => void process.send?.(news);
+/** Log lines are sent to the service. */
+const logger = createLogger('info', { write: (line) => send({ log: line }) });
 
 lowerPriority();
-// It ends with the service, however that ends; a Ctrl-C for both is for the service to obey.
+// End with the service, however it ends. Signals such as Ctrl-C are handled by the service.
 process.on('disconnect', () => process.exit());
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
 process.once('message', (source: HistorySource) => {
@@ -46,7 +45,7 @@ process.once('message', (source: HistorySource) => {
     });
     return opened;
   };
-  // It may have been started ahead of the first request, which meets its own failure.
+  // Connect ahead of the first request. If this fails, the request tries again and reports the error.
   void open().catch(() => {});
   process.on('message', (message: ToProcess) => {
     if ('cancel' in message) cancels.get(message.cancel)?.abort(cancelled());
@@ -57,14 +56,14 @@ process.once('message', (source: HistorySource) => {
 async function answer({ id, work }: HistoryRequest, fleet: string, open: () => Promise<Opened>): Promise<void> {
   const cancel = new AbortController();
   cancels.set(id, cancel);
-  const asker = { signal: cancel.signal, onProgress: (progress: HistoryProgress) => tell({ id, progress }) };
+  const asker = { signal: cancel.signal, onProgress: (progress: HistoryProgress) => send({ id, progress }) };
   try {
     const opened = await open();
     const result = await jobs.run(work.kind, asker, (job) => perform(opened, fleet, work, job));
-    // The service only passes the bytes on: a large fleet takes a megabyte.
-    tell({ id, body: new TextEncoder().encode(toTruncatedJson(result)) });
+    // Encode here, so that the service only forwards the bytes: about a megabyte for a large fleet.
+    send({ id, body: new TextEncoder().encode(toTruncatedJson(result)) });
   } catch (error) {
-    tell({ id, error: toMessage(error) });
+    send({ id, error: toMessage(error) });
   } finally {
     cancels.delete(id);
   }
@@ -77,7 +76,7 @@ type Opened = {
   readonly counts: StatisticsReader;
 };
 
-/** `onClosed`: it reads no more. */
+/** @param onClosed called when the connection has closed */
 async function openLog({ fleet, ...connection }: HistorySource, onClosed: () => void): Promise<Opened> {
   const nc = await openConnection({ ...connection, name: `stopgate history ${fleet}`, patient: true });
   const log = await openStoredLog(nc, fleet).catch(async (error: unknown) => {
@@ -91,7 +90,7 @@ async function openLog({ fleet, ...connection }: HistorySource, onClosed: () => 
   return { log, past, outline: createLogOutline(log, past, jobs, coarse), counts: createStatisticsReader(log, past) };
 }
 
-/** Treats a snapshot that cannot be read as missing: an earlier one, or the beginning, gives the same state. */
+/** Treats unreadable snapshots as missing, since folding from an earlier one gives the same state. */
 function openSnapshots({ past }: Snapshots): StoredSnapshots {
   let mayWrite = true;
   return {
@@ -107,9 +106,9 @@ function openSnapshots({ past }: Snapshots): StoredSnapshots {
     async write(of, message) {
       if (!mayWrite || of.unknownRules !== null) return;
       await past.write(of, message).catch((error: unknown) => {
-        // The next would fail too, and each try holds up a jump.
+        // The next write would fail too, and each attempt delays a jump.
         mayWrite = false;
-        logger.warn({ err: error, seq: message.seq }, 'no snapshots are stored for time travel: jumps take longer');
+        logger.warn({ err: error, seq: message.seq }, 'cannot store snapshots for time travel; jumps will take longer');
       });
     },
   };
@@ -124,7 +123,7 @@ async function perform({ log, past, outline, counts }: Opened, fleet: string, wo
     case 'statistics':
       return counts.read(work.span, job);
     case 'whatIf': {
-      // Jumps need none of its libraries.
+      // Loaded on demand: jumps need none of its libraries.
       const { compareDecisions } = await import('./what-if.ts');
       return compareDecisions({ log, past }, fleet, work, job);
     }
@@ -138,14 +137,14 @@ function toMessage(error: unknown): Extract<FromProcess, { error: object }>['err
   throw error;
 }
 
-/** Lowers the priority of all threads. On Linux each has its own, and V8 has started its helpers by now. */
+/** Lowers the priority of all threads. On Linux each thread has its own priority, and V8's helpers already exist. */
 function lowerPriority(): void {
   const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [process.pid];
   for (const thread of threads) {
     try {
       setPriority(thread, constants.priority.PRIORITY_LOW);
     } catch {
-      // Not allowed here, or gone: it only costs fairness.
+      // Not permitted, or the thread has ended. The process works without it.
     }
   }
 }

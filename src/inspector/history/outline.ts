@@ -1,6 +1,7 @@
 /**
- * The outline of the log, which the page draws its time axis from: what happened in it, counted in buckets of so many
- * entries, as far as it has been folded. As long as a page shows it, the whole log is folded in the background, once.
+ * The outline of the log, from which the page draws its time axis: stops and entries counted in buckets of equal
+ * numbers of entries, as far as the log has been folded. While a page shows it, the whole log is folded once in the
+ * background.
  */
 import type { Decision } from '../../../machines/index.ts';
 import type { StoredLog } from '../../nats/log/stored-log.ts';
@@ -10,30 +11,30 @@ import type { HistoryWork } from './history-process.ts';
 import type { Job, Jobs } from './jobs.ts';
 import type { Past, Step } from './past.ts';
 
-type Question = Extract<HistoryWork, { kind: 'outline' }>;
+type OutlineRequest = Extract<HistoryWork, { kind: 'outline' }>;
 export type LogOutline = {
   /** @throws AppError log.unavailable */
-  read(question: Question, job: Job): Promise<OutlineReply>;
+  read(request: OutlineRequest, job: Job): Promise<OutlineReply>;
 };
 
-/** At most so many entries are folded again where finer buckets are wanted: under a second of work. */
+/** Maximum number of entries to fold again for finer buckets: less than a second of work. */
 const fineMax = 32_768;
-/** A page asks every few seconds. */
+/** The background fold stops this long after the last request. An open page sends one every few seconds. */
 const wantedForMs = 15_000;
 
-/** @param coarse all that is folded is added to it */
+/** @param coarse the outline to which the caller adds every folded entry */
 export function createLogOutline(log: Pick<StoredLog, 'range'>, past: Past, jobs: Jobs, coarse: Outline): LogOutline {
   let wantedUntilMs = 0;
   let isFolding = false;
   const foldAll = async (job: Job) => {
-    // Where entries are missing, nothing will ever be counted.
+    // Missing entries are never counted, so never go back.
     let doneTo = 0;
     for (;;) {
       const first = Math.max(await past.earliest(), doneTo + 1);
       const { lastSeq } = await log.range();
       const fromSeq = coarse.firstMissing(first, lastSeq);
       if (fromSeq === null) return;
-      await past.over(fromSeq, lastSeq, job);
+      await past.foldRange(fromSeq, lastSeq, job);
       doneTo = lastSeq;
     }
   };
@@ -45,7 +46,7 @@ export function createLogOutline(log: Pick<StoredLog, 'range'>, past: Past, jobs
     const onProgress = () => {
       if (performance.now() > wantedUntilMs) unwanted.abort();
     };
-    // Given up, or the log cannot be read now: the next question starts it again.
+    // If it was aborted or the log cannot be read now, the next request starts it again.
     void jobs
       .run('background', { signal: unwanted.signal, onProgress }, foldAll)
       .catch(() => {})
@@ -58,50 +59,47 @@ export function createLogOutline(log: Pick<StoredLog, 'range'>, past: Past, jobs
       const { firstSeq, lastSeq } = await log.range();
       const shownFrom = Math.max(1, await past.earliest());
       const [from, to] = [Math.max(fromSeq, shownFrom), Math.min(toSeq, lastSeq)];
-      const place = { firstSeq, lastSeq, shownFrom };
+      const bounds = { firstSeq, lastSeq, shownFrom };
       wantAll();
       if (width >= coarse.width || to - from >= fineMax) {
         const covered = coarse.covered(shownFrom, lastSeq);
-        return { ...place, covered, width: Math.max(width, coarse.width), buckets: coarse.read(from, to, width) };
+        return { ...bounds, covered, width: Math.max(width, coarse.width), buckets: coarse.read(from, to, width) };
       }
       const fine = createOutline(width, Number.POSITIVE_INFINITY);
-      if (from <= to) await past.over(from, to, job, fine.add);
-      return { ...place, covered: coarse.covered(shownFrom, lastSeq), width, buckets: fine.read(from, to, width) };
+      if (from <= to) await past.foldRange(from, to, job, fine.add);
+      return { ...bounds, covered: coarse.covered(shownFrom, lastSeq), width, buckets: fine.read(from, to, width) };
     },
   };
 }
 
 export type Outline = {
-  /** Entries a bucket: a power of two. It grows with the log. */
+  /** Entries per bucket, a power of two. Grows with the log. */
   readonly width: number;
-  /** Counts an entry once, however often it is folded. */
+  /** Counts an entry, only once even if it is folded repeatedly. */
   add(step: Step): void;
-  /**
-   * Returns the buckets of entries `fromSeq` to `toSeq`, joined to `width` entries or more each. Entries that were not
-   * folded have none.
-   */
+  /** Returns the buckets of entries `fromSeq` to `toSeq`, each of at least `width` entries. Skips unfolded entries. */
   read(fromSeq: number, toSeq: number, width: number): OutlineBucket[];
-  /** Finds the first entry from `fromSeq` to `toSeq` that was not folded yet; null: all were. */
+  /** Finds the first entry from `fromSeq` to `toSeq` that has not been folded, or null. */
   firstMissing(fromSeq: number, toSeq: number): number | null;
-  /** Counts the entries from `fromSeq` to `toSeq` that were folded. */
+  /** Returns how many of the entries from `fromSeq` to `toSeq` have been folded. */
   covered(fromSeq: number, toSeq: number): number;
 };
 
 type Bucket = { -readonly [Key in keyof OutlineBucket]: OutlineBucket[Key] };
-/** A range of entries, both ends included. */
+/** A range of entries, inclusive. */
 type Range = { from: number; to: number };
 
-/** Four for each pixel that a wide screen has for them; they take about a megabyte. */
+/** Several buckets per pixel of a wide screen. They take about a megabyte. */
 const bucketsMaxDefault = 4_096;
 
-/** @param width to begin with */
+/** @param width the initial width */
 export function createOutline(width = 1, bucketsMax = bucketsMaxDefault): Outline {
   let buckets = new Map<number, Bucket>();
   let bucketWidth = width;
   const ranges: Range[] = [];
   const widen = () => {
     bucketWidth *= 2;
-    buckets = joined(buckets.values(), bucketWidth);
+    buckets = mergedInto(buckets.values(), bucketWidth);
   };
   return {
     get width() {
@@ -117,8 +115,8 @@ export function createOutline(width = 1, bucketsMax = bucketsMaxDefault): Outlin
       addStep(bucket, step);
     },
     read(fromSeq, toSeq, atLeast) {
-      const within = [...buckets.values()].filter((it) => it.toSeq >= fromSeq && it.fromSeq <= toSeq);
-      return [...joined(within, Math.max(atLeast, bucketWidth)).values()].sort((a, b) => a.fromSeq - b.fromSeq);
+      const within = [...buckets.values()].filter((bucket) => bucket.toSeq >= fromSeq && bucket.fromSeq <= toSeq);
+      return [...mergedInto(within, Math.max(atLeast, bucketWidth)).values()].sort((a, b) => a.fromSeq - b.fromSeq);
     },
     firstMissing(fromSeq, toSeq) {
       let seq = fromSeq;
@@ -130,7 +128,7 @@ export function createOutline(width = 1, bucketsMax = bucketsMaxDefault): Outlin
   };
 }
 
-/** @returns false: it was there already */
+/** Adds an entry to the ranges. @returns false if it was already in one */
 function mark(ranges: Range[], seq: number): boolean {
   const after = ranges.findIndex(({ to }) => to >= seq - 1);
   const found = ranges[after];
@@ -153,7 +151,7 @@ function mark(ranges: Range[], seq: number): boolean {
   return true;
 }
 
-const nothing = Object.fromEntries(verdictKinds.map((kind) => [kind, 0])) as Record<VerdictKind, number>;
+const noVerdicts = Object.fromEntries(verdictKinds.map((kind) => [kind, 0])) as Record<VerdictKind, number>;
 
 const emptyBucket = ({ message: { seq, atMs }, silentFromMs }: Step): Bucket => ({
   fromSeq: seq,
@@ -161,16 +159,16 @@ const emptyBucket = ({ message: { seq, atMs }, silentFromMs }: Step): Bucket => 
   count: 0,
   fromMs: atMs,
   toMs: atMs,
-  ...nothing,
+  ...noVerdicts,
   silentFromMs: silentFromMs === 0 ? atMs : silentFromMs,
   silentToMs: atMs,
 });
 
-/** Allocates nothing: entries are a million. */
+/** Hot path: must not allocate, because logs have millions of entries. */
 function addStep(bucket: Bucket, step: Step): void {
   const { seq, atMs } = step.message;
   bucket.count += 1;
-  spread(bucket, seq, seq, atMs, atMs);
+  extend(bucket, seq, seq, atMs, atMs);
   if (step.outcomes.length > 0) addVerdicts(bucket, step);
   const { silentFromMs } = step;
   if (silentFromMs === 0 || atMs - silentFromMs <= bucket.silentToMs - bucket.silentFromMs) return;
@@ -184,15 +182,15 @@ function addVerdicts(bucket: Bucket, { outcomes }: Step): void {
     if (outcome.kind === 'decided' && !isEscalatedAlready(outcome.decision))
       bucket[verdictKindOf(outcome.decision)] += 1;
   }
-  // One that no stop led to: a worker went silent, a task failed too often.
+  // Escalations without a stop: a worker went silent, or a task failed too often.
   if (bucket.escalated > escalatedBefore) return;
   for (const { kind } of outcomes) if (kind === 'escalated') bucket.escalated += 1;
 }
 
-/** It tries again while it waits for a person: that is no escalation more. */
+/** A further stop of a worker that already waits for a person is not another escalation. */
 const isEscalatedAlready = ({ cause }: Decision): boolean => cause === 'escalated';
 
-function joined(from: Iterable<Bucket>, width: number): Map<number, Bucket> {
+function mergedInto(from: Iterable<Bucket>, width: number): Map<number, Bucket> {
   const buckets = new Map<number, Bucket>();
   for (const bucket of from) addTo(buckets, width, { ...bucket });
   return buckets;
@@ -200,7 +198,7 @@ function joined(from: Iterable<Bucket>, width: number): Map<number, Bucket> {
 
 const indexOf = (seq: number, width: number): number => Math.floor((seq - 1) / width);
 
-function spread(bucket: Bucket, fromSeq: number, toSeq: number, fromMs: number, toMs: number): void {
+function extend(bucket: Bucket, fromSeq: number, toSeq: number, fromMs: number, toMs: number): void {
   bucket.fromSeq = Math.min(bucket.fromSeq, fromSeq);
   bucket.toSeq = Math.max(bucket.toSeq, toSeq);
   bucket.fromMs = Math.min(bucket.fromMs, fromMs);
@@ -216,7 +214,7 @@ function addTo(buckets: Map<number, Bucket>, width: number, added: Bucket): void
   }
   bucket.count += added.count;
   for (const kind of verdictKinds) bucket[kind] += added[kind];
-  spread(bucket, added.fromSeq, added.toSeq, added.fromMs, added.toMs);
+  extend(bucket, added.fromSeq, added.toSeq, added.fromMs, added.toMs);
   if (added.silentToMs - added.silentFromMs > bucket.silentToMs - bucket.silentFromMs)
     Object.assign(bucket, { silentFromMs: added.silentFromMs, silentToMs: added.silentToMs });
 }

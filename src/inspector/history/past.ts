@@ -1,7 +1,6 @@
 /**
- * The past of a fleet: its state at any entry of the log, by the same fold, which starts from the nearest position that is
- * known: one of the last that were folded, a stored snapshot, or the beginning. Where snapshots are far apart, as in a log
- * that was stored while no service ran, it stores some on its way.
+ * Reconstructs a fleet's state at any log entry with the service's own fold. Starts from the nearest known position: a
+ * recently folded one, a stored snapshot, or the beginning. Where snapshots are far apart, it stores more on the way.
  */
 import {
   copyFleet,
@@ -16,15 +15,15 @@ import { AppError } from '../../errors.ts';
 import { foldMessage } from '../../host/fold/fold-message.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
 import type { StoredLog } from '../../nats/log/stored-log.ts';
-import { wholeOf } from '../fleet-rows.ts';
+import { allRows } from '../fleet-rows.ts';
 import type { PastActor, PastFleet, Topic } from '../messages.ts';
 import { timelineEntry } from '../timeline.ts';
 import type { Job } from './jobs.ts';
 import { GapError, readUnbroken } from './log-entries.ts';
 
-/** The fleet after entry `seq`; `last`: that entry, null where the fold has only begun there. */
+/** The fleet after entry `seq`. `last` is that entry, or null if the fold started there. */
 export type Moment = { readonly fleet: Fleet; readonly seq: number; readonly last: LogMessage | null };
-/** One entry, folded. `silentFromMs`: when the one before was stored; 0: there is none. */
+/** One folded entry. `silentFromMs` is the time of the previous entry, or 0 if there is none. */
 export type Step = {
   readonly message: LogMessage;
   readonly outcomes: readonly Outcome[];
@@ -33,24 +32,27 @@ export type Step = {
 };
 
 export type Past = {
-  /** Calls `read` with the moment at `seq`, which it must not keep. @throws AppError input.bad: it cannot be shown */
+  /**
+   * Calls `read` with the state at `seq`, which it must not keep.
+   * @throws AppError input.bad if that entry cannot be shown
+   */
   at<Result>(seq: number, job: Job, read: (moment: Moment) => Result): Promise<Result>;
   /**
-   * Folds entries `fromSeq` to `toSeq`, with `onStep` for each.
-   * @throws AppError log.unavailable: the log was cut meanwhile
+   * Folds entries `fromSeq` to `toSeq` and calls `onStep` for each.
+   * @throws AppError log.unavailable if the log was truncated meanwhile
    */
-  over(fromSeq: number, toSeq: number, job: Job, onStep?: (step: Step) => void): Promise<void>;
+  foldRange(fromSeq: number, toSeq: number, job: Job, onStep?: (step: Step) => void): Promise<void>;
   /** Returns the first entry that can be shown. */
   earliest(): Promise<number>;
 };
 
-/** The snapshots of the service (protocol.md §15). */
+/** The service's snapshots (protocol.md §15). */
 export type StoredSnapshots = {
-  /** Returns the entries up to which they were taken. */
+  /** Returns the sequence of the last entry in each snapshot. */
   seqs(): Promise<readonly number[]>;
-  /** Loads the newest that was taken at `upTo` or before. Null: none can be used. */
+  /** Loads the newest snapshot taken at or before `upTo`. Null if none is usable. */
   load(upTo: number): Promise<{ readonly fleet: Fleet; readonly seq: number } | null>;
-  /** Stores one of the fleet after `message`. It never rejects: without it others only fold for longer. */
+  /** Stores a snapshot of the fleet after `message`. Never rejects: a missing snapshot only costs time. */
   write(fleet: Fleet, message: LogMessage): Promise<void>;
 };
 
@@ -58,38 +60,38 @@ export type PastOptions = {
   readonly fleet: string;
   readonly log: Pick<StoredLog, 'range' | 'history' | 'accepted'>;
   readonly snapshots: StoredSnapshots;
-  /** Called for each entry that any fold passes. */
+  /** Called for each entry of every fold. */
   readonly onStep?: (step: Step) => void;
-  /** Default: `pastSizes`. Tests fold shorter logs. */
+  /** Default: `pastSizes`. Tests use smaller ones. */
   readonly sizes?: PastSizes;
 };
 
 type PastSizes = {
-  /** In entries: where a jump ends, a copy is kept of the state so many before it, for the steps back. */
+  /** A copy of the state this many entries before the end of a jump is kept, for stepping back. */
   readonly stepsBack: number;
-  /** Workers and tasks in all positions that are kept. */
+  /** Maximum number of workers and tasks in all kept positions together. */
   readonly actorsMax: number;
-  /** In entries: snapshots that a fold stores are at least this far apart. */
+  /** Minimum distance in entries between snapshots stored by a fold. */
   readonly spacingMin: number;
 };
 
 const pastSizes: PastSizes = {
-  // Steps back from an entry fold for some 10 ms.
+  // A step back folds for about 10 ms.
   stepsBack: 1_000,
-  // A worker takes about 4 KB, so all of them take a third of the process's memory, if they share nothing.
+  // At 4 KB per worker, at most a third of the process's memory.
   actorsMax: 60_000,
-  // Two tenths of a second of folding.
+  // About 0.2 s of folding.
   spacingMin: 32_768,
 };
 
-/** The log and the stored snapshots, as they were a moment ago. */
+/** The log's range and the stored snapshots, cached for `knownForMs`. */
 type Known = { readonly firstSeq: number; readonly lastSeq: number; readonly snapshots: readonly number[] };
-/** A place to fold on from. `open` returns null where it turns out to be of no use. */
+/** A position to start folding from. `open` returns null if it turns out to be unusable. */
 type Start = { readonly seq: number; readonly open: () => Promise<Moment | null> };
 
-/** The log may be cut again while what is left of it is read. */
+/** Retention may truncate the log again while it is read. */
 const triesMax = 3;
-/** A change in the store is seen this late. */
+/** How long the log's range and the list of snapshots are cached. */
 const knownForMs = 1_000;
 
 export function createPast({ onStep: onAny, sizes = pastSizes, ...options }: PastOptions): Past {
@@ -99,29 +101,29 @@ export function createPast({ onStep: onAny, sizes = pastSizes, ...options }: Pas
   const fold = async (from: Moment, toSeq: number, job: Job, onStep?: (step: Step) => void): Promise<Moment> => {
     const { fleet, seq: startSeq } = from;
     const now = await known();
-    let at = from;
+    let moment = from;
     const onMessage = (message: LogMessage) => {
       const { seq } = message;
       const silentFromMs = fleet.nowMs;
       const { outcomes } = foldMessage(fleet, message);
-      at = { fleet, seq, last: message };
+      moment = { fleet, seq, last: message };
       const step = { message, outcomes, fleet, silentFromMs };
       onAny?.(step);
       onStep?.(step);
-      if (seq === toSeq - sizes.stepsBack) positions.keepCopy(at);
-      if (!isSnapshotWanted(at, now, sizes.spacingMin)) return job.step(seq - startSeq, toSeq - startSeq);
+      if (seq === toSeq - sizes.stepsBack) positions.keepCopy(moment);
+      if (!isSnapshotWanted(moment, now, sizes.spacingMin)) return job.step(seq - startSeq, toSeq - startSeq);
       return snapshots.write(fleet, message).then(() => job.step(seq - startSeq, toSeq - startSeq));
     };
     try {
       if (toSeq > startSeq) await readUnbroken(log, { fromSeq: startSeq + 1, toSeq }, onMessage);
     } catch (error) {
-      // What comes next is not in the log.
+      // Do not keep the position: the entries after it are missing.
       if (error instanceof GapError) throw error;
-      positions.keep(at);
+      positions.keep(moment);
       throw error;
     }
-    positions.keep(at);
-    return at;
+    positions.keep(moment);
+    return moment;
   };
   return {
     async at(seq, job, read) {
@@ -140,8 +142,8 @@ export function createPast({ onStep: onAny, sizes = pastSizes, ...options }: Pas
         }
       }
     },
-    async over(fromSeq, toSeq, job, onStep = () => {}) {
-      // A cut log may begin with the entry of a snapshot, whose state is then the first there is.
+    async foldRange(fromSeq, toSeq, job, onStep = () => {}) {
+      // A truncated log may begin at the entry of a snapshot, which is then the earliest known state.
       const hasBefore = before(fromSeq - 1, await known()).length > 0;
       const start = await open(hasBefore ? fromSeq - 1 : fromSeq);
       await fold(start, toSeq, job, (step) => step.message.seq >= fromSeq && onStep(step));
@@ -155,7 +157,7 @@ export function createPast({ onStep: onAny, sizes = pastSizes, ...options }: Pas
   };
 }
 
-/** Finds where a fold may begin. */
+/** Finds positions where a fold can start. */
 function createStarts({ fleet: name, log, snapshots }: PastOptions, positions: Positions) {
   const known = cached(knownForMs, async (): Promise<Known> => {
     const [{ firstSeq, lastSeq }, seqs] = await Promise.all([log.range(), snapshots.seqs()]);
@@ -166,11 +168,11 @@ function createStarts({ fleet: name, log, snapshots }: PastOptions, positions: P
     return found === null ? null : { ...found, last: null };
   };
   const before = (seq: number, { firstSeq, snapshots: seqs }: Known): Start[] => {
-    // What comes after it must still be there, unless it is the very entry.
+    // The entries after it must still be in the log, unless it is exactly the wanted entry.
     const isUsable = (start: Start) => start.seq <= seq && (start.seq === seq || start.seq >= firstSeq - 1);
     const starts: Start[] = [
-      ...positions.seqs().map((it) => ({ seq: it, open: async () => positions.take(it) })),
-      ...seqs.map((it) => ({ seq: it, open: () => load(it) })),
+      ...positions.seqs().map((position) => ({ seq: position, open: async () => positions.take(position) })),
+      ...seqs.map((snapshot) => ({ seq: snapshot, open: () => load(snapshot) })),
     ].filter(isUsable);
     if (firstSeq <= log.accepted.beginSeq)
       starts.push({ seq: 0, open: async () => ({ seq: 0, fleet: createFleet(name), last: null }) });
@@ -178,9 +180,9 @@ function createStarts({ fleet: name, log, snapshots }: PastOptions, positions: P
   };
   return {
     known,
-    /** Returns those at `seq` or before it, the nearest first. */
+    /** Returns the positions at or before `seq`, the nearest first. */
     before,
-    /** Opens the nearest. @throws AppError input.bad: there is none */
+    /** Opens the nearest position. @throws AppError input.bad if there is none */
     async open(seq: number): Promise<Moment> {
       const now = await known();
       for (const start of before(seq, now)) {
@@ -192,21 +194,21 @@ function createStarts({ fleet: name, log, snapshots }: PastOptions, positions: P
   };
 }
 
-/** So many positions are kept: the next step of a playback, or of a search, goes on from one. */
+/** Maximum number of kept positions. The next step of a playback or search continues from one. */
 const positionsMax = 16;
 
 type Positions = ReturnType<typeof createPositions>;
 
-/** The positions that were folded last, as fleets to fold on. */
+/** Recently folded positions, as fleets that can be folded further. */
 function createPositions(actorsMax: number) {
-  /** The one that was used last at the end. */
+  /** Most recently used last. */
   let kept: Moment[] = [];
   const roomFor = ({ workers, tasks }: Fleet) =>
     Math.max(1, Math.min(positionsMax, Math.floor(actorsMax / (workers.size + tasks.size + 1))));
   const keep = (moment: Moment) => {
     kept = [...kept.filter(({ seq }) => seq !== moment.seq), moment].slice(-roomFor(moment.fleet));
   };
-  /** Keeps a copy of a moment. There is room for only one of a large fleet. */
+  /** Keeps a copy of a position, unless the fleet is so large that only one fits. */
   const keepCopy = (moment: Moment) => {
     if (roomFor(moment.fleet) > 1) keep({ ...moment, fleet: copyFleet(moment.fleet) });
   };
@@ -214,22 +216,22 @@ function createPositions(actorsMax: number) {
     seqs: () => kept.map(({ seq }) => seq),
     keep,
     keepCopy,
-    /** Returns it to be folded on. Null: it is gone. */
+    /** Removes a position and returns it for further folding. Null if it is no longer kept. */
     take(seq: number): Moment | null {
-      const taken = kept.find((it) => it.seq === seq) ?? null;
-      kept = kept.filter((it) => it !== taken);
+      const taken = kept.find((position) => position.seq === seq) ?? null;
+      kept = kept.filter((position) => position !== taken);
       if (taken !== null) keepCopy(taken);
       return taken;
     },
   };
 }
 
-/** So that a long log does not fill the store of older snapshots, which thins them out. */
+/** Maximum number of snapshots to spread over a log, so that a long log does not fill the snapshot store. */
 const snapshotsWanted = 64;
-/** To pack an actor takes about as long as to fold an entry, so a fold takes half as long again at most. */
+/** Packing an actor takes about as long as folding an entry, so snapshots slow a fold down by at most half. */
 const entriesPerActor = 2;
 
-/** Tells whether a snapshot is worth its place here: all others are far away. */
+/** Whether to store a snapshot here: all others are far enough away. */
 function isSnapshotWanted(
   { seq, fleet: { workers, tasks } }: Moment,
   { lastSeq, snapshots }: Known,
@@ -239,21 +241,21 @@ function isSnapshotWanted(
   const least = Math.max(lastSeq / snapshotsWanted, entriesPerActor * (workers.size + tasks.size));
   let spacing = spacingMin;
   while (spacing < least) spacing *= 2;
-  return seq % spacing === 0 && snapshots.every((it) => Math.abs(it - seq) >= spacing);
+  return seq % spacing === 0 && snapshots.every((snapshot) => Math.abs(snapshot - seq) >= spacing);
 }
 
 function notCovered(seq: number, { firstSeq, snapshots }: Known): AppError {
-  const oldest = Math.min(...snapshots.filter((it) => it >= firstSeq - 1));
+  const oldest = Math.min(...snapshots.filter((snapshot) => snapshot >= firstSeq - 1));
   const where = Number.isFinite(oldest)
     ? `the first that can be shown is ${oldest}, where a snapshot was taken`
-    : 'no snapshot covers what is left';
+    : 'no snapshot covers the rest';
   return new AppError(
     'input.bad',
     `entry ${seq} cannot be shown: the log now starts at entry ${firstSeq}, and ${where}`,
   );
 }
 
-/** Returns what `read` gave at most `forMs` ago, or with `isNew` what it gives now. */
+/** Caches the result of `read` for `forMs`. The returned function reads again if `isNew` is true. */
 function cached<Value>(forMs: number, read: () => Promise<Value>): (isNew?: boolean) => Promise<Value> {
   let value: Promise<Value> | null = null;
   let untilMs = 0;
@@ -271,18 +273,18 @@ function cached<Value>(forMs: number, read: () => Promise<Value>): (isNew?: bool
 }
 
 /**
- * Returns all actors at an entry of the log, or one of them in full.
- * @throws AppError input.bad: `seq` cannot be shown; actor.unknown: there was no such actor at that entry
+ * Returns the rows of all actors at a log entry, or the full view of one.
+ * @throws AppError input.bad if `seq` cannot be shown, actor.unknown if there was no such actor at that entry
  */
 export function readPast(past: Past, seq: number, topic: Topic | null, job: Job): Promise<PastFleet | PastActor> {
-  return past.at(seq, job, ({ fleet, seq: at, last }) => {
+  return past.at(seq, job, ({ fleet, seq: atSeq, last }) => {
     const entry = last?.seq === seq ? timelineEntry(last) : null;
-    const moment = { seq: at, atMs: fleet.nowMs, entry };
-    if (topic === null) return { ...moment, ...wholeOf(fleet) };
+    const moment = { seq: atSeq, atMs: fleet.nowMs, entry };
+    if (topic === null) return { ...moment, ...allRows(fleet) };
     const { entity, id } = topic;
     const view = entity === 'worker' ? viewWorker(fleet, id, fleet.nowMs) : viewTask(fleet, id);
     if (view !== null) return { ...moment, view };
     const time = fleet.nowMs === 0 ? '' : ` (${formatIsoTime(fleet.nowMs)})`;
-    throw new AppError('actor.unknown', `${entity} ${id} was not known yet at entry ${at}${time}`);
+    throw new AppError('actor.unknown', `${entity} ${id} was not known yet at entry ${atSeq}${time}`);
   });
 }

@@ -1,7 +1,6 @@
 /**
- * Statistics of the last week, or of any range, counted from the log: from where they began on, then on from where the last
- * request ended.
- * Where agents report what they use, the entries are folded too: only the state tells for which task it was.
+ * Counts statistics of the last week or of any range from the log. Each request continues where the previous one ended.
+ * If agents report usage, the entries are also folded, because only the state shows which task the usage was for.
  */
 import { AppError } from '../../errors.ts';
 import type { StoredLog } from '../../nats/log/stored-log.ts';
@@ -15,31 +14,32 @@ import { findFirst } from './log-entries.ts';
 import type { Past, Step } from './past.ts';
 
 export type StatisticsReader = {
-  /** Counts on to the end of the log, or of the range. Must not be called twice at once, since all go on in the same counts. */
+  /** Counts up to the end of the log or range. Calls must not overlap, because they share their counts. */
   read(span: Span | TimeRange, job: Job): Promise<FleetStatistics>;
 };
 
 /**
- * `knownFromMs`: what came earlier is no longer in the log; null: it was counted, or is older than the longest span.
- * `tasksSeq`: up to where it is known for which tasks something was used; null: no fold can begin before that any more.
+ * Counts up to entry `seq`. `knownFromMs` is the time of the first entry in a log that has lost earlier ones, otherwise
+ * null. `tasksSeq` is the entry up to which usage is assigned to tasks, or null if that is no longer possible.
  */
 type Counted = { statistics: Statistics; seq: number; tasksSeq: number | null; knownFromMs: number | null };
 type Log = Pick<StoredLog, 'range' | 'history'>;
 type LogRange = Awaited<ReturnType<Log['range']>>;
 
-/** Ranges that are kept: those at which several people look at the same time. Each takes about as much as a week. */
+/** Maximum number of kept ranges, for several people at once. Each takes about as much memory as a week. */
 const rangesMax = 4;
 const decoder = new TextDecoder();
 
 export function createStatisticsReader(
   log: Log,
-  past: Pick<Past, 'over'>,
+  past: Pick<Past, 'foldRange'>,
   now: () => number = Date.now,
 ): StatisticsReader {
   let counted: Counted | null = null;
   const ranges = new Map<string, Counted>();
-  // Less than it was: another log has taken its place. Cut beyond it: earlier counts would be followed by a hole.
-  const isLost = (it: Counted, { firstSeq, lastSeq }: LogRange) => lastSeq < it.seq || firstSeq > it.seq + 1;
+  // A shorter log means that it was replaced. A log truncated beyond our position would leave a gap in the counts.
+  const isLost = (counts: Counted, { firstSeq, lastSeq }: LogRange) =>
+    lastSeq < counts.seq || firstSeq > counts.seq + 1;
   const readSpan = async (span: Span, range: LogRange, job: Job) => {
     const nowMs = Math.max(now(), range.lastMs);
     if (counted === null || isLost(counted, range)) counted = await begin(log, range, nowMs - spanMs('week'));
@@ -88,17 +88,17 @@ async function countOn(log: Pick<StoredLog, 'history'>, counted: Counted, lastSe
   });
 }
 
-/** Folds what was counted since the last time. A log whose beginning was cut has counts, but may have no state. */
-async function findTasks(past: Pick<Past, 'over'>, counted: Counted, job: Job): Promise<void> {
+/** Assigns newly counted usage to tasks. A truncated log can be counted, but maybe not folded. */
+async function findTasks(past: Pick<Past, 'foldRange'>, counted: Counted, job: Job): Promise<void> {
   const { statistics, seq, tasksSeq } = counted;
   if (tasksSeq === null || tasksSeq === seq) return;
-  // Without usage there is nothing to find, now or in what was counted.
+  // Without usage there is nothing to assign.
   if (!statistics.hasUsage) {
     counted.tasksSeq = seq;
     return;
   }
   try {
-    await past.over(tasksSeq + 1, seq, job, (step) => {
+    await past.foldRange(tasksSeq + 1, seq, job, (step) => {
       countTasks(statistics, step);
       counted.tasksSeq = step.message.seq;
     });

@@ -1,6 +1,4 @@
-/**
- * Answers "what if": decides the newest attempts of the log again with other policies. It only folds; nothing is run.
- */
+/** "What if": decides the newest attempts of the log again with other policies. Only folds; runs no checks. */
 import {
   copyFleet,
   createWhatIf,
@@ -20,41 +18,44 @@ import type { Past } from './past.ts';
 
 export type History = { readonly log: StoredLog; readonly past: Past };
 
-type Question = Extract<HistoryWork, { kind: 'whatIf' }>;
+type WhatIfRequest = Extract<HistoryWork, { kind: 'whatIf' }>;
 
 const differencesMax = 500;
 
-/** @throws AppError input.bad with issues: the policies are invalid; log.unavailable: the log was cut meanwhile */
+/**
+ * @throws AppError input.bad with issues if the policies are invalid, log.unavailable if the log was truncated
+ * meanwhile
+ */
 export async function compareDecisions(
   { log, past }: History,
   fleet: string,
-  question: Question,
+  request: WhatIfRequest,
   job: Job,
 ): Promise<WhatIfAnswer> {
   const startedMs = performance.now();
-  const policies = parsePolicies(question.policy);
-  const start = await findStart(past, await firstCompared(log, fleet, question), job);
-  const found = await findDifferences(log, { policies, ...since(question), ...start }, job);
+  const policies = parsePolicies(request.policy);
+  const start = await findStart(past, await firstCompared(log, fleet, request), job);
+  const found = await findDifferences(log, { policies, ...since(request), ...start }, job);
   return { ...found, tookMs: performance.now() - startedMs };
 }
 
-const since = ({ sinceMs }: Question) => (sinceMs === null ? {} : { sinceMs });
+const since = ({ sinceMs }: WhatIfRequest) => (sinceMs === null ? {} : { sinceMs });
 
-/** Finds the entry with which the policies come into force. */
-async function firstCompared(log: StoredLog, fleet: string, { last, sinceMs }: Question): Promise<number> {
+/** Finds the first entry to compare, at which the new policies come into force. */
+async function firstCompared(log: StoredLog, fleet: string, { last, sinceMs }: WhatIfRequest): Promise<number> {
   if (sinceMs !== null) return findFirst(log, await log.range(), sinceMs);
   const newest = await log.newest(`stopgate.${fleet}.worker.*.stop.attempted`, last, null);
   return newest[0]?.seq ?? (await log.range()).lastSeq + 1;
 }
 
-/** Returns the state before entry `seq`, or, if the beginning of the log is gone, the first that can be shown. */
+/** Returns the state before entry `seq`, or the earliest one available if the log was truncated. */
 async function findStart(past: Past, seq: number, job: Job): Promise<{ start?: Fleet }> {
   const first = await past.earliest();
   const before = Math.max(seq - 1, first <= 1 ? 0 : first);
   return before === 0 ? {} : { start: await past.at(before, job, ({ fleet }) => copyFleet(fleet)) };
 }
 
-/** Folds the log from there to its end. */
+/** Folds the log from `start` to its end. */
 async function findDifferences(
   log: StoredLog,
   { start, ...options }: { policies: PolicySet; sinceMs?: number; start?: Fleet },
@@ -100,7 +101,7 @@ function parsePolicies(text: string): PolicySet {
     throw new AppError('input.bad', `line ${first?.line}: ${first?.message}`, { issues });
   }
   if (read.file.policyForm === null)
-    throw new AppError('input.bad', "the text has no 'policies' to compare with", {
+    throw new AppError('input.bad', "the text has no 'policies' section", {
       issues: [{ path: 'policies', message: 'is missing', line: 1, column: 1 }],
     });
   return read.file.policySet;

@@ -1,8 +1,10 @@
-/** Sends the changes of a tick to all pages: the same JSON to those that keep up, everything missed to the others. */
+/**
+ * Sends the changes of a tick to all pages. Pages that keep up get the same JSON; others get everything they missed.
+ */
 import { type Fleet, viewTask, type WorkerView } from '../../../machines/index.ts';
 import { createGuarded, type Observe } from '../../host/fold/observers.ts';
 import type { Logger } from '../../log.ts';
-import { rowsOf, wholeOf } from '../fleet-rows.ts';
+import { allRows, rowsOf } from '../fleet-rows.ts';
 import { type Delta, type Focus, type Full, toTruncatedJson } from '../messages.ts';
 import type { MoveCounts } from '../moves.ts';
 import type { Packed } from '../rows.ts';
@@ -16,7 +18,7 @@ export type LiveSource = {
   readonly logNow: () => number;
   readonly viewWorker: (worker: string) => WorkerView | null;
   readonly foldedSeq: () => number;
-  /** The newest entry of the log. */
+  /** Asks the log for its newest entry. */
   readonly headSeq: () => Promise<number>;
   /** Returns why nothing can be decided now, or null. */
   readonly outage: () => (OutageNews & { readonly error: Error }) | null;
@@ -26,13 +28,13 @@ export type LiveSource = {
 
 type Broadcast = {
   send(changes: TickChanges, tick: { readonly ticks: number; readonly isBeat: boolean }): void;
-  /** Asks the log for its newest entry. */
+  /** Asks the log for its newest entry, in the background. */
   refreshHead(): void;
-  /** Entry `seq` was read, so the log has it. */
+  /** Notes that entry `seq` was read, so the log has at least that many entries. */
   sawEntry(seq: number): void;
 };
 
-/** The selected actor is sent every so many ticks: its view is large. */
+/** The view of a selected actor is large, so it is sent only every second tick. */
 const topicEvery = 2;
 
 export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>, moves: MoveCounts): Broadcast {
@@ -52,7 +54,7 @@ export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>
       outage: found === null ? null : { kind: found.kind, sinceMs: found.sinceMs, judges: found.judges },
     };
   };
-  const full = (): Full => ({ ...head(), ...wholeOf(fleet), moves: moves.read(logNow()) });
+  const full = (): Full => ({ ...head(), ...allRows(fleet), moves: moves.read(logNow()) });
   const delta = (names: ChangedNames, { transitions, entries }: TickChanges): Delta => ({
     ...head(),
     ...nonEmpty(rowsOf(fleet, names)),
@@ -87,7 +89,7 @@ export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>
         page.missed = null;
         if (ticks % topicEvery === 0) sendTopics(page);
       };
-      // Each page is on its own: what fails for one goes out to the others.
+      // Guard each page separately, so that a failure of one does not affect the others.
       for (const page of pages)
         if (page.client.isReady()) guarded(() => sendTo(page));
         else keepForLater(page, changes.names);

@@ -1,10 +1,8 @@
-/**
- * Collects what has happened since the last tick: changed names, counted transitions, and how many entries were folded.
- */
+/** Collects the changes since the last tick: changed names, counted transitions and the number of folded entries. */
 import type { Topic, Transition } from '../messages.ts';
 import { countTransition, type TransitionCounts } from '../moves.ts';
 
-/** Names of actors whose rows have changed. */
+/** Names of actors whose rows changed. */
 export type ChangedNames = {
   readonly workers: Set<string>;
   readonly tasks: Set<string>;
@@ -16,9 +14,9 @@ export const noNames = (): ChangedNames => ({ workers: new Set(), tasks: new Set
 export const countNames = ({ workers, tasks, queues }: ChangedNames): number => workers.size + tasks.size + queues.size;
 
 export function addNames(to: ChangedNames, { workers, tasks, queues }: ChangedNames): void {
-  for (const it of workers) to.workers.add(it);
-  for (const it of tasks) to.tasks.add(it);
-  for (const it of queues) to.queues.add(it);
+  for (const worker of workers) to.workers.add(worker);
+  for (const task of tasks) to.tasks.add(task);
+  for (const queue of queues) to.queues.add(queue);
 }
 
 export type TickChanges = {
@@ -30,7 +28,7 @@ export type Changes = {
   actor(entity: Topic['entity'], id: string, transition: Transition): void;
   queue(queue: string): void;
   entry(): void;
-  /** Returns the names so far. */
+  /** Returns the names changed so far. */
   names(): ChangedNames;
   /** Returns the changes and starts over. */
   take(): TickChanges;
@@ -60,18 +58,18 @@ export function createChanges(): Changes {
   };
 }
 
-/** The names that changed during the last minute, for pages that reconnect. */
+/** The names changed during the last minute, for pages that reconnect. */
 type RecentChanges = {
   add(seq: number, names: ChangedNames): void;
   /**
-   * Returns what changed after entry `seq`. Null: that is too long ago, or `seq` is beyond `foldedSeq`, the newest
-   * entry known.
+   * Returns the names changed after entry `seq`. Null if that is too long ago, or if `seq` is beyond `foldedSeq`, the
+   * newest entry folded here.
    */
   since(seq: number, foldedSeq: number): ChangedNames | null;
   clear(): void;
 };
 
-/** The number of ticks in a minute. */
+/** One minute of ticks. */
 const ticksMax = 600;
 
 export function createRecentChanges(): RecentChanges {
@@ -85,7 +83,7 @@ export function createRecentChanges(): RecentChanges {
       const oldest = recent[0];
       if (seq > foldedSeq || oldest === undefined || oldest.seq > seq) return null;
       const names = noNames();
-      for (const it of recent) if (it.seq > seq) addNames(names, it.names);
+      for (const tick of recent) if (tick.seq > seq) addNames(names, tick.names);
       return names;
     },
     clear() {

@@ -1,7 +1,7 @@
 /**
- * Live: one feed for all pages. The fold reports which actors changed; ten times a second their rows are sent, encoded
- * once for all pages that keep up. For a page that does not read, only names are kept, so that a stalled page never
- * costs more memory than the fleet has names.
+ * The live feed of all pages. The fold reports which actors changed; ten times a second their rows are encoded once and
+ * sent to all pages that keep up. For a stalled page only names are kept, so its memory is bounded by the fleet's
+ * names.
  */
 import { type Fleet, type FleetWatcher, topicOf } from '../../../machines/index.ts';
 import { createGuarded } from '../../host/fold/observers.ts';
@@ -12,16 +12,19 @@ import { addNames, type Changes, countNames, createChanges, createRecentChanges 
 import { addEntry, createPage, hasTopics, type LiveClient, type LivePage, newsAbout } from './page.ts';
 
 export type Live = {
-  /** `afterSeq`: what the page has already received. @returns a function that leaves */
+  /**
+   * @param afterSeq the last entry whose changes the page has received, or null for a new page
+   * @returns a function to leave
+   */
   join(client: LiveClient, topics: readonly Topic[], afterSeq: number | null): () => void;
   readonly size: number;
   close(): void;
 };
 
 const tickMs = 100;
-/** Without changes, a message every so many ticks shows that the service is alive. */
+/** Without changes, a heartbeat is sent every this many ticks. */
 const beatEvery = 10;
-/** The feed goes on this long without a page, since a reloaded page comes back at once. */
+/** The feed keeps running this long without a page, because a reloaded page comes right back. */
 const lingerMs = 60_000;
 
 export function createLive(source: LiveSource): Live {
@@ -95,16 +98,16 @@ export function createLive(source: LiveSource): Live {
 }
 
 function countMoves(moves: MoveCounts, fleet: Fleet): FleetWatcher {
-  const on =
+  const watch =
     (machine: Transition['machine']): FleetWatcher['worker'] =>
     (_id, from, to, event) =>
       moves.add(fleet.nowMs, [{ machine, from, to, event, count: 1 }]);
-  return { worker: on('worker'), task: on('task'), queue: () => {} };
+  return { worker: watch('worker'), task: watch('task'), queue: () => {} };
 }
 
-/** Notes each transition for all pages, and for those that have selected the actor. */
+/** Records each transition for all pages, and marks the actor as changed for pages that selected it. */
 function recordTransitions(pages: ReadonlySet<LivePage>, changes: Changes): FleetWatcher {
-  const on =
+  const watch =
     (entity: Topic['entity']): FleetWatcher['worker'] =>
     (id, from, to, event) => {
       changes.actor(entity, id, { machine: entity, from, to, event, count: 1 });
@@ -113,10 +116,10 @@ function recordTransitions(pages: ReadonlySet<LivePage>, changes: Changes): Flee
         if (news !== undefined) news.changed = true;
       }
     };
-  return { worker: on('worker'), task: on('task'), queue: (id) => changes.queue(id) };
+  return { worker: watch('worker'), task: watch('task'), queue: (id) => changes.queue(id) };
 }
 
-/** Runs while pages are open, and a while longer. @param begin returns a function that ends it */
+/** Runs while pages are open, and `lingerMs` longer. @param begin starts it and returns a function that ends it */
 function createActivity(begin: () => () => void) {
   let end: (() => void) | null = null;
   let linger: NodeJS.Timeout | null = null;

@@ -1,10 +1,10 @@
-/** One open page, or several that share a stream: what it has not received yet, and news about the actors that it has selected. */
+/** One open page, or several sharing a stream: the changes it has missed, and news about its selected actors. */
 import type { LogMessage } from '../../nats/log/log-reader.ts';
 import type { Focus, Topic } from '../messages.ts';
 import { timelineEntry } from '../timeline.ts';
 import { addNames, type ChangedNames, noNames } from './changes.ts';
 
-/** `isReady` false: earlier messages are still buffered, so no more may be sent. */
+/** `isReady` returns false while earlier messages are still buffered; nothing may be sent then. */
 export type LiveClient = {
   send(event: string, data: string, seq: number | null): void;
   isReady(): boolean;
@@ -12,19 +12,19 @@ export type LiveClient = {
 
 export type LivePage = {
   readonly client: LiveClient;
-  /** The news about each selected actor, by `keyOf`. */
+  /** News about each selected actor, by `keyOf`. */
   readonly topics: ReadonlyMap<string, TopicNews>;
-  /** The changes that the page has missed; null: none, up to the last tick; `all`: it has received nothing yet. */
+  /** Changes that the page has missed. Null if none up to the last tick; `all` if it has received nothing yet. */
   missed: ChangedNames | 'all' | null;
 };
 
-/** `messages`: as they came. They are read when they are sent, not while the log is folded. */
+/** `messages` are raw. They are decoded when sent, to keep the fold fast. */
 type TopicNews = { readonly topic: Topic; changed: boolean; readonly messages: LogMessage[]; omitted: number };
 
 const entriesMax = 40;
 const keyOf = (entity: string, id: string): string => `${entity} ${id}`;
 
-/** @param missedEntries some came since the page was here last, and they may be about what it has selected */
+/** @param missedEntries entries were stored since the page last read, possibly about its selected actors */
 export const createPage = (
   client: LiveClient,
   topics: readonly Topic[],
@@ -44,13 +44,13 @@ export const createPage = (
 export const newsAbout = ({ topics }: LivePage, entity: string, id: string): TopicNews | undefined =>
   topics.size === 0 ? undefined : topics.get(keyOf(entity, id));
 
-/** Has any page selected an actor? */
+/** Whether any page has selected an actor. */
 export function hasTopics(pages: ReadonlySet<LivePage>): boolean {
   for (const { topics } of pages) if (topics.size > 0) return true;
   return false;
 }
 
-/** Keeps the names for a page that cannot receive now: they take less room than messages. */
+/** Keeps only the names for a page that cannot receive now, because messages would take more memory. */
 export function keepForLater(page: LivePage, names: ChangedNames): void {
   if (page.missed === null) page.missed = noNames();
   if (page.missed !== 'all') addNames(page.missed, names);
@@ -60,7 +60,7 @@ export function keepForLater(page: LivePage, names: ChangedNames): void {
 export function addEntry(client: LiveClient, news: TopicNews, message: LogMessage): void {
   news.changed = true;
   if (!client.isReady()) {
-    // Entries are large; a page that misses some reads them from the log.
+    // Entries are large. A page that misses some reads them from the log.
     news.omitted += 1 + news.messages.splice(0).length;
     return;
   }
@@ -72,7 +72,7 @@ export function addEntry(client: LiveClient, news: TopicNews, message: LogMessag
 /** Takes the news about a selected actor since the last call. */
 export function takeNews(news: TopicNews): Omit<Focus, 'id' | 'view'> {
   const entries = news.messages.splice(0).map(timelineEntry);
-  const taken = { entries: entries.filter((it) => it !== null), omitted: news.omitted };
+  const taken = { entries: entries.filter((entry) => entry !== null), omitted: news.omitted };
   news.changed = false;
   news.omitted = 0;
   return taken;

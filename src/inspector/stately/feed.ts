@@ -1,7 +1,7 @@
 /**
- * The fleet as actors, for XState inspectors: on every connection each actor with its definition and its current state,
- * then its steps, ten times a second. Such inspectors are made for a handful of actors, so a connection shows at most
- * fifty. For a client that does not read, only the latest step of each actor is kept.
+ * The fleet as actors for XState inspectors. A connection first gets each actor with its definition and state, then its
+ * steps ten times a second. Inspectors are made for few actors, so a connection shows at most fifty. For a stalled
+ * client only the latest step of each actor is kept.
  */
 import { type Fleet, taskMachine, workerMachine } from '../../../machines/index.ts';
 import { createGuarded, type Observe } from '../../host/fold/observers.ts';
@@ -21,7 +21,7 @@ export type ActorRef = { readonly entity: Actor['entity']; readonly id: string }
 
 const sessionIdOf = ({ entity, id }: ActorRef): string => `${entity}:${id}`;
 
-/** Returns null if unknown. */
+/** Returns null for an unknown actor. */
 function capture(fleet: Fleet, { entity, id }: ActorRef): Captured | null {
   if (entity === 'worker') {
     const snapshot = fleet.workers.read(id)?.snapshot;
@@ -31,17 +31,17 @@ function capture(fleet: Fleet, { entity, id }: ActorRef): Captured | null {
   return snapshot === undefined ? null : { entity, snapshot };
 }
 
-/** The worker that holds a task, or that a worker is a subagent of. */
+/** The worker that holds a task, or the parent of a subagent. */
 const parentOf = (fleet: Fleet, { entity, id }: ActorRef): string | null =>
   (entity === 'worker'
     ? fleet.workers.read(id)?.snapshot.context.worker.parent
     : fleet.tasks.get(id)?.snapshot.context.worker) ?? null;
 
-/** Tells whether an actor belongs to `worker`: the worker itself, its tasks and subagents. Null: all do. */
+/** Whether an actor is `worker`, one of its tasks or one of its subagents. Always true if `worker` is null. */
 const belongsTo = (fleet: Fleet, worker: string | null, actor: ActorRef): boolean =>
   worker === null || (actor.entity === 'worker' && actor.id === worker) || parentOf(fleet, actor) === worker;
 
-/** Workers first, the most recent at the front; then held tasks, then the newest. */
+/** Orders workers first, the most recently seen at the front; then held tasks, then other tasks, the newest first. */
 function actorsOf(fleet: Fleet, worker: string | null): ActorRef[] {
   const workers = [...fleet.workers]
     .sort(([, one], [, other]) => other.lastSeenMs - one.lastSeenMs)
@@ -54,43 +54,43 @@ function actorsOf(fleet: Fleet, worker: string | null): ActorRef[] {
   );
 }
 
-/** `isReady` false: earlier frames are still buffered, so no more may be sent. */
+/** `isReady` returns false while earlier frames are still buffered; nothing may be sent then. */
 type FeedClient = { send(frame: string): void; isReady(): boolean };
 
 type Step = { readonly event: string; readonly captured: Captured; readonly atMs: number };
 type ShownActor = { readonly actor: Actor; captured: Captured; steps: Step[]; isSent: boolean };
-/** One inspector: the actors that it sees, and the steps that it has not received yet. */
+/** One inspector, the actors it sees, and the steps it has not received yet. */
 type Connection = {
   readonly client: FeedClient;
-  /** It is null for the whole fleet. */
+  /** Null for the whole fleet. */
   readonly worker: string | null;
   /** By session id, parents before their children. */
   readonly shown: Map<string, ShownActor>;
 };
 
 const actorsMax = 50;
-/** Steps of one actor between two ticks; of more, the latest are sent. */
+/** Maximum number of steps of one actor per tick. The latest are sent. */
 const stepsMax = 20;
 const definitions = { worker: definitionOf(workerMachine), task: definitionOf(taskMachine) };
 
-/** Shows an actor, its parents first. Without effect for one that is shown already, or when there are too many. */
+/** Adds an actor and its parents to a connection. Does nothing if it is already shown or the connection is full. */
 function show(fleet: Fleet, connection: Connection, ref: ActorRef): void {
-  for (const it of lineTo(fleet, connection, ref)) add(fleet, connection, it);
+  for (const actor of unshownLineTo(fleet, connection, ref)) add(fleet, connection, actor);
 }
 
 /**
- * The actor and its parents that are not shown yet, the topmost first. Agents choose their parents themselves: two may
- * name each other, and a line may have thousands, of which the nearest count.
+ * Returns the actor and its parents that are not shown yet, topmost first. Agents name their own parents, so this
+ * guards against cycles and limits long chains to the nearest parents.
  */
-function lineTo(fleet: Fleet, { shown, worker }: Connection, ref: ActorRef): readonly ActorRef[] {
+function unshownLineTo(fleet: Fleet, { shown, worker }: Connection, ref: ActorRef): readonly ActorRef[] {
   const line = new Map<string, ActorRef>();
-  for (let at: ActorRef | null = ref; at !== null && line.size < actorsMax - shown.size; ) {
-    const sessionId = sessionIdOf(at);
+  for (let current: ActorRef | null = ref; current !== null && line.size < actorsMax - shown.size; ) {
+    const sessionId = sessionIdOf(current);
     if (shown.has(sessionId) || line.has(sessionId)) break;
-    line.set(sessionId, at);
-    const parent = parentOf(fleet, at);
+    line.set(sessionId, current);
+    const parent = parentOf(fleet, current);
     const above: ActorRef | null = parent === null ? null : { entity: 'worker', id: parent };
-    at = above !== null && belongsTo(fleet, worker, above) ? above : null;
+    current = above !== null && belongsTo(fleet, worker, above) ? above : null;
   }
   return [...line.values()].reverse();
 }
@@ -105,7 +105,7 @@ function add(fleet: Fleet, { shown }: Connection, ref: ActorRef): void {
   shown.set(sessionId, { actor, captured, steps: [], isSent: false });
 }
 
-/** An actor took a step. */
+/** Records a step of an actor. */
 function addStep(fleet: Fleet, connection: Connection, ref: ActorRef, step: Step): void {
   const shown = connection.shown.get(sessionIdOf(ref));
   if (shown === undefined) {
@@ -117,34 +117,37 @@ function addStep(fleet: Fleet, connection: Connection, ref: ActorRef, step: Step
 }
 
 function flush({ client, shown }: Connection, nowMs: number): void {
-  for (const it of shown.values()) {
-    // Checked for each actor, so that one round never fills a socket much beyond its limit.
-    if (!client.isReady()) it.steps.splice(0, it.steps.length - 1);
-    else if (it.isSent) sendSteps(client, it);
-    else sendActor(client, it, nowMs);
+  for (const actor of shown.values()) {
+    // Check before each actor, so that one tick never exceeds a socket's limit by much.
+    if (!client.isReady()) actor.steps.splice(0, actor.steps.length - 1);
+    else if (actor.isSent) sendSteps(client, actor);
+    else sendActor(client, actor, nowMs);
   }
 }
 
-function sendActor(client: FeedClient, it: ShownActor, nowMs: number): void {
-  it.captured = it.steps.at(-1)?.captured ?? it.captured;
-  it.steps = [];
-  it.isSent = true;
-  client.send(actorFrame(it.actor, it.captured, definitions[it.actor.entity], nowMs));
+function sendActor(client: FeedClient, entry: ShownActor, nowMs: number): void {
+  entry.captured = entry.steps.at(-1)?.captured ?? entry.captured;
+  entry.steps = [];
+  entry.isSent = true;
+  client.send(actorFrame(entry.actor, entry.captured, definitions[entry.actor.entity], nowMs));
 }
 
-function sendSteps(client: FeedClient, it: ShownActor): void {
-  for (const { event: type, captured, atMs } of it.steps.splice(0)) {
+function sendSteps(client: FeedClient, entry: ShownActor): void {
+  for (const { event: type, captured, atMs } of entry.steps.splice(0)) {
     const decision = decisionIn(captured);
-    client.send(eventFrame(it.actor, { type }, atMs));
-    if (decision !== null && decision !== decisionIn(it.captured))
-      client.send(eventFrame(it.actor, decisionEvent(decision), atMs));
-    client.send(snapshotFrame(it.actor, { type }, captured, atMs));
-    it.captured = captured;
+    client.send(eventFrame(entry.actor, { type }, atMs));
+    if (decision !== null && decision !== decisionIn(entry.captured))
+      client.send(eventFrame(entry.actor, decisionEvent(decision), atMs));
+    client.send(snapshotFrame(entry.actor, { type }, captured, atMs));
+    entry.captured = captured;
   }
 }
 
 export type Feed = {
-  /** `worker`: only this one, with its tasks and subagents. @returns how many actors are left out, and how to leave */
+  /**
+   * @param worker shows only this worker with its tasks and subagents; null shows the whole fleet
+   * @returns the number of actors left out, and a function to leave
+   */
   join(client: FeedClient, worker: string | null): { readonly hidden: number; readonly leave: () => void };
   close(): void;
 };
@@ -159,7 +162,7 @@ export function createFeed(fleet: Fleet, observe: Observe, logger: Logger): Feed
   const onStep = (ref: ActorRef, event: string) => {
     const captured = capture(fleet, ref);
     if (captured === null) return;
-    for (const it of connections) addStep(fleet, it, ref, { event, captured, atMs: fleet.nowMs });
+    for (const connection of connections) addStep(fleet, connection, ref, { event, captured, atMs: fleet.nowMs });
   };
   const start = () => {
     if (stop !== null) return;
@@ -168,7 +171,7 @@ export function createFeed(fleet: Fleet, observe: Observe, logger: Logger): Feed
       task: (id, _from, _to, event) => onStep({ entity: 'task', id }, event),
     });
     const timer = setInterval(() => {
-      for (const it of connections) guarded(() => flush(it, fleet.nowMs));
+      for (const connection of connections) guarded(() => flush(connection, fleet.nowMs));
     }, tickMs);
     stop = () => {
       ignore();

@@ -1,7 +1,7 @@
 /**
- * The frames of the Stately inspection protocol (`@statelyai/inspect` 0.7.2): one JSON object per text frame, in one
- * direction. Written by hand, because the package's own inspector needs live actors and loses the ids of others. The fields
- * of an actor's context are listed one by one: no prompt, no output and no path is ever sent.
+ * Frames of the Stately inspection protocol (`@statelyai/inspect` 0.7.2): one JSON object per text frame, sent only to
+ * the client. Written by hand, because the package's inspector needs live actors and loses foreign ids. Context fields
+ * are listed explicitly, so that no prompt, output or path is ever sent.
  */
 import { type Decision, isDone, type TaskRecord, type WorkerRecord } from '../../../machines/index.ts';
 
@@ -29,7 +29,7 @@ const common = ({ sessionId, rootId }: Actor, atMs: number) => ({
   _version: protocolVersion,
 });
 
-/** `definition`: the machine's configuration as a JSON string. */
+/** `definition` is the machine's configuration as JSON. */
 export const actorFrame = (actor: Actor, captured: Captured, definition: string, atMs: number): string =>
   JSON.stringify({
     type: '@xstate.actor',
@@ -46,7 +46,7 @@ export const eventFrame = (actor: Actor, event: InspectedEvent, atMs: number): s
 export const snapshotFrame = (actor: Actor, event: InspectedEvent, captured: Captured, atMs: number): string =>
   JSON.stringify({ type: '@xstate.snapshot', ...common(actor, atMs), event, snapshot: snapshotOf(captured) });
 
-/** The protocol does not know guards, so a decision is sent as an event with the verdict of each guard. */
+/** The protocol has no guards, so a decision is sent as an event with the verdict of each guard. */
 export const decisionEvent = ({ decision, action, cause, verdicts }: Decision): InspectedEvent => ({
   type: 'stop.decided',
   decision,
@@ -55,7 +55,7 @@ export const decisionEvent = ({ decision, action, cause, verdicts }: Decision): 
   guards: verdicts.map(({ guard, verdict, tookMs }) => ({ guard, verdict, tookMs })),
 });
 
-/** A machine's configuration as JSON; functions become `{ type: name }`, as in the package. */
+/** Serializes a machine's configuration. Functions become `{ type: name }`, as in the package. */
 export const definitionOf = (machine: { readonly config: object }): string =>
   JSON.stringify({ ...machine.config, context: undefined }, (_key, value: unknown) =>
     typeof value === 'function' ? { type: value.name } : value,
@@ -85,19 +85,19 @@ function contextOf({ entity, snapshot }: Captured): object {
       maxIterations: iteration?.maxIterations ?? null,
     };
   }
-  const { agent, queue, policy, parent, tasks, plan, lastDecision: last, ...it } = snapshot.context.worker;
+  const { agent, queue, policy, parent, tasks, plan, lastDecision: last, ...context } = snapshot.context.worker;
   return {
     agent: cut(agent),
     queue: cut(queue),
     policy: cut(policy),
     parent,
     tasks: tasks.slice(0, 50),
-    retryCount: it.retryCount,
-    keepAlives: it.keepAlives,
+    retryCount: context.retryCount,
+    keepAlives: context.keepAlives,
     planDone: plan.filter(isDone).length,
     planTotal: plan.length,
-    toolCount: it.toolCount,
-    awaitsInput: it.awaitsInput,
+    toolCount: context.toolCount,
+    awaitsInput: context.awaitsInput,
     lastDecision:
       last === null ? null : { decision: last.decision, action: last.action, cause: last.cause, at: last.at },
   };

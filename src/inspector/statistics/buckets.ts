@@ -1,13 +1,12 @@
-/** Counts by time: for each span of time so many buckets, the oldest of which fall off. */
+/** Counts in time buckets. Each span has a fixed number of buckets, of which the oldest are dropped. */
 import { guardNames } from '../../../machines/index.ts';
 import { addUsage, noUsage, type UsageSum } from '../../../machines/values/usage.ts';
 import type { VerdictKind } from '../vocabulary.ts';
 import { others, spans } from './spans.ts';
 
-/** Durations are counted in classes whose bounds grow by a quarter, so that any number of them takes little room. */
-
+/** Durations are counted in classes whose bounds grow by 25%, so that memory does not depend on their number. */
 const growth = Math.log(1.25);
-/** About five days: longer ones count as that. */
+/** The last class begins at about five days and takes all longer durations. */
 const classesMax = 90;
 
 /** The number of durations in each class. */
@@ -22,7 +21,7 @@ export function mergeDurations(into: Durations, from: Durations): void {
   for (const [found, count] of from) into.set(found, (into.get(found) ?? 0) + count);
 }
 
-/** The upper bound of the class in which the quantile lies, at most a quarter too large; null: there are none. */
+/** Returns the upper bound of the class of the quantile, at most 25% too high. Null without durations. */
 export function quantileOf(durations: Durations, part: number): number | null {
   const total = [...durations.values()].reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;
@@ -34,19 +33,19 @@ export function quantileOf(durations: Durations, part: number): number | null {
   return null;
 }
 
-/** The buckets of a span. They begin at multiples of their width. */
+/** The buckets of a span. They begin at multiples of `bucketMs`. */
 export type Window = { readonly bucketMs: number; readonly count: number };
 export type Windows = Readonly<Record<string, Window>>;
 
 const [second, minute, hour] = [1_000, 60_000, 3_600_000];
 const widths = [second, 5 * second, 15 * second, minute, 5 * minute, 15 * minute, hour, 2 * hour, 6 * hour];
-/** More bars than a chart of 300 pixels can show, and enough for a month in those of six hours. */
+/** Maximum number of bars in a chart of 300 pixels. Enough for a month in buckets of six hours. */
 const bucketsMax = 125;
 
-/** Returns the narrowest buckets that are not too many. @param toMs the end, which is not in the range */
+/** Returns the narrowest buckets that keep within `bucketsMax`. @param toMs end of the range, exclusive */
 export function windowOf(fromMs: number, toMs: number): Window {
   const countOf = (bucketMs: number) => Math.floor((toMs - 1) / bucketMs) - Math.floor(fromMs / bucketMs) + 1;
-  const bucketMs = widths.find((it) => countOf(it) <= bucketsMax) ?? 6 * hour;
+  const bucketMs = widths.find((width) => countOf(width) <= bucketsMax) ?? 6 * hour;
   return { bucketMs, count: countOf(bucketMs) };
 }
 
@@ -54,18 +53,18 @@ export type CheckCounts = {
   runs: number;
   passed: number;
   failed: number;
-  /** It did not answer in time, or could not be run. */
+  /** Runs that timed out or could not start. */
   errors: number;
   readonly durations: Durations;
-  /** The number of `compared` pairs of results for the same state that differ. */
+  /** How many of the `compared` pairs of results for unchanged work differ. */
   differing: number;
   compared: number;
-  /** The number of stops that it blocked. */
+  /** Number of stops blocked by this check. */
   blocks: number;
 };
 export type Bucket = {
   readonly verdicts: Record<VerdictKind, number>;
-  /** Blocks by the guard that decided. */
+  /** Blocks by deciding guard. */
   readonly guards: Map<string, number>;
   checkMs: number;
   escalations: number;
@@ -76,14 +75,14 @@ export type Bucket = {
   readonly models: UsageByName;
   readonly tasks: UsageByName;
 };
-/** The buckets of a span, the oldest first, empty ones included. */
+/** All buckets of a span, including empty ones, oldest first. */
 export type Counted = readonly { readonly atMs: number; readonly bucket: Bucket }[];
-/** By a model or a task; null: none was named, or held. */
+/** Usage by model or task. The key null is usage without one. */
 export type UsageByName = Map<string | null, UsageSum>;
 
-/** More than anybody reads in one table; those that come later count together. */
+/** Maximum number of checks per bucket. Further ones are counted together as `others`. */
 const checksMax = 64;
-/** More models and tasks than use anything in one bucket; those that come later count together. */
+/** Maximum number of models and of tasks per bucket. Further ones are counted together as `others`. */
 const usageNamesMax = 256;
 const knownGuards: ReadonlySet<string> = new Set([...guardNames, 'policy']);
 
@@ -110,7 +109,7 @@ export const newCheck = (): CheckCounts => ({
   blocks: 0,
 });
 
-/** The counts of a check in a bucket. */
+/** Returns the counts of a check in a bucket, and creates them if needed. */
 export function checkIn({ checks }: Bucket, name: string): CheckCounts {
   const key = checks.has(name) || checks.size < checksMax ? name : others;
   const found = checks.get(key) ?? newCheck();
@@ -118,7 +117,7 @@ export function checkIn({ checks }: Bucket, name: string): CheckCounts {
   return found;
 }
 
-/** The guard under which a block counts. */
+/** The key under which a block by this guard is counted. */
 export const guardKeyOf = (guard: string | null): string =>
   guard !== null && knownGuards.has(guard) ? guard : 'policy';
 
@@ -139,10 +138,10 @@ export function addResolved(bucket: Bucket, tookMs: number): void {
 }
 
 export type Buckets = {
-  /** Calls `count` with the bucket of each window at `atMs`; not with those that have fallen off. */
-  at(atMs: number, count: (bucket: Bucket) => void): void;
-  /** Returns all buckets of a window that ends at `nowMs`. */
-  of(window: Window, nowMs: number): Counted;
+  /** Calls `count` with the bucket at `atMs` of each window that still covers that time. */
+  addAt(atMs: number, count: (bucket: Bucket) => void): void;
+  /** Returns all buckets of a window ending at `nowMs`. */
+  within(window: Window, nowMs: number): Counted;
 };
 
 export function createBuckets(windows: Windows = spans): Buckets {
@@ -150,7 +149,7 @@ export function createBuckets(windows: Windows = spans): Buckets {
   const firstOf = ({ bucketMs, count }: Window, nowMs: number) => nowMs - (nowMs % bucketMs) - (count - 1) * bucketMs;
   let newestMs = 0;
   return {
-    at(atMs, count) {
+    addAt(atMs, count) {
       newestMs = Math.max(newestMs, atMs);
       for (const [window, buckets] of kept) {
         const startMs = atMs - (atMs % window.bucketMs);
@@ -164,7 +163,7 @@ export function createBuckets(windows: Windows = spans): Buckets {
         count(bucket);
       }
     },
-    of(window, nowMs) {
+    within(window, nowMs) {
       const firstMs = firstOf(window, Math.max(nowMs, newestMs));
       return Array.from({ length: window.count }, (_, index) => {
         const atMs = firstMs + index * window.bucketMs;

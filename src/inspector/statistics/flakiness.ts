@@ -1,36 +1,38 @@
 /**
- * Flakiness: two runs of the same check that had to give the same result, and did not. Two runs are compared only where the
- * log shows that they looked at the same thing: the same tree, the same attempt, or a worker that changed nothing between.
+ * Detects flaky checks: runs on unchanged work with different results. Two runs are compared only if the log shows that
+ * the work was the same: the same tree, the same attempt, or a worker that changed nothing in between.
  */
 import type { CheckResult } from '../../../machines/index.ts';
 import { setNewest } from '../../newest.ts';
 
-/** Two runs that can be compared. Null: the log shows no earlier run that looked at the same thing. */
+/** The comparison with an earlier run, or null if the log shows no earlier run on the same work. */
 export type Pair = { readonly differs: boolean } | null;
 export type Flakiness = {
-  /** A check has passed or failed. What was taken over from an earlier run is no run. */
+  /** Records that a check passed or failed. Results reused from an earlier run are ignored. */
   result(worker: string, result: CheckResult, atMs: number): Pair;
-  /** A worker's entry. `tool` is asked for the tool's name, where it is one that was used. */
+  /** Records a worker's entry. `tool` returns the tool's name; it is called only for tool entries. */
   entry(worker: string, type: string, atMs: number, tool: () => unknown): void;
 };
 
-/** The most workers that are compared. More rarely work at the same time; those silent the longest are forgotten. */
+/** Maximum number of workers to remember. More rarely work at the same time; the longest silent are forgotten. */
 const workersMax = 5_000;
-/** A policy rarely has more than eight. */
+/** Maximum number of checks per worker. A policy rarely has more than eight. */
 const checksMax = 64;
-/** The trees of a busy day; each takes some hundred bytes. The oldest are forgotten. */
+/** Maximum number of trees to remember: a busy day's worth, a few hundred bytes each. The oldest are forgotten. */
 const treesMax = 10_000;
-/** The name of a tree is a commit or a digest. Longer text is none. */
+/** Trees are named by a commit or digest. Longer texts are ignored. */
 const treeLengthMax = 200;
-/** No agent takes a turn in which it changes something in less. */
+/** No agent can change anything in a turn shorter than this. */
 const turnMs = 1_000;
 
-/** `results`: those since the worker last did something that a check may see, by check; true: it passed. */
+/**
+ * `results` has the outcome (true for pass) of each check since the worker last did something that a check could see.
+ */
 type Seen = { reportsTools: boolean; resultMs: number; readonly results: Map<string, boolean> };
 
-/** Nothing that a check looks at. */
+/** Entry types without effect on the work. */
 const idleTypes: ReadonlySet<string> = new Set(['heartbeat.sent', 'limit.reached', 'limit.cleared', 'usage.reported']);
-/** Tools of the common agents that only read, in lower case. */
+/** Read-only tools of common agents, in lower case. */
 const readingTools: ReadonlySet<string> = new Set([
   'read',
   'grep',
@@ -67,11 +69,11 @@ export function createFlakiness(): Flakiness {
       if (before !== undefined || seen.results.size < checksMax) seen.results.set(check, passed);
       seen.resultMs = atMs;
       const tree = treeOf(metadata);
-      // A character that no id has stands between them.
+      // Ids contain no line feed.
       const key = `${check}\n${tree}`;
       const onTree = tree === null ? undefined : trees.get(key);
       if (tree !== null) setNewest(trees, key, passed, treesMax);
-      // The tree is the better witness: where one is named, nothing else counts.
+      // The tree identifies the work better than the order of entries, so if it is known, nothing else counts.
       if (tree !== null) return onTree === undefined ? null : { differs: onTree !== passed };
       return before === undefined ? null : { differs: before !== passed };
     },
@@ -79,7 +81,7 @@ export function createFlakiness(): Flakiness {
       if (idleTypes.has(type)) return;
       const seen = seenOf(worker);
       if (type === 'stop.attempted') {
-        // Nobody knows what a worker did that reports no tools, unless it had no time to do anything.
+        // A worker that reports no tools may have changed anything, unless it had no time to.
         if (!seen.reportsTools && atMs - seen.resultMs > turnMs) seen.results.clear();
         return;
       }

@@ -1,4 +1,4 @@
-/** The times that the history of a fleet can show. Without schemas, so that the page can load it. */
+/** The time spans of the statistics. Imports no schemas, so that the page stays small. */
 
 export const spans = {
   hour: { bucketMs: 60_000, count: 60 },
@@ -9,10 +9,10 @@ export type Span = keyof typeof spans;
 export const spanNames = Object.keys(spans) as Span[];
 export const spanMs = (span: Span): number => spans[span].bucketMs * spans[span].count;
 
-/** Milliseconds since 1970; `toMs` is not in it. */
+/** Milliseconds since 1970; `toMs` is exclusive. */
 export type TimeRange = { readonly fromMs: number; readonly toMs: number };
-/** A month: a report of it is read in one go, and what is kept of it stays as little as of a week. */
+/** Maximum length of a custom range: a month. It is read in one request and takes no more memory than a week. */
 export const rangeMsMax = 31 * 24 * 3_600_000;
 
-/** The name of all checks, models or tasks that count together because there are too many. No check can have it. */
+/** Stands for all checks, models or tasks beyond the maximum. Not a valid check name. */
 export const others = '(others)';

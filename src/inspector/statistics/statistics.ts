@@ -1,7 +1,7 @@
 /**
- * Statistics of a fleet, counted from its log: what became of the stops, what blocked them, how long checks took and
- * people needed. A fold of its own beside that of the state: it needs no state, so a log whose beginning was cut is
- * counted from there. Pure; what it keeps is bounded by the buckets (buckets.ts) and by the limits below.
+ * Counts statistics of a fleet from its log: outcomes of stops, blocking guards, and how long checks and people took.
+ * This is a separate fold that needs no fleet state, so it also works for a truncated log. Pure. Memory is bounded by
+ * the buckets (buckets.ts) and the limits below.
  */
 import assert from 'node:assert/strict';
 import {
@@ -50,21 +50,20 @@ import {
 import { createFlakiness, type Pair } from './flakiness.ts';
 import { others, spans } from './spans.ts';
 
-/** `nowMs`: until when is counted. `fromMs`: what is left out of the first bucket, if anything. */
-type Wanted = {
+/** `nowMs` is the end of the span. `fromMs` is its start if that is not the start of the first bucket. */
+type ViewOptions = {
   readonly span: FleetStatistics['span'];
   readonly fromMs?: number;
   readonly nowMs: number;
   readonly knownFromMs: number | null;
-  /** Was `usedFor` told all that was used? */
+  /** Whether all usage was reported with `usedFor`. */
   readonly areTasksKnown: boolean;
 };
 
-/** Returns what the page receives. */
 const summarize = (
   counted: Counted,
   bucketMs: number,
-  { span, nowMs, fromMs = counted[0]?.atMs ?? 0, knownFromMs, areTasksKnown }: Wanted,
+  { span, nowMs, fromMs = counted[0]?.atMs ?? 0, knownFromMs, areTasksKnown }: ViewOptions,
 ): FleetStatistics => ({
   span,
   nowMs,
@@ -94,11 +93,11 @@ const summarize = (
 
 function quantilesOf(all: readonly Durations[]) {
   const merged: Durations = new Map();
-  for (const it of all) mergeDurations(merged, it);
+  for (const durations of all) mergeDurations(merged, durations);
   return { p50: quantileOf(merged, 0.5), p95: quantileOf(merged, 0.95) };
 }
 
-/** The most blocks first. */
+/** Sorted by number of blocks, descending. */
 function checksOf(counted: Counted): FleetStatistics['checks'] {
   const sums = new Map<string, CheckCounts>();
   for (const { bucket } of counted)
@@ -115,29 +114,29 @@ function addCheck(sum: CheckCounts, more: CheckCounts): CheckCounts {
   return sum;
 }
 
-/** `text` is read only where it counts. */
+/** `text` is lazy: only entries that count are decoded. */
 type CountedEntry = { readonly atMs: number; readonly subject: string; readonly text: () => string };
 export type Statistics = {
   fold(entry: CountedEntry): void;
-  /** Something was reported as used. */
+  /** Whether any usage was reported. */
   readonly hasUsage: boolean;
-  /** Which task it was used for, which only the state tells; null: its worker held none. */
+  /** Assigns usage to a task, known only from the fleet's state. Null if the worker held none. */
   usedFor(task: string | null, atMs: number, report: UsageReport): void;
-  view(wanted: Wanted): FleetStatistics;
+  view(options: ViewOptions): FleetStatistics;
 };
 
-/** More people cannot answer. Of the oldest nobody learns how long they took. */
+/** Maximum number of open escalations to remember. The time to resolve the oldest is not counted beyond it. */
 const escalationsMax = 10_000;
 
-/** They end an escalation: the worker goes on, or has ended. Of prompts only a person's does. */
+/** Entry types that end an escalation. A prompt does so only if a person wrote it. */
 const endings: ReadonlySet<string> = new Set(['escalation.resolved', 'prompt.submitted', 'worker.retired']);
 
-/** @param windows what is counted, by the names of their spans */
+/** @param windows the counted windows by span name */
 export function createStatistics(windows: Windows = spans): Statistics {
   const buckets = createBuckets(windows);
   const flakiness = createFlakiness();
   const sources = createUsageSources();
-  /** The time of each open escalation. */
+  /** Start time of each open escalation. */
   const escalated = new Map<string, number>();
   let hasUsage = false;
 
@@ -145,7 +144,7 @@ export function createStatistics(windows: Windows = spans): Statistics {
     if (escalated.has(key)) return;
     escalated.set(key, atMs);
     if (escalated.size > escalationsMax) escalated.delete(escalated.keys().next().value as string);
-    buckets.at(atMs, (bucket) => {
+    buckets.addAt(atMs, (bucket) => {
       bucket.escalations += 1;
     });
   };
@@ -153,12 +152,12 @@ export function createStatistics(windows: Windows = spans): Statistics {
     const sinceMs = escalated.get(key);
     if (sinceMs === undefined) return;
     escalated.delete(key);
-    buckets.at(atMs, (bucket) => addResolved(bucket, Math.max(0, atMs - sinceMs)));
+    buckets.addAt(atMs, (bucket) => addResolved(bucket, Math.max(0, atMs - sinceMs)));
   };
   const decided = (key: string, atMs: number, decision: Decision) => {
     const kind = countedKindOf(decision);
     if (kind === null) return;
-    buckets.at(atMs, (bucket) => {
+    buckets.addAt(atMs, (bucket) => {
       bucket.verdicts[kind] += 1;
       if (decision.decision === 'block')
         addBlock(
@@ -174,7 +173,7 @@ export function createStatistics(windows: Windows = spans): Statistics {
     const { outcome } = result;
     const isJudged = outcome === 'pass' || outcome === 'fail';
     const pair = isJudged ? flakiness.result(worker, result, atMs) : null;
-    buckets.at(atMs, (bucket) => countCheck(bucket, result, pair));
+    buckets.addAt(atMs, (bucket) => countCheck(bucket, result, pair));
   };
   return {
     get hasUsage() {
@@ -182,31 +181,31 @@ export function createStatistics(windows: Windows = spans): Statistics {
     },
     usedFor(task, atMs, report) {
       const more = sumOfReport(report);
-      buckets.at(atMs, (bucket) => addUsageTo(bucket.tasks, task, more));
+      buckets.addAt(atMs, (bucket) => addUsageTo(bucket.tasks, task, more));
     },
     fold({ atMs, subject, text }) {
       const address = readSubject(subject);
-      // An agent may publish a subject that only the service's entries have: it is refused, and had no effect.
+      // An agent may publish on a subject reserved for the service. Such entries are refused and have no effect.
       if (address !== null && 'code' in address) return;
       const { entity, id, type } = topicOf(subject);
       const key = `${entity}/${id}`;
       const isOwn = subject.split('.', 3)[2] !== entity;
-      if (type === 'decision') readAs<Decision>(text, isDecision, (it) => decided(key, atMs, it));
+      if (type === 'decision') readAs<Decision>(text, isDecision, (decision) => decided(key, atMs, decision));
       else if (type === 'check.finished' && entity === 'worker')
-        readAs<CheckResult>(text, isCheckResult, (it) => checked(id, atMs, it));
-      // A worker that nobody heard of for long is escalated without a decision; its first notice shows it.
+        readAs<CheckResult>(text, isCheckResult, (result) => checked(id, atMs, result));
+      // A worker that was silent for too long is escalated without a decision. Its first notification shows it.
       else if (type === 'escalation.notified') begin(key, atMs);
       else if (endings.has(type) && escalated.has(key) && isEnding(subject, text())) end(key, atMs);
       else if (type === 'usage.reported') hasUsage = countUsage(buckets, sources, { atMs, subject, text }) || hasUsage;
       if (entity === 'worker') sources.note(id, type);
       if (entity === 'worker' && !isOwn) flakiness.entry(id, type, atMs, () => toolIn(text()));
     },
-    view(wanted) {
-      const window = windows[wanted.span];
-      assert(window !== undefined, `'${wanted.span}' is counted`);
-      // The end of a range is not in it.
-      const lastMs = wanted.span === 'custom' ? wanted.nowMs - 1 : wanted.nowMs;
-      return summarize(buckets.of(window, lastMs), window.bucketMs, wanted);
+    view(options) {
+      const window = windows[options.span];
+      assert(window !== undefined, `'${options.span}' is counted`);
+      // The end of a custom range is exclusive.
+      const lastMs = options.span === 'custom' ? options.nowMs - 1 : options.nowMs;
+      return summarize(buckets.within(window, lastMs), window.bucketMs, options);
     },
   };
 }
@@ -223,7 +222,7 @@ function countCheck(bucket: Bucket, { check, outcome, tookMs = 0 }: CheckResult,
   if (pair?.differs === true) counts.differing += 1;
 }
 
-/** Counts what was reported as used. @returns false: it is no report, or is refused by everybody */
+/** Counts a usage report. @returns false if the entry is not a valid report */
 function countUsage(buckets: Buckets, sources: UsageSources, { atMs, subject, text }: CountedEntry): boolean {
   const json = text();
   const entry = readEntry(subject, json, Buffer.byteLength(json));
@@ -231,14 +230,14 @@ function countUsage(buckets: Buckets, sources: UsageSources, { atMs, subject, te
   const { id, data } = entry;
   if (!sources.counts(id, data.source)) return true;
   const more = sumOfReport(data);
-  buckets.at(atMs, (bucket) => {
+  buckets.addAt(atMs, (bucket) => {
     bucket.usage = addUsage(bucket.usage, more);
     addUsageTo(bucket.models, data.model ?? null, more);
   });
   return true;
 }
 
-/** One that is refused has ended nothing, nor has a prompt of another agent or the system. */
+/** Refused entries and prompts written by agents or the system do not end an escalation. */
 function isEnding(subject: string, text: string): boolean {
   const entry = readEntry(subject, text, Buffer.byteLength(text));
   if (entry === null || !('data' in entry)) return false;
@@ -268,18 +267,19 @@ const isCheckResult = (value: object): boolean => {
   return typeof check === 'string' && typeof outcome === 'string' && isTime;
 };
 
-// Sums what agents have used in a span of time, by day, model and task.
-
-/** More than anybody reads; the others are one line. */
+/** Maximum number of lines per usage table. The rest is one line. */
 const linesMax = 50;
 
-/** @param areTasksKnown false: only what was used is known, and not for what */
+/**
+ * Sums usage by day, model and task.
+ * @param areTasksKnown false if usage was not assigned to tasks
+ */
 function summarizeUsage(counted: Counted, areTasksKnown: boolean): FleetStatistics['usage'] {
   const days: UsageByName = new Map();
   const models: UsageByName = new Map();
   const tasks: UsageByName = new Map();
   for (const { atMs, bucket } of counted) {
-    // A day is a whole number of buckets, of any span.
+    // In every span, a day is a whole number of buckets.
     if (bucket.usage.reports > 0) add(days, formatIsoTime(atMs).slice(0, 10), bucket.usage);
     for (const [name, sum] of bucket.models) add(models, name, sum);
     for (const [name, sum] of bucket.tasks) add(tasks, name, sum);
@@ -299,8 +299,8 @@ const namedIn = (sums: UsageByName): NamedUsage[] => [...sums].map(([name, sum])
 
 function linesOf(sums: UsageByName): UsageLine[] {
   const kept: UsageByName = new Map();
-  for (const [at, { name, ...sum }] of namedIn(sums).sort(byCost).entries())
-    add(kept, at < linesMax ? name : others, sum);
+  for (const [index, { name, ...sum }] of namedIn(sums).sort(byCost).entries())
+    add(kept, index < linesMax ? name : others, sum);
   return namedIn(kept).map(toLine);
 }
 

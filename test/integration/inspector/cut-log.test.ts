@@ -1,4 +1,4 @@
-/** The past of a log whose beginning was cut: it starts from the snapshots of the service (protocol.md §15). */
+/** The past of a truncated log, which starts from the service's snapshots (protocol.md §15). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { needsBuild } from '../../support/built.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
@@ -19,9 +19,9 @@ beforeAll(async () => {
   await client.publish('worker.young.tool.used', { tool: 'Bash' });
   await client.ask('decide.young');
   await client.ask('decide.old');
-  // What stands behind the snapshot, and half of what the first worker did with it.
+  // Entries after the snapshot, and half of the first worker's entries.
   await client.manager.streams.purge('STOPGATE_main', { seq: snapshotSeq });
-  // It is no longer among the newest three, which starts continue from.
+  // It is no longer among the newest three, from which a start continues.
   for (let later = 0; later < 3; later += 1) {
     await client.publish('worker.young.heartbeat.sent', {});
     await client.ask('snapshot.main', {});
@@ -30,14 +30,14 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-test('what a snapshot covers is shown, with what came before it', async () => {
+test('shows entries covered by a snapshot, with the state from before', async () => {
   expect(names((await stage.get(`at/${snapshotSeq}`)).body.workers)).toEqual(['old']);
   expect(names((await stage.get(`at/${lastSeq}`)).body.workers)).toEqual(['old', 'young']);
   const { body } = await stage.get(`at/${lastSeq}?worker=old`);
   expect(body.view).toMatchObject({ state: 'blocked', plan: [{ title: 'Write tests' }] });
 });
 
-test('what it does not cover is refused with a message', async () => {
+test('refuses other entries with a message', async () => {
   const { status, body } = await stage.get(`at/${snapshotSeq - 1}`);
   expect(status).toBe(400);
   expect(body.error.message).toContain(
@@ -51,11 +51,11 @@ test('the outline begins where the past can be shown', async () => {
   const { shownFrom, firstSeq, buckets } = await read();
   expect({ shownFrom, firstSeq }).toEqual({ shownFrom: snapshotSeq, firstSeq: snapshotSeq });
   expect(buckets.at(-1).toSeq).toBe(lastSeq);
-  const blocked = buckets.reduce((sum: number, it: { blocked: number }) => sum + it.blocked, 0);
+  const blocked = buckets.reduce((sum: number, bucket: { blocked: number }) => sum + bucket.blocked, 0);
   expect(blocked).toBe(1);
 });
 
-test('what if compares the attempts that are left, with what came before them', async () => {
+test('"what if" compares the remaining attempts with the state from before', async () => {
   const { body } = await stage.post('what-if', { policy });
   expect(body.compared).toBe(2);
   expect(body.differences.map(({ worker }: { worker: string }) => worker)).toEqual(['old']);

@@ -1,4 +1,4 @@
-/** All entries of a log, by filters, a page at a time; and the entry that was the last at a time. */
+/** Searching all entries of a log with filters and pages, and finding the last entry at a time. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openStage, type Stage } from '../../support/stage.ts';
 
@@ -24,7 +24,7 @@ const read = async (query: string) =>
 const seqs = async (query: string) => (await read(query)).entries.map(({ seq }) => seq);
 const named = async (query: string) => (await read(query)).entries.map(({ type, id }) => `${id} ${type}`);
 
-test('by type, worker, task, check and text, in the order of the log', async () => {
+test('filters by type, worker, task, check and text, in log order', async () => {
   expect(await named('type=stop.attempted')).toEqual(['w1 stop.attempted', 'w1 stop.attempted', 'w2 stop.attempted']);
   expect(await named('type=decision&worker=w1')).toEqual(['w1 decision', 'w1 decision']);
   expect(await named('task=T-1&type=task.claimed')).toEqual(['w1 task.claimed']);
@@ -34,7 +34,7 @@ test('by type, worker, task, check and text, in the order of the log', async () 
   expect(await seqs('text=nowhere')).toEqual([]);
 });
 
-test('page by page, without a gap and without one twice', async () => {
+test('pages have no gaps and no duplicates', async () => {
   const all = await seqs('worker=w2&limit=1000');
   expect(all.length).toBeGreaterThan(600);
   const found: number[] = [];
@@ -47,7 +47,7 @@ test('page by page, without a gap and without one twice', async () => {
   expect(found).toEqual(all);
 });
 
-test('between two times, and the last entry at a time', async () => {
+test('filters by time, and finds the last entry at a time', async () => {
   const { entries } = await read('limit=1000');
   const [from, to] = [entries[2], entries[40]] as [Line, Line];
   const expected = entries.filter(({ atMs }) => atMs >= from.atMs && atMs < to.atMs).map(({ seq }) => seq);
@@ -60,7 +60,7 @@ test('between two times, and the last entry at a time', async () => {
   expect((await stage.get('moment?ms=soon')).status).toBe(400);
 });
 
-test('an operator is not said to have done what an agent publishes in its name', async () => {
+test("an agent's entry is not shown as an operator's action", async () => {
   const { nc, publish } = stage.client;
   await publish('worker.w3.heartbeat.sent', {});
   const answer = JSON.stringify({ by: 'alice', verdict: 'complete' });
@@ -70,10 +70,10 @@ test('an operator is not said to have done what an agent publishes in its name',
   ]);
 });
 
-test('one request after the other, and those that are too many are told to ask again', async () => {
+test('serves one request at a time, and refuses too many with service.busy', async () => {
   const replies = await Promise.all(Array.from({ length: 60 }, () => stage.get('entries?text=nowhere')));
   const statuses = replies.map(({ status }) => status);
   expect(new Set(statuses)).toEqual(new Set([200, 503]));
-  expect(statuses.filter((it) => it === 200).length).toBeGreaterThanOrEqual(32);
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(32);
   expect((await stage.get('entries?text=nowhere')).status).toBe(200);
 });

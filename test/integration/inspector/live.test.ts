@@ -65,7 +65,7 @@ test('then sends what changed, with the transitions taken', async () => {
   await stage.client.ask('decide.d1');
   const delta = await stream.until('delta', has('d1', 'blocked'));
   expect(rowOf(delta.data, 'd1')).toMatchObject({ state: 'blocked', presence: 'active', retryCount: 1, retryMax: 3 });
-  const transitions = stream.all('delta').flatMap((it) => it.transitions ?? []);
+  const transitions = stream.all('delta').flatMap((delta) => delta.transitions ?? []);
   expect(transitions).toContainEqual({
     machine: 'worker',
     from: 'working',
@@ -75,20 +75,20 @@ test('then sends what changed, with the transitions taken', async () => {
   });
 });
 
-// Its JSON was walked by a recursion, in the tick that sends to the pages: the service ended.
-test('what nests without end is shown as refused, and the service goes on', async () => {
+// Root cause: a recursion over its JSON, in the tick that sends to the pages, crashed the service.
+test('deeply nested JSON is shown as refused, and the service survives', async () => {
   const stream = await stage.stream('stream?worker=deep');
   const subject = 'worker.deep.tool.used';
   await stage.client.publish(subject, { tool: 'Bash' });
   await stage.client.publish(subject, `{"tool":${'['.repeat(8_000)}${']'.repeat(8_000)}}`);
-  const refused = { text: 'refused, so nothing changed: objects and arrays may nest 100 deep' };
+  const refused = { text: 'refused, nothing changed: objects and arrays may nest 100 deep' };
   const news = await stream.until('worker', ({ entries }) => entries.length > 0 && entries.at(-1)?.text !== 'Bash');
   expect(news.data.entries.at(-1)).toMatchObject(refused);
   expect((await stage.get('timeline/worker/deep')).body.entries.at(-1)).toMatchObject(refused);
   expect((await stage.client.ask('decide.deep')).body).toMatchObject({ decision: 'allow' });
 });
 
-test('sends the selected worker when its check replies that it cannot tell yet', async () => {
+test('sends the selected worker when its check replies `pending`', async () => {
   const stream = await stage.stream('stream?worker=ci');
   const served = stage.client.nc.subscribe('stopgate.main.check.ci', {
     callback: (_error, message) =>
@@ -112,8 +112,8 @@ test('sends the selected worker in full, with its entries', async () => {
   const stream = await stage.stream('stream?worker=s1');
   await stage.client.publish('worker.s1.tool.used', { tool: 'Bash', ok: true });
   await stage.client.ask('decide.s1');
-  const entries = () => stream.all('worker').flatMap((it) => it.entries);
-  await stream.until('worker', () => entries().some((it) => it.type === 'decision'));
+  const entries = () => stream.all('worker').flatMap((focus) => focus.entries);
+  await stream.until('worker', () => entries().some((entry) => entry.type === 'decision'));
   expect(entries().map(({ type, by, text }) => ({ type, by, text }))).toEqual([
     { type: 'tool.used', by: 'agent', text: 'Bash (ok)' },
     { type: 'stop.attempted', by: 'agent', text: '' },
@@ -131,11 +131,11 @@ test('follows several actors at once, for pages that share a stream', async () =
   await stage.client.publish('worker.m1.tool.used', { tool: 'Bash' });
   await stage.client.publish('worker.m2.tool.used', { tool: 'Read' });
   await stage.client.publish('task.M-1.task.created', { title: 'Third' });
-  for (const id of ['m1', 'm2']) await stream.until('worker', (it) => it.id === id && it.entries.length === 1);
-  expect((await stream.until('task', (it) => it.view !== null)).data.view).toMatchObject({ task: 'M-1' });
+  for (const id of ['m1', 'm2']) await stream.until('worker', (focus) => focus.id === id && focus.entries.length === 1);
+  expect((await stream.until('task', (focus) => focus.view !== null)).data.view).toMatchObject({ task: 'M-1' });
 });
 
-test('says that entries were missed where a stream goes on', async () => {
+test('reports missed entries when a stream resumes', async () => {
   const first = await stage.stream('stream?worker=m3');
   await first.until('full');
   await stage.client.publish('worker.m3.tool.used', { tool: 'Bash' });
@@ -147,7 +147,7 @@ test('says that entries were missed where a stream goes on', async () => {
   expect((await second.until('worker')).data).toMatchObject({ id: 'm3', entries: [], omitted: 1 });
 });
 
-test('resumes where a page was cut off, without sending everything again', async () => {
+test('resumes after an interruption without sending everything again', async () => {
   const first = await stage.stream();
   const { id } = await first.until('full');
   await stage.client.publish('worker.c1.tool.used', { tool: 'Bash' });
@@ -166,7 +166,7 @@ test('sends everything again if what the page missed is no longer known', async 
 
 test('sends a message every second, so that a page notices a lost connection', async () => {
   const stream = await stage.stream();
-  const { data } = await stream.until('delta', (it) => it.workers === undefined);
+  const { data } = await stream.until('delta', (delta) => delta.workers === undefined);
   expect(data).toMatchObject({ seq: data.headSeq, entries: 0 });
   expect(Math.abs(data.nowMs - Date.now())).toBeLessThan(5_000);
 });
@@ -217,7 +217,7 @@ test('an operator action needs the operator token', async () => {
 });
 const client = () => stage.client;
 
-test('of two operators who resolve at once, the second is refused', async () => {
+test('refuses the second of two operators who resolve at the same time', async () => {
   await stage.client.publish('worker.o2.task.claimed', { task: 'O-2' });
   await stage.client.publish('worker.o2.task.failed', { task: 'O-2' });
   const body = { entity: 'task', id: 'O-2', by: 'ann', verdict: 'resume' };

@@ -20,36 +20,36 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-/** Until its decision entry is stored, the worker's `nth`: that follows the answer. */
+/** Waits for the worker's `nth` decision entry, which is stored after the answer. */
 async function decide(worker: string, body: object, nth: number) {
   await stage.client.ask(`decide.${worker}`, body);
   const stored = () => stage.client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`);
   await vi.waitUntil(async () => (await stored()).length === nth, { timeout: 60_000 });
 }
 
-/** The log up to `seq`, folded like a file. */
+/** A replay of the log up to `seq`. */
 async function replayed(seq: number) {
-  const messageAt = async (at: number) => {
-    const message = await stage.client.manager.streams.getMessage('STOPGATE_main', { seq: at });
-    if (message === null) throw new Error(`no entry ${at}`);
+  const messageAt = async (index: number) => {
+    const message = await stage.client.manager.streams.getMessage('STOPGATE_main', { seq: index });
+    if (message === null) throw new Error(`no entry ${index}`);
     return message;
   };
   const replay = createReplay({ untilMs: (await messageAt(seq)).time.getTime() });
-  for (let at = 1; at <= seq; at += 1) {
-    const message = await messageAt(at);
-    const line = { at: message.time.toISOString(), subject: message.subject, data: message.json(), seq: at };
+  for (let index = 1; index <= seq; index += 1) {
+    const message = await messageAt(index);
+    const line = { at: message.time.toISOString(), subject: message.subject, data: message.json(), seq: index };
     expect(replay.fold(JSON.stringify(line))).toBeNull();
   }
   return replay.view().fleets.main;
 }
 const comparable = (view: object | undefined | null) => {
-  // The idle time depends on when it is read, and the time of a guard on the machine that ran it.
+  // Idle times depend on when they are read, and guard times on the machine.
   const { idle: _, lastDecision, ...rest } = (view ?? {}) as { idle?: object; lastDecision?: { verdicts: object[] } };
-  return { ...rest, verdicts: lastDecision?.verdicts.map((it) => ({ ...it, tookMs: 0 })) };
+  return { ...rest, verdicts: lastDecision?.verdicts.map((verdict) => ({ ...verdict, tookMs: 0 })) };
 };
 
 test('equals the replay at every entry, going forward and back', async () => {
-  const order = [...Array(lastSeq).keys()].map((it) => it + 1);
+  const order = [...Array(lastSeq).keys()].map((key) => key + 1);
   for (const seq of [...order, ...[...order].reverse()]) {
     const fleet = await replayed(seq);
     for (const worker of ['w1', 'w2']) {
@@ -98,7 +98,7 @@ test('a timeline is read in pages, newest first, without housekeeping entries', 
   expect(second.before).toBeNull();
 });
 
-test('attempts are read newest first, each with what the agent said and its answer', async () => {
+test("attempts are read newest first, each with the agent's output and the decision", async () => {
   const { attempts } = (await stage.get('attempts/w1?limit=2')).body;
   const causes = attempts.map(({ decision }: { decision: { cause: string } }) => decision.cause);
   expect(causes).toEqual(['capped', 'incomplete']);
@@ -110,14 +110,18 @@ test('attempts are read newest first, each with what the agent said and its answ
   expect((await stage.get('attempts/nobody')).status).toBe(404);
 });
 
-test('the download of a worker replays to the same decisions', async () => {
+test("a worker's download replays to the same decisions", async () => {
   const text = await (await fetch(`${stage.http.url}/api/main/history/w1.jsonl`)).text();
   const replay = createReplay();
   for (const line of text.trim().split('\n')) expect(replay.fold(line)).toBeNull();
-  expect(replay.take().map((it) => ('cause' in it ? it.cause : null))).toEqual(['incomplete', 'incomplete', 'capped']);
+  expect(replay.take().map((result) => ('cause' in result ? result.cause : null))).toEqual([
+    'incomplete',
+    'incomplete',
+    'capped',
+  ]);
 });
 
-test('an attempt names the work since the one before, and whether that was for another prompt or task', async () => {
+test('an attempt has the work since the previous one, and whether a new prompt or task began', async () => {
   const { client, get } = stage;
   const publish = (type: string, fields: object) => client.publish(`worker.w3.${type}`, fields);
   const workOf = async () => (await get('attempts/w3?limit=2')).body.attempts.map(({ work }: { work: object }) => work);

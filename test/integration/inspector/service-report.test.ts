@@ -29,12 +29,12 @@ async function until<Value>(stage: Stage, read: (report: ServiceReport) => Value
   );
 }
 const named = (name: string, fits: (line: ReplicaLine) => boolean) => (report: ServiceReport) =>
-  report.replicas.find((it) => it.name === name && fits(it));
+  report.replicas.find((replica) => replica.name === name && fits(replica));
 
 test('a service alone: it judges, its store is counted, and each figure is known', async () => {
   const stage = await open();
   await stage.client.publish('worker.w1.tool.used', { tool: 'Bash' });
-  const report = await until(stage, (it) => (it.store === null || it.outage !== null ? null : it));
+  const report = await until(stage, (report) => (report.store === null || report.outage !== null ? null : report));
   expect(report.replicas).toMatchObject([
     { name: 'r1', isSelf: true, state: 'judging', behind: 0, behindMs: 0, duties: ['snapshots', 'retention'] },
   ]);
@@ -69,14 +69,16 @@ test('a snapshot: what it covers, and what came since', async () => {
 
 test('policies: who set them and when, and again after others', async () => {
   const stage = await open();
-  const first = await until(stage, ({ policies: it }) => (it.setBy === null ? null : it));
+  const first = await until(stage, ({ policies }) => (policies.setBy === null ? null : policies));
   expect(first.setBy).toBe('r1');
   expect(first.policies).toEqual([
     { name: 'default', checks: ['tests'], retries: 2 },
     { name: 'remote', checks: ['review'], retries: expect.anything() },
   ]);
   stage.replica.setPolicies({ policies: { default: { checks: [{ plan: {} }] } } });
-  const next = await until(stage, ({ policies: it }) => (it.seq > first.seq && it.setBy !== null ? it : null));
+  const next = await until(stage, ({ policies }) =>
+    policies.seq > first.seq && policies.setBy !== null ? policies : null,
+  );
   expect(next.policies.map(({ checks }) => checks)).toEqual([['plan']]);
   expect(next.atMs ?? 0).toBeGreaterThanOrEqual(first.atMs ?? 0);
 });
@@ -85,7 +87,7 @@ test('dead entries: how many, and the text of the newest first', async () => {
   const stage = await open();
   stage.client.nc.publish('stopgate.main.worker.w1.tool.used', 'no JSON at all');
   stage.client.nc.publish('stopgate.main.worker.w1.noun.verb', '{"a":1}');
-  const dead = await until(stage, (it) => (it.dead?.count === 2 ? it.dead : null));
+  const dead = await until(stage, (report) => (report.dead?.count === 2 ? report.dead : null));
   expect(dead.newest.map(({ data, code }) => ({ data, code }))).toEqual([
     { data: '{"a":1}', code: expect.any(String) },
     { data: 'no JSON at all', code: expect.any(String) },
@@ -161,7 +163,7 @@ test('NATS is away: said at once, since when, and nothing of its store is a zero
   const stream = await stage.stream();
   const { nowMs: beforeMs } = await reportOf(stage);
   await stage.nats.kill();
-  const report = await until(stage, (it) => (it.outage === null || it.store !== null ? null : it));
+  const report = await until(stage, (report) => (report.outage === null || report.store !== null ? null : report));
   expect(report).toMatchObject({
     outage: { kind: 'nats-away', judges: null, reason: 'the connection to NATS is broken' },
     store: null,
@@ -182,14 +184,14 @@ test('NATS is away: said at once, since when, and nothing of its store is a zero
   // By the clock of the log, whenever a page asks.
   const sinceMs = report.outage?.sinceMs ?? 0;
   expect(sinceMs).toBeGreaterThanOrEqual(beforeMs);
-  const later = await until(stage, (it) => (it.nowMs > report.nowMs ? it : null));
+  const later = await until(stage, (latest) => (latest.nowMs > report.nowMs ? latest : null));
   for (const { outage } of [data, later]) expect(Math.abs((outage?.sinceMs ?? 0) - sinceMs)).toBeLessThan(50);
 });
 
 test('the log is gone: another kind of outage', async () => {
   const stage = await open();
   await stage.client.manager.streams.delete('STOPGATE_main');
-  const outage = await until(stage, (it) => (it.outage?.kind === 'log-lost' ? it.outage : null));
+  const outage = await until(stage, (report) => (report.outage?.kind === 'log-lost' ? report.outage : null));
   expect(outage).toMatchObject({ kind: 'log-lost', reason: expect.stringContaining('STOPGATE_main') });
 });
 

@@ -1,4 +1,4 @@
-/** The build output that the service serves, besides the inspector's own page. */
+/** Build output that the service serves besides the page. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { taskMachine, workerMachine } from '../../../machines/index.ts';
 import { drawingOf } from '../../../src/inspector/chart/layout.ts';

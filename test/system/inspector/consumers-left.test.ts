@@ -1,4 +1,4 @@
-/** Reading the past leaves nothing on the NATS server: as many consumers as before, when the answer is there. */
+/** Reading the past leaves no consumers on the NATS server. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ask } from '../../integration/http/request.ts';
 import { needsBuild } from '../../support/built.ts';
@@ -6,26 +6,27 @@ import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { endService, startService } from '../../support/service.ts';
 
-let at: Deployment;
+let deployment: Deployment;
 let before: Record<string, number>;
 
 beforeAll(async () => {
   needsBuild();
-  at = await deploy();
+  deployment = await deploy();
   for (let count = 0; count < 30; count += 1) {
-    await at.client.publish('worker.w1.tool.used', { tool: 'Edit' });
+    await deployment.client.publish('worker.w1.tool.used', { tool: 'Edit' });
     if (count % 10 === 9) {
-      await at.client.ask('decide.w1', { attempt: `a${count}` });
-      await at.client.ask('snapshot.main', {});
+      await deployment.client.ask('decide.w1', { attempt: `a${count}` });
+      await deployment.client.ask('snapshot.main', {});
     }
   }
   before = await consumers();
 });
-afterAll(() => at?.close());
+afterAll(() => deployment?.close());
 
 async function consumers(): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
-  for await (const { config, state } of at.client.manager.streams.list()) found[config.name] = state.consumer_count;
+  for await (const { config, state } of deployment.client.manager.streams.list())
+    found[config.name] = state.consumer_count;
   return found;
 }
 
@@ -46,7 +47,7 @@ test.each([
   'attempts/w1',
   'history/w1.jsonl',
 ])('GET /api/main/%s', async (path) => {
-  const answer = await fetch(`${at.http}/api/main/${path}`);
+  const answer = await fetch(`${deployment.http}/api/main/${path}`);
   expect((await answer.text()).length).toBeGreaterThan(0);
   expect(answer.status).toBe(200);
   await expect.poll(consumers).toEqual(before);
@@ -54,7 +55,7 @@ test.each([
 
 test('POST /api/main/what-if', async () => {
   const body = { policy: 'policies: { default: { checks: [] } }' };
-  const { status, text } = await ask(at.http, '/api/main/what-if', { method: 'POST', body });
+  const { status, text } = await ask(deployment.http, '/api/main/what-if', { method: 'POST', body });
   expect([status, status < 300 ? '' : text]).toEqual([200, '']);
   await expect.poll(consumers).toEqual(before);
 });
@@ -65,16 +66,18 @@ test.each([
   ['audit', '--nats'],
   ['tail', '--last', '5', '--no-follow', '--nats'],
 ])('stopgate %s', async (...args) => {
-  expect(await runCommand([...args, at.server.url], { cwd: at.folder.path })).toMatchObject({ code: 0 });
+  expect(await runCommand([...args, deployment.server.url], { cwd: deployment.folder.path })).toMatchObject({
+    code: 0,
+  });
   await expect.poll(consumers).toEqual(before);
 });
 
 test('a start from a snapshot, and its end', async () => {
-  const args = ['serve', '--nats', at.server.url, '--http', 'off', '--replica', 'r2'];
-  const other = await startService(args, at.folder.path);
+  const args = ['serve', '--nats', deployment.server.url, '--http', 'off', '--replica', 'r2'];
+  const other = await startService(args, deployment.folder.path);
   await expect.poll(consumers).toEqual({ ...before, STOPGATE_main: 2 });
   await endService(other);
-  // Its last snapshot may be the one for which the store of older ones is made.
+  // Its last snapshot may create the store of older snapshots.
   await expect.poll(consumers).toMatchObject(before);
   expect(Object.values(await consumers()).reduce((sum, count) => sum + count)).toBe(1);
 });

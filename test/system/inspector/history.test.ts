@@ -1,4 +1,4 @@
-/** The history process behind the API: progress, giving up, limits, its log, and that its end harms nobody. */
+/** The history process behind the API: progress, cancelling, limits, logging, and crashes. */
 import { Objm } from '@nats-io/obj';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { snapshotFormat } from '../../../machines/index.ts';
@@ -54,26 +54,26 @@ test('reports its progress, and then the result', async () => {
   expect(lines.at(-1).result.workers).toHaveLength(50);
 });
 
-test('what fails at once has its status, with lines too', async () => {
+test('an immediate failure has its status, even for a streamed reply', async () => {
   const response = await askLines(`at/${entries * 10}`);
   expect(response.status).toBe(400);
   expect(((await response.json()) as { error: object }).error).toMatchObject({ code: 'BAD_REQUEST' });
 });
 
-test('a request that is given up makes room for others', async () => {
+test('a cancelled request makes room for others', async () => {
   const history = open({ requestsMax: 1 });
   const given = new AbortController();
   const first = history.ask(past(entries), { signal: given.signal, onProgress: () => given.abort() });
-  await expect(history.ask(past(1))).rejects.toThrow('1 requests for the past are open; ask again later');
-  await expect(first).rejects.toThrow('the request was given up');
+  await expect(history.ask(past(1))).rejects.toThrow('1 requests for the past are already open; try again later');
+  await expect(first).rejects.toThrow('the request was cancelled');
   expect(parse(await history.ask(past(1)))).toMatchObject({ seq: 1 });
   await history.close();
 });
 
-test('a request over its budget ends with a message, and goes on when it is sent again', async () => {
+test('a request over its time limit ends with a message, and continues when it is repeated', async () => {
   const history = open({ budgetMs: 200 });
   const ends: string[] = [];
-  // It has a low priority: on a busy machine that takes many turns.
+  // The process has a low priority, so this takes many tries on a busy machine.
   while (ends.at(-1) !== 'done')
     ends.push(
       await history.ask(past(entries)).then(
@@ -85,28 +85,28 @@ test('a request over its budget ends with a message, and goes on when it is sent
   await history.close();
 });
 
-test('a process that runs out of memory fails its requests, and the service answers on', async () => {
+test('a process that runs out of memory fails its requests, and the service keeps answering', async () => {
   const history = open({ heapMiB: 12 });
-  await expect(history.ask(past(entries))).rejects.toThrow(/the past could not be folded: .*memory/);
+  await expect(history.ask(past(entries))).rejects.toThrow(/the past cannot be shown: .*memory/);
   expect((await stage.client.ask('decide.w1')).body.decision).toBe('allow');
   await history.close();
 });
 
-test('a process that was started ahead answers; one that is killed fails its requests, and the next starts another', async () => {
+test('a process started ahead answers; a killed one fails its requests, and the next request starts another', async () => {
   const history = open({});
   history.prepare();
   const pid = history.pid();
   expect(pid).not.toBeNull();
   expect(parse(await history.ask(past(1)))).toMatchObject({ seq: 1 });
   expect(history.pid()).toBe(pid);
-  const asked = expect(history.ask(past(entries))).rejects.toThrow('it ended with SIGKILL; ask again');
+  const asked = expect(history.ask(past(entries))).rejects.toThrow('it ended with SIGKILL; try again');
   process.kill(history.pid() ?? Number.NaN, 'SIGKILL');
   await asked;
   expect(parse(await history.ask(past(1)))).toMatchObject({ seq: 1 });
   await history.close();
 });
 
-test('what the process warns of is in the log; without requests it is gone, and the next request works as before', async () => {
+test("the process's warnings are logged; it ends without requests, and the next request works", async () => {
   const { nc, manager } = stage.client;
   const position = await readPosition(manager, 'STOPGATE_main', 10);
   const head = JSON.stringify({ fleet: 'main', rules: 1, position });
@@ -124,14 +124,14 @@ test('what the process warns of is in the log; without requests it is gone, and 
   ]);
 });
 
-test('a process that was started ahead, and that nobody asks, is gone after a while', async () => {
+test('a process started ahead ends after a while without requests', async () => {
   const unused = open({ lingerMs: 1 });
   unused.prepare();
   const child = unused.pid() as number;
   await expect.poll(() => isAlive(child)).toBe(false);
 });
 
-test('of more processes than may run, the one that is idle longest makes room', async () => {
+test('at the maximum number of processes, the longest idle one is ended', async () => {
   const histories = Array.from({ length: 2 }, () => open({ processesMax: 1 }));
   try {
     for (const history of histories) await history.ask(past(1));

@@ -1,4 +1,4 @@
-/** A page that does not read costs the service at most one message of the whole fleet, and catches up when it reads again. */
+/** A stalled page costs the service at most one message of the whole fleet, and catches up later. */
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createFleet, foldEntry, readEntry, viewWorker } from '../../../machines/index.ts';

@@ -1,4 +1,4 @@
-/** The Stately inspection protocol, against the package's own receiver and relay: what is sent, to whom, and what never. */
+/** The Stately inspection protocol, tested with the package's own receiver and relay. */
 import { once } from 'node:events';
 import { createWebSocketReceiver } from '@statelyai/inspect';
 import { createInspectorServer } from '@statelyai/inspect/server';
@@ -148,10 +148,11 @@ test('?worker= shows one worker, with its tasks and subagents', async () => {
   ]);
 });
 
-test('of a large fleet, shows the most recent actors, at most fifty', async () => {
+test('shows at most fifty actors of a large fleet, the most recent ones', async () => {
   const many = await openStage();
   try {
-    for (let at = 0; at < 70; at += 1) await many.client.publish(`worker.m${at}.tool.used`, { tool: 'Bash' });
+    for (let index = 0; index < 70; index += 1)
+      await many.client.publish(`worker.m${index}.tool.used`, { tool: 'Bash' });
     await many.get('get/worker/m69');
     const frames = receive(`${many.http.url.replace('http', 'ws')}/inspect/ws`);
     await until(() => of(frames, 'worker:m69')[0]);
@@ -206,7 +207,7 @@ test('for an inspector that does not read, only the latest step of each actor is
   const { leave } = stage.replica.inspection.feed.join(client, 'b1');
   expect(frames).toHaveLength(1);
   ready = false;
-  for (let at = 1; at <= 100; at += 1) await stage.client.publish('worker.b1.tool.used', { tool: 'Bash' });
+  for (let index = 1; index <= 100; index += 1) await stage.client.publish('worker.b1.tool.used', { tool: 'Bash' });
   await until(async () => (await stage.get('get/worker/b1')).body.toolCount === 101);
   const checked = checks;
   await until(() => checks > checked);
@@ -218,8 +219,8 @@ test('for an inspector that does not read, only the latest step of each actor is
   leave();
 });
 
-// Its parents were shown by a recursion, which overflowed the stack of the service.
-test('of a line of thousands of parents the nearest are shown, the topmost first', () => {
+// Root cause: showing parents recursively overflowed the service's stack.
+test('shows the nearest of thousands of parents, topmost first', () => {
   const fleet = createFleet('main');
   const feed = createFeed(fleet, createObservers(fleet, logger).add, logger);
   for (let worker = 0; worker < 20_000; worker += 1) {
@@ -252,7 +253,7 @@ test('one round fills a socket only slightly beyond its limit', async () => {
     socket.bytes += frame.length;
   };
   const { leave } = feed.join({ send, isReady }, null);
-  for (let at = 0; at < 5_000; at += 1) act(at % 50);
+  for (let index = 0; index < 5_000; index += 1) act(index % 50);
   const checks = socket.checks;
   await until(() => socket.checks >= checks + 100);
   leave();

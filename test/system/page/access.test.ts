@@ -79,7 +79,7 @@ describeInBrowser('the page', () => {
       expect(await browser.axe()).toEqual([]);
       for (const width of [1_440, 1_024, 390, 360]) {
         await page.setViewportSize({ width, height: 800 });
-        // A narrow window shows the card that opened by itself, and a phone begins with the list.
+        // A narrow window shows the card that was opened automatically; a phone starts with the list.
         if (name === 'the inbox' && width === 390) await open(path, until);
         await expect.poll(() => page.evaluate(unreadable)).toEqual([]);
       }
@@ -102,7 +102,7 @@ describeInBrowser('the page', () => {
     await expect.poll(() => browser.page.locator('.grid tr[data-id]').count()).toBe(11);
     await press('Escape');
     await expect.poll(() => browser.page.locator('.grid tr[data-id="w2"]').count()).toBe(1);
-    // What waits for a person is first, then the blocked.
+    // Workers that wait for a person come first, then blocked ones.
     await browser.page.locator('.grid tr[data-id="w3"]').focus();
     await press('ArrowDown', 'ArrowDown');
     await expect.poll(focused).toBe('w2');

@@ -1,4 +1,4 @@
-/** The page behind a link that answers, on a phone that is signed in nowhere: what an agent asks, and one tap. */
+/** The page behind an answer link, on a phone without a session: the agent's question, answered with one tap. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../../src/log.ts';
 import { type AnswerLinks, createAnswerLinks } from '../../../src/notify/answer-links.ts';
@@ -36,7 +36,7 @@ describeInBrowser('the page behind a link that answers', () => {
     await receiver?.close();
   });
 
-  test('shows the tool and its input as text, works with the thumb, and is answered once', async () => {
+  test('shows the tool and its input as text, works by thumb, and can be answered once', async () => {
     const held = fetch(`${stage.http.url}/hooks/claude`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -58,7 +58,7 @@ describeInBrowser('the page behind a link that answers', () => {
     expect(wide).toBe(false);
     const buttons = await page
       .getByRole('button')
-      .evaluateAll((all) => all.map((it) => it.getBoundingClientRect().height));
+      .evaluateAll((all) => all.map((element) => element.getBoundingClientRect().height));
     expect(buttons.every((height) => height >= 44)).toBe(true);
     await page.getByLabel('Message to the agent').fill('Not the build');
     await page.getByRole('button', { name: 'Deny' }).click();

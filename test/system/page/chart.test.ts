@@ -30,7 +30,8 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
   const show = (props: object) => page.evaluate((given) => Object(globalThis).show(given), props);
   const picks = (): Promise<string[]> => page.evaluate(() => Object(globalThis).picks);
   const state = (name: string) => page.locator(`[data-state="${name}"]`);
-  const taken = () => page.locator('[data-taken]').evaluateAll((all) => all.map((it) => it.getAttribute('data-edge')));
+  const taken = () =>
+    page.locator('[data-taken]').evaluateAll((all) => all.map((edge) => edge.getAttribute('data-edge')));
   const focused = () => page.evaluate(() => Object(globalThis).document.activeElement.dataset.id);
 
   beforeAll(async () => {
@@ -66,10 +67,9 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
 
   test('marks the states of an actor, and no others', async () => {
     await show({ active: ['blocked', 'stale'] });
-    expect(await page.locator('[aria-selected="true"]').evaluateAll((all) => all.map((it) => it.ariaLabel))).toEqual([
-      'blocked, active',
-      'stale, active',
-    ]);
+    expect(
+      await page.locator('[aria-selected="true"]').evaluateAll((all) => all.map((element) => element.ariaLabel)),
+    ).toEqual(['blocked, active', 'stale, active']);
     await show({ active: ['working', 'active'] });
     await expect.poll(() => state('working').getAttribute('aria-selected')).toBe('true');
     expect(await state('blocked').getAttribute('aria-selected')).toBe('false');
@@ -83,7 +83,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(await taken()).toEqual(['state.idle state.working']);
     await show({ transition: { from: 'working', to: 'blocked', event: 'stop.attempted' } });
     await expect.poll(taken).toEqual(['state.validating state.blocked']);
-    // Of each region the latest.
+    // The latest of each region.
     const transition = { from: 'working', to: 'blocked', event: 'stop.attempted' };
     await show({ outline, transition, beside: { from: 'active', to: 'stale', event: 'presence.changed' } });
     await expect.poll(taken).toEqual(['state.validating state.blocked', 'presence.active presence.stale']);
@@ -106,15 +106,15 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(await fill('working')).not.toBe(await fill('validating'));
   });
 
-  test('says how often an edge was taken on top of all edges', async () => {
-    const flows = (drawings.worker as ChartDrawing).edges.slice(0, 6).map(({ id }, at) => [id, at + 1] as const);
+  test('shows how often edges were taken, on top of all edges', async () => {
+    const flows = (drawings.worker as ChartDrawing).edges.slice(0, 6).map(({ id }, index) => [id, index + 1] as const);
     await page.evaluate(([taken, labels]) => Object(globalThis).show({ flows: new Map(taken), outline: labels }), [
       flows,
       outline,
     ] as const);
     const parts = page.locator('.chart-edges > *');
     await page.locator('.chart-edges > .chart-times').nth(5).waitFor({ state: 'attached' });
-    const last = (await parts.evaluateAll((all) => all.map((it) => it.textContent))).slice(-6);
+    const last = (await parts.evaluateAll((all) => all.map((element) => element.textContent))).slice(-6);
     expect(last.toSorted()).toEqual(['×1', '×2', '×3', '×4', '×5', '×6']);
   });
 
@@ -167,16 +167,16 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     await page.setViewportSize({ width: 390, height: 800 });
     await show({ active: ['stopped', 'limited'] });
     const inView = () =>
-      state('stopped').evaluate((it) => {
-        const room = it.closest('.chart-room')?.getBoundingClientRect();
-        const box = it.getBoundingClientRect();
+      state('stopped').evaluate((element) => {
+        const room = element.closest('.chart-room')?.getBoundingClientRect();
+        const box = element.getBoundingClientRect();
         return room !== undefined && box.left >= room.left && box.right <= room.right;
       });
     await expect.poll(inView).toBe(true);
     expect(await page.evaluate(() => Object(globalThis).document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
     const height = await state('stopped')
       .locator('.chart-name')
-      .evaluate((it) => it.getBoundingClientRect().height);
+      .evaluate((element) => element.getBoundingClientRect().height);
     expect(height).toBeGreaterThan(10);
   });
 
@@ -195,7 +195,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     return [left + ((x - room.x) / room.width) * width, top + ((y - room.y) / room.height) * height] as const;
   };
 
-  test('zooms with two fingers about the middle between them, and pans with one', async () => {
+  test('zooms with two fingers around their middle, and pans with one', async () => {
     await page.setViewportSize({ width: 390, height: 800 });
     await show({ active: ['blocked', 'active'] });
     const touch = await browser.context.newCDPSession(page);
@@ -208,7 +208,8 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     for (const way of [40, 60, 80]) await fingers('touchMove', 200 - way, 200 + way);
     await fingers('touchEnd');
     await expect.poll(async () => before / (await viewBox())[2]).toBeCloseTo(4, 0);
-    for (const [at, it] of (await unitsAt(200, 300)).entries()) expect(it).toBeCloseTo(middle[at] as number, -1);
+    for (const [index, unit] of (await unitsAt(200, 300)).entries())
+      expect(unit).toBeCloseTo(middle[index] as number, -1);
     const [x] = await viewBox();
     await fingers('touchStart', 200);
     for (const to of [180, 150]) await fingers('touchMove', to);
@@ -216,27 +217,28 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     await expect.poll(async () => (await viewBox())[0]).toBeGreaterThan(x);
   });
 
-  test('the wheel zooms about the pointer, and it keeps its place while actors move', async () => {
+  test('the wheel zooms around the pointer, and the view stays while actors move', async () => {
     await show({ active: ['idle', 'active'], transition: { from: 'idle', to: 'working', event: 'prompt.submitted' } });
     const [, , before] = await viewBox();
-    const at = await unitsAt(300, 200);
+    const units = await unitsAt(300, 200);
     await page.mouse.move(300, 200);
     await page.mouse.wheel(0, -400);
     await expect.poll(async () => (await viewBox())[2]).toBeLessThan(before * 0.9);
     const [, , width] = await viewBox();
-    for (const [index, it] of (await unitsAt(300, 200)).entries()) expect(it).toBeCloseTo(at[index] as number, 0);
+    for (const [index, unit] of (await unitsAt(300, 200)).entries())
+      expect(unit).toBeCloseTo(units[index] as number, 0);
     await show({ active: ['stopped', 'active'] });
     await expect.poll(() => state('stopped').getAttribute('aria-selected')).toBe('true');
     expect((await viewBox())[2]).toBe(width);
   });
 
-  test('an outline shows all states in a narrow panel, and says in words what was taken last', async () => {
+  test('an outline shows all states in a narrow panel, and describes the edge taken last', async () => {
     await page.setViewportSize({ width: 600, height: 800 });
     const transition = { from: 'validating', to: 'blocked', event: 'stop.attempted', guard: 'checks' };
     await show({ outline, active: ['blocked', 'stale'], transition });
     await page.locator('.chart-caption', { hasText: /validating → blocked \[checks\]$/ }).waitFor();
     const fontSizes = () =>
-      page.locator('.chart-name').evaluateAll((all) => all.map((it) => it.getBoundingClientRect().height));
+      page.locator('.chart-name').evaluateAll((all) => all.map((element) => element.getBoundingClientRect().height));
     await expect.poll(async () => Math.min(...(await fontSizes()))).toBeGreaterThan(13);
     const [x, y, width, height] = await viewBox();
     expect([x <= 0, y <= 0, x + width >= outline.width, y + height >= outline.height]).toEqual([
@@ -287,7 +289,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(bytes.length).toBeGreaterThan(100_000);
   });
 
-  test('downloads as Mermaid text, with what is active and what was taken last', async () => {
+  test('downloads as Mermaid text with the active state and the edge taken last', async () => {
     await show({ active: ['idle', 'active'], transition: { from: 'validating', to: 'idle', event: 'stop.attempted' } });
     await page.locator('[data-taken]').waitFor();
     const { name, bytes } = await saved('Mermaid');

@@ -1,4 +1,4 @@
-/** All entries, and the way to a time: from the keyboard, from a worker, from an address. */
+/** The entries view, and ways to a time: by keyboard, from a worker, from an address. */
 import { expect, test } from 'vitest';
 import { describeInBrowser } from '../../support/browser.ts';
 import { usePage } from '../../support/page.ts';
@@ -11,14 +11,14 @@ describeInBrowser('the entries', () => {
       await client.publish('worker.bob.tool.used', { tool: `Tool-${count}` });
   });
   const lines = () =>
-    ui.page.locator('.entries .line').evaluateAll((all) => all.map((it) => it.getAttribute('data-type')));
+    ui.page.locator('.entries .line').evaluateAll((all) => all.map((line) => line.getAttribute('data-type')));
 
-  test('are found by type, worker and text, come by themselves, and the address keeps the filter', async () => {
+  test('are found by type, worker and text, appear live, and the address keeps the filter', async () => {
     const { page, stage } = ui;
     await ui.open('/?view=entries');
     await expect.poll(async () => (await lines()).length).toBe(100);
     await page.getByRole('button', { name: 'Older entries' }).click();
-    await page.getByText(/^These are all: 1\d\d entries\.$/).waitFor();
+    await page.getByText(/^That is all: 1\d\d entries\.$/).waitFor();
     await page.getByLabel('Search entries').fill('worker:bob tool-149');
     await expect.poll(lines).toEqual(['tool.used']);
     await page.getByLabel('Search entries').fill('worker:ana');
@@ -33,7 +33,7 @@ describeInBrowser('the entries', () => {
     await expect.poll(lines).toEqual(['decision']);
   });
 
-  test('an entry is three steps away: Ctrl-K, its number, Enter; the rows stay until the new ones are there', async () => {
+  test('an entry is three steps away: Ctrl-K, its number, Enter; rows stay until the new ones are loaded', async () => {
     const { page, stage } = ui;
     await ui.open('/');
     await page.locator('.grid tr[data-id="bob"]').waitFor();
@@ -49,7 +49,7 @@ describeInBrowser('the entries', () => {
     await page.keyboard.type(`#${first.seq}`);
     await page.getByRole('option', { name: `Go to entry ${first.seq}` }).waitFor();
     await page.keyboard.press('Enter');
-    await page.locator('.connection', { hasText: 'going to the past…' }).waitFor();
+    await page.locator('.connection', { hasText: 'loading the past…' }).waitFor();
     await page.locator('.travel .late').waitFor();
     expect(await page.locator('.grid tr[data-id="bob"]').count()).toBe(1);
     await expect.poll(() => page.evaluate(`getComputedStyle(document.querySelector('.page')).opacity`)).toBe('0.5');

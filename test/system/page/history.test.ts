@@ -1,4 +1,4 @@
-/** Time travel and what if in a long log, on the page: how far the fold is, and giving it up. */
+/** Time travel and "what if" in a long log: progress and cancelling. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
@@ -27,10 +27,10 @@ describeInBrowser('a long log', () => {
   const progress = () => browser.page.getByRole('progressbar', { name: 'Entries folded' });
   const button = (name: string) => browser.page.getByRole('button', { name, exact: true });
 
-  test('shows how far a comparison is, and gives it up', async () => {
+  test('shows the progress of a comparison, and cancels it', async () => {
     await browser.page.goto(`${stage.http.url}/?view=what-if`);
     await expect.poll(() => browser.page.getByLabel('Policies, as in stopgate.yaml').innerText()).toContain('policies');
-    // It compares by itself, and may be done with that by now.
+    // It compares automatically, and may already be done.
     const compareAgain = () => button('Compare').click({ timeout: 200 });
     const shown = async () => (await progress().count()) > 0 || (await compareAgain().catch(() => false));
     await expect.poll(shown).toBe(true);
@@ -41,7 +41,7 @@ describeInBrowser('a long log', () => {
     expect(await browser.page.locator('.problem').count()).toBe(0);
   });
 
-  test('shows how far a jump is; given up, it leads back to what was shown', async () => {
+  test('shows the progress of a jump; cancelling returns to the previous entry', async () => {
     const { page } = browser;
     await page.goto(`${stage.http.url}/?at=${entries}`);
     await progress().waitFor();

@@ -1,4 +1,4 @@
-/** Answers beside the question: in three keys, for all that ask the same, with the task, and taken back in time. */
+/** Answering: in three keys, for all that ask the same, including the task, with undo. */
 import { expect, test } from 'vitest';
 import { describeInBrowser } from '../../support/browser.ts';
 import { useInbox } from '../../support/inbox.ts';
@@ -14,7 +14,7 @@ describeInBrowser('an answer in the inbox', () => {
   const decided = {
     by: 'Ann',
     verdict: 'resume',
-    prompt: expect.stringContaining('Decide it yourself'),
+    prompt: expect.stringContaining('Decide yourself'),
     seq: expect.any(Number),
   };
 
@@ -36,7 +36,7 @@ describeInBrowser('an answer in the inbox', () => {
     expect(await cards()).toEqual(['bob']);
   });
 
-  test('is taken back by a key until then', async () => {
+  test('can be undone by a key until then', async () => {
     await ask('Which key?', 'cleo');
     await open('/?view=inbox', { as: 'Ann' });
     await inbox.question('Which key?');
@@ -52,7 +52,7 @@ describeInBrowser('an answer in the inbox', () => {
     expect(await stored('cleo.escalation.resolved')).toEqual([]);
   });
 
-  test('to a request for permission is taken back too', async () => {
+  test('to a permission request can be undone too', async () => {
     const { page } = inbox.browser;
     const asked = { kind: 'permission', request: 'p1', tool: 'Bash', message: 'Run it?' };
     await inbox.stage.client.publish('worker.nan.input.requested', asked);
@@ -69,7 +69,7 @@ describeInBrowser('an answer in the inbox', () => {
     await expect.poll(() => stored('nan.input.answered')).toEqual([{ by: 'Ann', request: 'p1', verdict: 'allow' }]);
   });
 
-  test('is no draft of the answer to a later question', async () => {
+  test('does not become the draft of an answer to a later question', async () => {
     const field = inbox.browser.page.getByLabel('Answer to pia: its next prompt');
     await ask('Which key?', 'pia');
     await open('/?view=inbox', { as: 'Ann' });
@@ -84,7 +84,7 @@ describeInBrowser('an answer in the inbox', () => {
     expect(await field.inputValue()).toBe('');
   });
 
-  test('goes to one that is snoozed', async () => {
+  test('reaches a snoozed item', async () => {
     const { page } = inbox.browser;
     await ask('Which key?', 'quin');
     await open('/?view=inbox', { as: 'Ann' });
@@ -154,7 +154,7 @@ describeInBrowser('an answer in the inbox', () => {
     await expect.poll(cards).toEqual(['hal']);
   });
 
-  test('can wait: what is snoozed is out of sight in this browser, also after a reload', async () => {
+  test('can wait: a snoozed item is hidden in this browser, even after a reload', async () => {
     const { page } = inbox.browser;
     await ask('Which key?', 'ida');
     await ask('Which port?', 'jan');
@@ -169,7 +169,7 @@ describeInBrowser('an answer in the inbox', () => {
     await expect.poll(cards).toEqual(['ida', 'jan']);
   });
 
-  test('is no answer at all for those that are retired, all at once', async () => {
+  test('is not needed to retire several workers at once', async () => {
     const { page } = inbox.browser;
     await ask('Which key?', 'kim', 'lee');
     await open('/?view=inbox', { as: 'Ann' });

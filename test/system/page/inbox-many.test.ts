@@ -1,4 +1,4 @@
-/** The inbox, what is done at once: many workers, workers with their tasks; and what agents ask permission for. */
+/** Bulk actions in the inbox: several workers, workers with their tasks; and permission requests. */
 import { expect, test } from 'vitest';
 import { describeInBrowser } from '../../support/browser.ts';
 import { useInbox } from '../../support/inbox.ts';
@@ -10,7 +10,7 @@ describeInBrowser('the inbox, for many', () => {
   const mark = (worker: string) => inbox.browser.page.getByLabel(`Mark worker ${worker}`).check();
   const nobodyWaits = () => inbox.browser.page.getByText('Nobody waits for you').waitFor();
 
-  test('acts on those that are marked', async () => {
+  test('acts on the marked items', async () => {
     const { page } = inbox.browser;
     await escalate('bob', 'cleo', 'dan');
     await open('/?view=inbox&worker=cleo', { as: 'Ann' });
@@ -22,7 +22,7 @@ describeInBrowser('the inbox, for many', () => {
     await press('x');
     await page.getByText('2 marked:').waitFor();
     await press('r');
-    await page.getByRole('button', { name: 'Decide it yourself' }).waitFor();
+    await page.getByRole('button', { name: 'Decide yourself' }).waitFor();
     await dialog('They may continue. Each agent gets your text as its next prompt.');
     await press('Escape');
     await page.locator('dialog').waitFor({ state: 'hidden' });
@@ -36,7 +36,7 @@ describeInBrowser('the inbox, for many', () => {
       expect(await stored(`${worker}.escalation.resolved`)).toEqual([
         { by: 'Ann', verdict: 'stop', seq: expect.any(Number) },
       ]);
-    // The stream is quicker than the answers, which close the dialog.
+    // The stream is faster than the replies, which close the dialog.
     await page.locator('dialog').waitFor({ state: 'detached' });
     await inbox.question('bob?');
     await press('s');
@@ -46,7 +46,7 @@ describeInBrowser('the inbox, for many', () => {
     await inbox.title('stopgate inspector');
   });
 
-  test('what failed for some is offered again for those alone, with what was done', async () => {
+  test('offers to retry only the failed ones, and reports what was done', async () => {
     const { page } = inbox.browser;
     await escalate('rosa', 'sven', 'tina');
     await open('/?view=inbox', { as: 'Ann' });
@@ -84,7 +84,7 @@ describeInBrowser('the inbox, for many', () => {
     };
     await inbox.stage.client.publish('worker.eve.input.requested', asked);
     await page.locator('.card', { hasText: 'Bash: Remove the build?' }).waitFor();
-    // The only one, so it opens by itself.
+    // The only item, so it is opened automatically.
     await page.locator('aside .question', { hasText: 'Bash Remove the build?' }).waitFor();
     await page.locator('aside', { hasText: 'rm -rf dist' }).waitFor();
     // The agent is to go on with its plan, which is no reason to deny something.
@@ -92,21 +92,21 @@ describeInBrowser('the inbox, for many', () => {
     await page.getByRole('button', { name: 'Deny…' }).click();
     await page.locator('input[name=reason]:focus').waitFor();
     expect(await inbox.browser.axe()).toEqual([]);
-    // The command stays in sight, and nothing is decided.
+    // The command stays visible, and nothing is decided.
     expect(await page.locator('dialog').count()).toBe(0);
     await press('Escape');
     await page.getByRole('button', { name: 'Deny…' }).and(page.locator(':focus')).waitFor();
     expect(await page.locator('input[name=reason]').count()).toBe(0);
     // It is not escalated: the key leads to its answers.
     await press('a');
-    await page.getByText('It asks for an answer: Tab to one, and Enter.').waitFor();
+    await page.getByText('Choose an answer with Tab, then Enter.').waitFor();
     await press('Enter');
     await nobodyWaits();
     await page.reload();
     await expect.poll(() => stored('eve.input.answered')).toEqual([{ by: 'Ann', request: 'p1', verdict: 'allow' }]);
   });
 
-  test('answers all at once that ask exactly the same, and leaves who asks for another command', async () => {
+  test('answers all that ask exactly the same at once, but not one that asks for another command', async () => {
     const { page } = inbox.browser;
     const { client } = inbox.stage;
     const asks = (worker: string, command: string) =>
@@ -120,7 +120,7 @@ describeInBrowser('the inbox, for many', () => {
     for (const worker of ['kay', 'lou', 'moe']) await asks(worker, 'rm -rf dist');
     await asks('ned', 'rm -rf .git');
     await open('/?view=inbox&worker=kay', { as: 'Ann' });
-    await page.getByLabel('The same answer to all 3 that ask exactly this').waitFor();
+    await page.getByLabel('Send the same answer to all 3 that ask exactly this').waitFor();
     await page.getByRole('button', { name: 'Deny…' }).click();
     await page.getByLabel('Reason, for the agent (optional)').fill('Not now.');
     await press('Enter');
@@ -132,13 +132,13 @@ describeInBrowser('the inbox, for many', () => {
     expect(await stored('ned.input.answered')).toEqual([]);
   });
 
-  test('shows what an agent wants to know with its choices, and answers by one of them', async () => {
+  test("shows an agent's question with its choices, and answers with one of them", async () => {
     const { page } = inbox.browser;
     await open('/?view=inbox', { as: 'Ann' });
     const choice = (label: string) => ({ label, description: `that is ${label}` });
     const questions = [{ question: 'Which key?', multiSelect: false, options: [choice('Old'), choice('New')] }];
     const asked = { kind: 'question', tool: 'AskUserQuestion', detail: { questions } };
-    // Reported by one hook, held by another: it stands there once.
+    // Reported by one hook and held by another, but shown once.
     await inbox.stage.client.publish('worker.fay.input.requested', asked);
     await inbox.stage.client.publish('worker.fay.input.requested', { ...asked, request: 'q1' });
     await page.getByRole('group', { name: 'Which key?' }).waitFor();
@@ -167,9 +167,9 @@ describeInBrowser('the inbox, for many', () => {
     for (const place of ['aside .escalation', '.card[data-id="gus"]'])
       await page.locator(`${place} .left`, { hasText: /^9m \d+s left$/ }).waitFor();
     expect(await page.locator('aside .sentence').count()).toBe(0);
-    // There is no such choice: none is taken in its place.
+    // There is no such choice, so none is chosen.
     await press('3');
-    await page.getByText('It asks for an answer: Tab to one, and Enter.').waitFor();
+    await page.getByText('Choose an answer with Tab, then Enter.').waitFor();
     expect(await page.locator('aside .choice input:checked').count()).toBe(0);
     expect(await page.locator('aside .choice input:focus').count()).toBe(1);
     await press('2', 'Enter');
@@ -180,7 +180,7 @@ describeInBrowser('the inbox, for many', () => {
     await nobodyWaits();
   });
 
-  test('marked ones that ask for an answer are left out, and that is said', async () => {
+  test('marked items that need an answer are skipped with a message', async () => {
     const { page } = inbox.browser;
     await escalate('uma');
     await inbox.stage.client.publish('worker.vic.input.requested', { kind: 'permission', request: 'p1', tool: 'Bash' });
@@ -188,14 +188,14 @@ describeInBrowser('the inbox, for many', () => {
     await inbox.question('uma?');
     await mark('vic');
     await press('s');
-    await page.getByText('1 asks for an answer: answer one at a time.').waitFor();
+    await page.getByText('1 item needs an answer: answer one at a time.').waitFor();
     expect(await page.locator('dialog').count()).toBe(0);
     await mark('uma');
     await press('s');
     await dialog('Stop worker uma');
   });
 
-  test('a task that was escalated with its worker is one item with it, until it waits on alone', async () => {
+  test('a task escalated with its worker shares its item until only the task waits', async () => {
     const { page } = inbox.browser;
     const { client } = inbox.stage;
     await client.publish('worker.gus.task.claimed', { task: 'G-1' });
@@ -204,9 +204,9 @@ describeInBrowser('the inbox, for many', () => {
     await inbox.question('gus?');
     expect((await inbox.stage.get('get/task/G-1')).body.state).toBe('escalated');
     expect(await cards()).toEqual(['gus']);
-    await page.getByLabel('What becomes of G-1').selectOption('stays escalated, as an item of its own');
+    await page.getByLabel('What happens to G-1').selectOption('stays escalated, as a separate item');
     await press('s', 'Enter');
-    await page.locator('.card[data-id="G-1"]', { hasText: 'Escalated with gus, and still waits' }).waitFor();
+    await page.locator('.card[data-id="G-1"]', { hasText: 'Escalated with gus and still waiting' }).waitFor();
     await page.locator('.card[data-id="G-1"] a').click();
     await page.locator('aside', { hasText: 'which is stopped now. This task still waits' }).waitFor();
     await page.getByLabel('Answer G-1').getByRole('button', { name: 'Cancel it' }).waitFor();
@@ -232,7 +232,7 @@ describeInBrowser('the inbox, for many', () => {
     await expect.poll(async () => (await inbox.stage.get('get/task/I-1')).body.state).toBe('idle');
   });
 
-  test('a dialog that is closed takes none with it that was asked for before the next frame', async () => {
+  test('closing a dialog does not close one requested before the next frame', async () => {
     const { page } = inbox.browser;
     await escalate('lee');
     await open('/?view=inbox', { as: 'Ann' });

@@ -1,4 +1,4 @@
-/** What nobody attends: queues whose tasks nobody could take, and requests whose agent waits no more. */
+/** Unattended queues, and requests whose agent no longer waits. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
 import { openStage, operatorToken, type Stage } from '../../support/stage.ts';
@@ -18,14 +18,14 @@ describeInBrowser('a queue that nobody attends', () => {
     await stage?.close();
   });
 
-  test('stands in the inbox, with what to do, until a worker is there', async () => {
+  test('an unattended queue is in the inbox with advice, until there is a worker', async () => {
     const { page } = browser;
     await stage.client.publish('task.T-1.task.created', { title: 'Fix login', queue: 'build' });
     await page.goto(`${stage.http.url}/?view=inbox`);
     const note = page.locator('[data-entity="queue"][data-id="build"]');
     await note.waitFor();
     expect(await note.textContent()).toMatch(
-      /^Queue build: 1 task waits, and no worker is there\. .*Start a worker of this queue\.$/,
+      /^Queue build: 1 task waits, and there is no worker\. .*Start a worker for this queue\.$/,
     );
     expect(await page.title()).toBe('(1) stopgate inspector');
     expect(await browser.axe()).toEqual([]);
@@ -41,11 +41,11 @@ describeInBrowser('a queue that nobody attends', () => {
     await expect.poll(() => page.title()).toBe('stopgate inspector');
   });
 
-  test('a request that is not held any more is answered where the agent runs, and that is said', async () => {
+  test("a request that is no longer held must be answered in the agent's terminal, and the page says so", async () => {
     const { page } = browser;
     await stage.client.publish('worker.eve.input.requested', { kind: 'permission', request: 'p1', tool: 'Bash' });
     await page.goto(`${stage.http.url}/?view=inbox`);
-    await page.locator('.card[data-id="eve"]', { hasText: 'asks in its terminal now' }).waitFor();
+    await page.locator('.card[data-id="eve"]', { hasText: 'now asks in its terminal' }).waitFor();
     await page.locator('aside', { hasText: 'Answer it in the agent’s own terminal.' }).waitFor();
     expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
   });

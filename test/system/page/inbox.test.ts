@@ -1,4 +1,4 @@
-/** The inbox by keyboard and by mouse: from the door to a resolved escalation, and nothing moves under the pointer. */
+/** The inbox by keyboard and mouse: from sign-in to a resolved escalation, and nothing moves under the pointer. */
 import { expect, test } from 'vitest';
 import { describeInBrowser } from '../../support/browser.ts';
 import { useInbox } from '../../support/inbox.ts';
@@ -8,11 +8,11 @@ describeInBrowser('the inbox', () => {
   const inbox = useInbox();
   const { open, escalate, resolve, press, cards, current, stored } = inbox;
 
-  /** Where these are on screen. */
+  /** Positions on screen. */
   const placesOf = (selector: string) =>
     inbox.browser.page
       .locator(selector)
-      .evaluateAll((all) => all.map((it) => JSON.stringify([it.className, it.getBoundingClientRect()])));
+      .evaluateAll((all) => all.map((element) => JSON.stringify([element.className, element.getBoundingClientRect()])));
   const askFor = (worker: string, ...requests: string[]) =>
     Promise.all(
       requests.map((request) =>
@@ -25,7 +25,7 @@ describeInBrowser('the inbox', () => {
       ),
     );
 
-  test('shows who waits, the longest first, with the question and what the agent said', async () => {
+  test("shows waiting items, longest first, with the question and the agent's output", async () => {
     const { page } = inbox.browser;
     await escalate('ana', 'bob', 'cleo');
     await open('/');
@@ -43,7 +43,7 @@ describeInBrowser('the inbox', () => {
     expect(await (await fetch(`${inbox.stage.http.url}${icon}`)).text()).toContain('>3</text></svg>');
   });
 
-  test('goes from the door to a resolved escalation by keys alone, and the next comes by itself', async () => {
+  test('goes from sign-in to a resolved escalation by keyboard alone, and opens the next', async () => {
     const { page } = inbox.browser;
     await escalate('dora', 'earl', 'finn');
     let answer = () => {};
@@ -52,17 +52,17 @@ describeInBrowser('the inbox', () => {
     });
     await page.route('**/api', (route) => pressed.then(() => route.continue()));
     await open('/?view=inbox');
-    // What is pressed before the page knows anything is done once it does.
+    // Keys pressed before the page is loaded are executed afterwards.
     await press('j', 'j', 'k', 'k', 'r');
     answer();
-    // The question stays in sight.
+    // The question stays visible.
     await inbox.question('dora?');
     await page.locator('textarea[name=answer]:focus').waitFor();
     expect(await page.locator('dialog').count()).toBe(0);
     await page.unroute('**/api');
     expect(await current()).toBe('dora');
     await page.keyboard.type('The first one.');
-    const isName = () => page.getByLabel('Who answers').evaluate((it) => it.matches(':focus'));
+    const isName = () => page.getByLabel('Who answers').evaluate((element) => element.matches(':focus'));
     for (let tabs = 0; tabs < 9 && !(await isName()); tabs += 1) await press('Tab');
     await page.keyboard.type('Ann');
     await press('Enter');
@@ -78,7 +78,7 @@ describeInBrowser('the inbox', () => {
     await inbox.title('(2) stopgate inspector');
   });
 
-  test('an acknowledgement asks nothing of a known name, and what is acknowledged is last', async () => {
+  test('an acknowledgement needs no dialog if the name is known, and moves the item to the end', async () => {
     await escalate('gwen', 'hugo', 'iris');
     await open('/?view=inbox', { as: 'Ann' });
     await inbox.question('gwen?');
@@ -88,14 +88,14 @@ describeInBrowser('the inbox', () => {
     expect(await stored('gwen.escalation.acknowledged')).toEqual([{ by: 'Ann', seq: expect.any(Number) }]);
   });
 
-  test('a key acts on the card that was on screen, and a key that is held down acts once', async () => {
+  test('a key acts on the visible card, and only once while held down', async () => {
     const { page } = inbox.browser;
     await escalate('lee', 'mia');
     await inbox.stage.client.publish('worker.hal.input.requested', { kind: 'permission', request: 'p1', tool: 'Bash' });
     await open('/?view=inbox&worker=lee', { as: 'Ann' });
     await inbox.question('lee?');
     await expect.poll(cards).toEqual(['lee', 'mia', 'hal']);
-    // No frame is drawn until they are let go.
+    // No frame is drawn until they are released.
     await page.evaluate(`
       window.kept = [];
       window.draw = window.requestAnimationFrame;
@@ -117,7 +117,7 @@ describeInBrowser('the inbox', () => {
     expect(await stored('mia.escalation.acknowledged')).toHaveLength(1);
   });
 
-  test('what this page has acted on before is not taken for its work when somebody else settles it', async () => {
+  test('an item acted on earlier is not opened past when someone else settles it', async () => {
     const { page } = inbox.browser;
     await escalate('otto', 'pia');
     await open('/?view=inbox&worker=pia', { as: 'Ann' });
@@ -140,7 +140,7 @@ describeInBrowser('the inbox', () => {
     expect(await current()).toBe('pia');
   });
 
-  test('why a busy worker is where it is waits for the pointer to leave, and for the keys', async () => {
+  test('the section "why" of a busy worker does not change under the pointer or focus', async () => {
     const { page } = inbox.browser;
     const { client } = inbox.stage;
     const plan = (status: string) =>
@@ -163,7 +163,7 @@ describeInBrowser('the inbox', () => {
     await page.mouse.move(5, 5);
     await page.locator('aside .escalation', { hasText: 'Which one?' }).waitFor();
     await news.waitFor({ state: 'hidden' });
-    // The same for somebody who is in it by keyboard.
+    // The same with the keyboard focus.
     await page.locator('aside [role="tab"][aria-selected="true"]').focus();
     await press('Tab');
     expect(await page.evaluate(`document.activeElement.closest('#section') !== null`)).toBe(true);
@@ -187,11 +187,11 @@ describeInBrowser('the inbox', () => {
     expect(await cards()).toEqual(['eve']);
     expect(await request('p1').getByRole('button', { name: 'Allow' }).isDisabled()).toBe(true);
     expect(await placesOf('aside .escalation :is(li, button)')).toEqual(places);
-    // Answered by somebody else, and a new one, which waits.
+    // Answered by someone else, and a new request, which waits.
     const answer = { id: 'eve', by: 'Bob', verdict: 'deny', request: 'p2' };
     await inbox.stage.post('operator/answer', answer, operatorToken);
-    await request('p2').filter({ hasText: 'It waits no more.' }).waitFor();
-    await request('p1').filter({ hasText: 'It waits no more.' }).waitFor();
+    await request('p2').filter({ hasText: 'No longer waiting.' }).waitFor();
+    await request('p1').filter({ hasText: 'No longer waiting.' }).waitFor();
     await askFor('eve', 'p4');
     await page.locator('aside .withheld span', { hasText: 'new, shown when you leave' }).waitFor();
     expect(await placesOf('aside .escalation :is(li, button)')).toEqual(places);
@@ -204,7 +204,7 @@ describeInBrowser('the inbox', () => {
     ]);
   });
 
-  test('the second click of a double-click does nothing to the one that comes next', async () => {
+  test('the second click of a double-click does not affect the next item', async () => {
     const { page } = inbox.browser;
     await escalate('max', 'ned');
     await open('/?view=inbox', { as: 'Ann' });
@@ -222,7 +222,7 @@ describeInBrowser('the inbox', () => {
     expect(await stored('max.escalation.acknowledged')).toHaveLength(1);
   });
 
-  test('the list of the inbox keeps its order, whoever comes or goes, also when a notice appears', async () => {
+  test('the inbox keeps its order while items come and go, even when a notice appears', async () => {
     const { page } = inbox.browser;
     await escalate('jim', 'kit', 'len');
     await inbox.stage.client.publish('worker.hank.input.requested', {
@@ -247,15 +247,15 @@ describeInBrowser('the inbox', () => {
     await press('p');
     await page.locator('[data-connection="live"]').waitFor();
     expect(await placesOf(shown)).toEqual(before);
-    // The one that is open stays too, when somebody else has settled it: what is pressed next is not for another.
+    // The open item stays too when someone else has settled it, so that the next key cannot hit another.
     await resolve('jim');
     await page.locator('.card[data-id="jim"][data-gone]').waitFor();
     await page.locator('aside .resolution', { hasText: 'by Bob' }).waitFor();
     expect(await current()).toBe('jim');
     await press('s');
-    await page.getByText('jim waits for nobody any more.').waitFor();
+    await page.getByText('jim is no longer waiting.').waitFor();
     expect(await page.locator('dialog').count()).toBe(0);
-    // The key has sorted the list: the open one keeps its place in the new order too, which leaves nothing to sort.
+    // The key has sorted the list. The open item keeps its place, so there is nothing left to sort.
     await expect.poll(cards).toEqual(['jim', 'len', 'hank', 'may']);
     await page.getByRole('button', { name: 'Sort again' }).waitFor({ state: 'detached' });
     await press('j');

@@ -1,4 +1,4 @@
-/** How the page looks and is handled: rows, the edge of the panel, ids to copy, times, the operator's name, paper. */
+/** Look and handling of the page: rows, panel width, copying ids, times, the operator's name, printing. */
 import { expect, test } from 'vitest';
 import { describeInBrowser } from '../../support/browser.ts';
 import { plan, usePage } from '../../support/page.ts';
@@ -10,13 +10,13 @@ describeInBrowser('the page', () => {
   const styleOf = (selector: string, property: string) =>
     ui.page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).${property}`);
 
-  test('has rows of 32 px, with numbers on the right in one unit, and colour for what needs somebody', async () => {
+  test('has rows of 32 px, numbers on the right in one unit, and colour only where a person is needed', async () => {
     await ui.stage.client.publish('worker.w1.plan.updated', plan('completed', 'in_progress', 'pending'));
     await ui.stage.client.ask('decide.w1');
     await ui.stage.client.publish('worker.w2.tool.used', { tool: 'Bash' });
     await ui.open('/');
     await ui.page.locator('tr[data-id="w1"] [data-state="blocked"]').waitFor();
-    expect(await ui.row('w1').evaluate((it) => it.getBoundingClientRect().height)).toBe(32);
+    expect(await ui.row('w1').evaluate((element) => element.getBoundingClientRect().height)).toBe(32);
     for (const column of ['since', 'retries', 'seen'])
       expect(await styleOf(`tr[data-id="w1"] .c-${column}`, 'textAlign')).toBe('right');
     expect(await ui.row('w1').locator('.c-since').innerText()).toMatch(/^\d+[smhd]$/);
@@ -26,7 +26,7 @@ describeInBrowser('the page', () => {
     expect(await styleOf('tr[data-id="w1"] .state', 'color')).not.toBe(plain);
   });
 
-  test('has a panel that is widened by keys and by the mouse, and stays so', async () => {
+  test('has a panel that can be resized by keys and mouse, and keeps its width', async () => {
     const { page } = ui;
     await page.setViewportSize({ width: 1_280, height: 720 });
     await ui.open('/?worker=w1');
@@ -56,7 +56,7 @@ describeInBrowser('the page', () => {
     expect(await edge.isVisible()).toBe(false);
   });
 
-  test('copies the id of what is open', async () => {
+  test('copies the id of the open actor', async () => {
     const { page } = ui;
     await ui.browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.setViewportSize({ width: 1_280, height: 720 });
@@ -66,7 +66,7 @@ describeInBrowser('the page', () => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe('w1');
   });
 
-  test('names the operator that is signed in', async () => {
+  test('names the signed-in operator', async () => {
     const { page } = ui;
     const session = `${ui.stage.http.url}/api/main/session`;
     await ui.browser.context.request.post(session, { data: { token: operatorToken } });
@@ -74,13 +74,13 @@ describeInBrowser('the page', () => {
     await ui.open('/');
     await page.evaluate("localStorage.setItem('stopgate.by', 'Ann')");
     await page.locator('header .who', { hasText: 'Ann' }).waitFor();
-    // In one line with all the rest.
+    // On one line with everything else.
     expect((await page.locator('header').boundingBox())?.height).toBeLessThan(60);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.locator('header .who').waitFor({ state: 'detached' });
   });
 
-  test('lets rows glide to their new places, unless motion is unwanted', async () => {
+  test('animates moved rows, unless reduced motion is preferred', async () => {
     const { page } = ui;
     const glides = () =>
       page.evaluate<number>(`document.getAnimations().filter((it) => it.effect.target.matches('tr')).length`);
@@ -106,7 +106,7 @@ describeInBrowser('the page', () => {
     expect(await glides()).toBe(0);
   });
 
-  test('prints an actor with what the words mean, and as of when', async () => {
+  test('prints an actor with a legend and the time', async () => {
     const { page } = ui;
     await ui.open('/?worker=w1');
     await page.locator('article.decision').waitFor();

@@ -1,4 +1,4 @@
-/** Five thousand workers at once: all are shown, and what comes in is drawn a frame at a time. */
+/** Five thousand workers: all are shown, and changes are drawn once per frame. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { jetstream } from '@nats-io/jetstream';
@@ -11,7 +11,9 @@ let browser: Browser;
 const workers = 5_000;
 const nameOf = (index: number) => `w${String(index).padStart(4, '0')}`;
 
-/** Publishes so many entries every 10 ms, or as fast as the server reads, until `until` returns true. @returns how many */
+/**
+ * Publishes so many entries every 10 ms, or as fast as the server reads, until `until` returns true. @returns how many
+ */
 async function keepTalking(count: number, until: () => boolean): Promise<number> {
   let sent = 0;
   while (!until()) {
@@ -22,7 +24,7 @@ async function keepTalking(count: number, until: () => boolean): Promise<number>
   return sent;
 }
 
-/** Sums what moves, as browsers count it, after it has seen a shift that is made, there and back. */
+/** Sums layout shifts as measured by the browser, after verifying that it detects one. */
 const watchShifts = `new Promise((done) => {
   globalThis.shifts = { made: 0, score: 0 };
   const main = document.querySelector('main');
@@ -45,8 +47,8 @@ describeInBrowser('five thousand workers', () => {
     const js = jetstream(stage.client.nc);
     for (let index = 0; index < workers; index += 500)
       await Promise.all(
-        Array.from({ length: 500 }, (_, at) =>
-          js.publish(`stopgate.main.worker.${nameOf(index + at)}.worker.registered`, '{"agent":"claude"}'),
+        Array.from({ length: 500 }, (_, workerIndex) =>
+          js.publish(`stopgate.main.worker.${nameOf(index + workerIndex)}.worker.registered`, '{"agent":"claude"}'),
         ),
       );
     browser = await openBrowser(() => [stage.http.url]);
@@ -81,7 +83,7 @@ describeInBrowser('five thousand workers', () => {
     }
   });
 
-  test('are drawn a frame at a time, however many entries come', async () => {
+  test('are drawn once per frame, however many entries come', async () => {
     await browser.page.goto(stage.http.url);
     await browser.page.locator('.shown', { hasText: '5,000 workers' }).waitFor();
     await browser.page.evaluate(() => performance.clearMeasures());
@@ -98,7 +100,7 @@ describeInBrowser('five thousand workers', () => {
     expect((await talking) / (await frames())).toBeGreaterThan(20);
   });
 
-  test('move nothing about, at 1,000 entries a second', async () => {
+  test('cause no layout shifts at 1,000 entries per second', async () => {
     await browser.page.goto(stage.http.url);
     await browser.page.locator('.shown', { hasText: '5,000 workers' }).waitFor();
     await browser.page.evaluate(watchShifts);
@@ -120,17 +122,17 @@ describeInBrowser('five thousand workers', () => {
   });
 });
 
-test('the page is at most 77 KiB, compressed; what is opened later loads then', () => {
+test('the page is at most 77 KiB compressed; other parts load on demand', () => {
   const read = (name: string) => readFileSync(new URL(`../../../dist/inspector/${name}`, import.meta.url));
   const files = [
     ...read('index.html')
       .toString()
       .matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g),
   ].map(([, name = '']) => name);
-  const stream = readdirSync(new URL('../../../dist/inspector/assets', import.meta.url)).filter((it) =>
-    /^shared-stream.*\.js$/.test(it),
+  const stream = readdirSync(new URL('../../../dist/inspector/assets', import.meta.url)).filter((file) =>
+    /^shared-stream.*\.js$/.test(file),
   );
-  files.push(...stream.map((it) => `assets/${it}`));
+  files.push(...stream.map((file) => `assets/${file}`));
   expect(files.length).toBe(4);
   const bytes = ['index.html', ...files].reduce((sum, name) => sum + gzipSync(read(name), { level: 9 }).length, 0);
   expect(bytes).toBeLessThanOrEqual(77 * 1024);

@@ -1,6 +1,6 @@
 /**
- * What an operator comes to the page for, each in at most three steps from the page as it opens: by mouse, and by keys.
- * A step is a click, a key, or one text that is typed.
+ * The usual tasks of an operator, each in at most three steps from the opened page, by mouse and by keyboard.
+ * A step is a click, a key, or one typed text.
  */
 import type { Locator } from 'playwright-core';
 import { afterEach, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ const isMouse = (way: string) => way === 'by mouse';
 describeInBrowser('in three steps, an operator', () => {
   const policies = { default: { checks: [{ remote: 'tests' }, { remote: 'lint' }], retries: 3, promises: true } };
   const ui = usePage(policies, undefined, async ({ client }) => {
-    // The tests of flo fail every other time, whatever it does; those of the others always.
+    // The check of flo fails every other time; those of the others always.
     let runs = 0;
     client.nc.subscribe('stopgate.main.check.tests', {
       callback: (_error, asked) => {
@@ -48,12 +48,12 @@ describeInBrowser('in three steps, an operator', () => {
     steps += 1;
     await act;
   };
-  const click = (it: Locator) => step(it.click());
+  const click = (button: Locator) => step(button.click());
   const press = (key: string) => step(ui.page.keyboard.press(key));
   const type = (typed: string) => step(ui.page.keyboard.type(typed));
   const view = (name: string) => ui.page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name });
   const row = (id: string) => ui.page.locator(`.grid tr[data-id="${id}"]`);
-  /** The page as it opens, when it knows the fleet. */
+  /** The opened page, once the fleet is loaded. */
   async function start(path = '/') {
     await open(path);
     await row('ana').waitFor();
@@ -88,7 +88,7 @@ describeInBrowser('in three steps, an operator', () => {
     else await find('ana', /^worker ana/);
     await ui.page.locator('aside .attempts > li').nth(2).waitFor();
     const attempts = await ui.page.locator('aside .attempts > li summary').allInnerTexts();
-    expect(attempts.filter((it) => it.includes('login.test.ts'))).toHaveLength(3);
+    expect(attempts.filter((attempt) => attempt.includes('login.test.ts'))).toHaveLength(3);
   });
 
   test.each(ways)('sees which check is flaky, and opens its failures: %s', async (way) => {
@@ -133,12 +133,12 @@ describeInBrowser('in three steps, an operator', () => {
       await click(page.getByRole('option', { name: /^command Go to \d{4}-/ }));
     } else await find(time, /^command Go to \d{4}-/);
     await page.locator('.connection', { hasText: `${time.slice(0, 5)}` }).waitFor();
-    // The last entry of that second.
+    // The last entry in that second.
     const moment = await stage.get(`moment?ms=${Math.floor((first.atMs + 1_000) / 1_000) * 1_000}`);
     expect(new URL(page.url()).searchParams.get('at')).toBe(String(moment.body.seq));
   });
 
-  test.each(ways)('sees who holds a task, and why and for how long it is where it is: %s', async (way) => {
+  test.each(ways)('sees who holds a task, its state, why, and for how long: %s', async (way) => {
     const { page } = ui;
     await start();
     if (isMouse(way)) {
@@ -162,17 +162,17 @@ describeInBrowser('in three steps, an operator', () => {
     await page.evaluate(`localStorage.setItem('stopgate.by', 'Ann')`);
     if (isMouse(way)) {
       await click(view('Inbox'));
-      await page.getByText('The same answer to all 10 that ask this').waitFor();
+      await page.getByText('Send the same answer to all 10 that ask this').waitFor();
       await click(page.locator('.answer-box .choice').first());
       await click(page.getByRole('button', { name: 'Send' }));
     } else {
       await press('i');
-      await page.getByText('The same answer to all 10 that ask this').waitFor();
+      await page.getByText('Send the same answer to all 10 that ask this').waitFor();
       await press('1');
       await press('Enter');
     }
     await page.getByRole('button', { name: /^Undo \(\d+ s\)/ }).waitFor();
-    // Whoever leaves does not take it back.
+    // Leaving the page does not undo it.
     await page.reload();
     for (const worker of ten)
       await expect
@@ -180,7 +180,7 @@ describeInBrowser('in three steps, an operator', () => {
         .toMatchObject([{ by: 'Ann', verdict: 'resume' }]);
   });
 
-  test.each(ways)('passes on what is seen as a link, which stays at its moment: %s', async (way) => {
+  test.each(ways)('copies a link to the view, which stays at its moment: %s', async (way) => {
     const { page, stage } = ui;
     await start('/?worker=leo');
     await page.locator('aside .lead .state', { hasText: 'blocked' }).waitFor();
@@ -193,7 +193,7 @@ describeInBrowser('in three steps, an operator', () => {
     await other.locator('.travel').waitFor();
     await other.locator('aside .lead .state', { hasText: 'blocked' }).waitFor();
     await other.close();
-    // As it was, for whoever comes next.
+    // Restore it for the next test.
     await stage.client.ask('decide.leo');
   });
 

@@ -1,4 +1,6 @@
-/** An operator on the page: signs in, acknowledges and resolves an escalation, retires a worker; and a lost connection. */
+/**
+ * An operator on the page: signs in, acknowledges and resolves an escalation, retires a worker; and a lost connection.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashOfToken } from '../../../src/config/access-tokens.ts';
 import { directoryOf } from '../../../src/http/fleet-directory.ts';
@@ -70,8 +72,8 @@ describeInBrowser('an operator', () => {
     const { page } = browser;
     const answer = page.getByLabel('Answer to ana: its next prompt');
     await answer.fill('Take the one that is there.');
-    await page.getByLabel('The same answer to all 3 that ask this').uncheck();
-    // A session that has ended meanwhile is begun again, and what was written is kept.
+    await page.getByLabel('Send the same answer to all 3 that ask this').uncheck();
+    // An expired session can be renewed, and the text is kept.
     await browser.context.clearCookies();
     await button('Send').click();
     await page.getByText('You have answered.').waitFor();
@@ -94,7 +96,7 @@ describeInBrowser('an operator', () => {
     await button('Cancel').click();
     await page.locator('dialog').waitFor({ state: 'detached' });
     expect(await stored('worker.bob.worker.retired')).toEqual([]);
-    await page.getByLabel('The same answer to all 2 that ask this').uncheck();
+    await page.getByLabel('Send the same answer to all 2 that ask this').uncheck();
     await button('Let it stop').click();
     await page.reload();
     await page.locator('aside .lead [data-state="stopped"]').waitFor();
@@ -105,7 +107,7 @@ describeInBrowser('an operator', () => {
     expect(await stored('worker.cleo.worker.retired')).toEqual([{ by: 'Ann' }]);
   });
 
-  test('sees nothing of a service with a token before signing in', async () => {
+  test('sees nothing before signing in if the service has a token', async () => {
     let tokens = [readers('for-readers'), readers('another')];
     const guarded = await openHttpServer({ ...options(), port: 0, token: null, operatorToken, tokens: () => tokens });
     const { page } = browser;
@@ -163,7 +165,7 @@ describeInBrowser('an operator', () => {
     expect(live.size).toBe(1);
   });
 
-  test('sees that the connection is lost and since when, and the page recovers', async () => {
+  test('sees since when the connection is lost, and the page recovers', async () => {
     const { page } = browser;
     await page.goto(stage.http.url);
     await page.locator('tr[data-id="ana"]').waitFor();
@@ -171,13 +173,13 @@ describeInBrowser('an operator', () => {
     const header = () => page.locator('header').boundingBox();
     const before = await header();
     await stage.http.close();
-    await page.getByRole('alert').filter({ hasText: 'The connection is lost' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'Connection lost' }).waitFor();
     await page
       .getByRole('alert')
-      .filter({ hasText: /lost since \d\d:\d\d:\d\d; this is the last known state/ })
+      .filter({ hasText: /Connection lost at \d\d:\d\d:\d\d\. This is the last known state/ })
       .waitFor();
     await page.locator('[data-connection="lost"]', { hasText: /\d+s ago/ }).waitFor();
-    // Nobody knows what has come since: what counted stands still, and is dimmed.
+    // Counters are frozen and dimmed, because the current state is unknown.
     const ages = () => page.locator('tr[data-id="ana"] .age').allInnerTexts();
     const secondsLost = async () => Number(/(\d+)s ago/.exec(await page.locator('.connection').innerText())?.[1]);
     const [agesThen, lostThen] = [await ages(), await secondsLost()];

@@ -1,4 +1,4 @@
-/** An operator pauses a worker on the page, and lets its stops be judged again. */
+/** An operator pauses a worker on the page, and resumes judging. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { hashOfToken } from '../../../src/config/access-tokens.ts';
 import { directoryOf } from '../../../src/http/fleet-directory.ts';
@@ -48,7 +48,7 @@ describeInBrowser('an operator who pauses', () => {
   // Without a pause it changes nothing.
   beforeEach(() => stage.post('operator/unpause', { id: 'ana', by: 'before' }, operatorToken));
 
-  test('chooses for how long, and its stops are not judged until they are judged again', async () => {
+  test('chooses for how long, and its stops are not judged until judging resumes', async () => {
     const { page } = browser;
     await open('ana');
     await button('Pause…').click();
@@ -70,7 +70,7 @@ describeInBrowser('an operator who pauses', () => {
     expect(await stop('ana')).toMatchObject({ decision: 'allow', cause: 'bypassed' });
     await page.locator('article.decision[data-cause="bypassed"]').waitFor();
 
-    // The focus stays on the button that takes the place of the one that was pressed.
+    // The focus stays on the button that replaces the pressed one.
     await button('Resume judging').focus();
     await page.keyboard.press('Enter');
     await note().waitFor({ state: 'detached' });
@@ -86,18 +86,18 @@ describeInBrowser('an operator who pauses', () => {
     expect(await line('worker.unpaused').first().innerText()).toBe('by Ann');
   });
 
-  test('types a time, is told if it is none, and does all by keyboard', async () => {
+  test('types a duration, gets a message if it is invalid, and uses only the keyboard', async () => {
     const { page } = browser;
     await open('ana');
     await page.keyboard.press('Shift+P');
     await dialog().getByLabel('Another time, 7 days at most').fill('8d');
     await page.keyboard.press('Enter');
-    await dialog().getByRole('alert').filter({ hasText: 'A pause lasts 7d at most.' }).waitFor();
+    await dialog().getByRole('alert').filter({ hasText: 'at most 7d.' }).waitFor();
     await dialog().getByLabel('Another time, 7 days at most').fill('45m');
     await page.keyboard.press('Enter');
     await note().waitFor();
     expect((await stored('worker.ana.worker.paused')).at(-1)).toEqual({ by: 'Ann', forMs: 2_700_000 });
-    // A newer pause replaces it, here one without an end.
+    // A newer pause, here without an end, replaces it.
     await button('Change pause…').click();
     await dialog().getByRole('button', { name: 'Pause', exact: true }).click();
     await note().filter({ hasText: 'until its session ends' }).waitFor();
@@ -109,7 +109,7 @@ describeInBrowser('an operator who pauses', () => {
     await note().waitFor({ state: 'detached' });
   });
 
-  test('is refused where the policy says so, and reads why', async () => {
+  test('is refused if the policy forbids it, and sees why', async () => {
     await open('bob');
     await button('Pause…').click();
     await dialog().getByRole('button', { name: 'Pause', exact: true }).click();
@@ -120,7 +120,7 @@ describeInBrowser('an operator who pauses', () => {
     expect(await stop('bob')).toMatchObject({ decision: 'block' });
   });
 
-  test('sees a pause end by its time, without an entry', async () => {
+  test('sees a timed pause end without an entry', async () => {
     await open('ana');
     await stage.post('operator/pause', { id: 'ana', by: 'Ann', forMs: 3_000 }, operatorToken);
     await note().waitFor();
@@ -129,7 +129,7 @@ describeInBrowser('an operator who pauses', () => {
     await button('Pause…').waitFor();
   });
 
-  test('reads what runs in the background, and that a tool may have changed any file', async () => {
+  test('sees background work, and that a tool may have changed any file', async () => {
     const { page } = browser;
     const { client } = stage;
     await client.publish('worker.ana.background.started', { id: 'b1', kind: 'shell', command: 'npm test' });
@@ -146,7 +146,7 @@ describeInBrowser('an operator who pauses', () => {
     await page.locator('.facts', { hasText: 'A tool may have changed any file' }).waitFor();
   });
 
-  test('is not who signed in with a token for reading: nothing is offered', async () => {
+  test('gets no actions with a read-only token', async () => {
     const { page } = browser;
     const reader = { name: 'reader', role: 'read' as const, workers: null, fleets: null };
     const guarded = await openHttpServer({

@@ -1,4 +1,4 @@
-/** How the page looks, in a handful of states, by day and by night, beside the pictures that were accepted. */
+/** Compares screenshots of the page in a few states, light and dark, with the accepted ones. */
 import { describe, test, vi } from 'vitest';
 import { describeInBrowser } from '../../support/browser.ts';
 import { plan, usePage } from '../../support/page.ts';
@@ -7,7 +7,7 @@ import type { Stage } from '../../support/stage.ts';
 
 async function office({ client }: Stage): Promise<void> {
   let asked = 0;
-  /** Decisions are stored after they are answered, and the pictures show their order. */
+  /** Waits until decisions are stored, because the pictures show their order. */
   const decide = async (worker: string, output?: string) => {
     asked += 1;
     await client.ask(`decide.${worker}`, output === undefined ? {} : { output });

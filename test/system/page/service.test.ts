@@ -1,9 +1,9 @@
-/** The service's own page, on a shipped service with a NATS server that dies and comes back. */
+/** The service view, with a NATS server that dies and comes back. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 
-let at: Deployment;
+let deployment: Deployment;
 let browser: Browser;
 const config = `policies:
   default: { checks: [{ command: tests }], retries: 3 }
@@ -14,22 +14,22 @@ commands:
 
 describeInBrowser('the service', () => {
   beforeAll(async () => {
-    at = await deploy({ config, args: ['--replica', 'box-1'], nats: {} });
-    await at.client.publish('worker.ana.tool.used', { tool: 'Bash' });
-    at.client.nc.publish('stopgate.main.worker.ana.tool.used', 'tool: Bash, which is no JSON');
-    browser = await openBrowser(() => [at.http]);
+    deployment = await deploy({ config, args: ['--replica', 'box-1'], nats: {} });
+    await deployment.client.publish('worker.ana.tool.used', { tool: 'Bash' });
+    deployment.client.nc.publish('stopgate.main.worker.ana.tool.used', 'tool: Bash, which is no JSON');
+    browser = await openBrowser(() => [deployment.http]);
   });
   afterAll(async () => {
     await browser?.close();
-    await at?.close();
+    await deployment?.close();
   });
   const part = (name: string) =>
     browser.page.locator('.service .part').filter({ has: browser.page.getByRole('heading', { name }) });
   const rowOf = (name: string, key: string) => part(name).locator(`[data-key="${key}"]`);
 
-  test('is a key, a command and an address away, and tells of each part', async () => {
+  test('opens by key, command and address, and shows each part', async () => {
     const { page } = browser;
-    await page.goto(at.http);
+    await page.goto(deployment.http);
     await page.locator('tr[data-id="ana"]').waitFor();
     await page.keyboard.press('v');
     await page.waitForURL('**/?view=service');
@@ -46,16 +46,16 @@ describeInBrowser('the service', () => {
       .waitFor();
     expect(await rowOf('Policies in force', 'default').innerText()).toBe('default\ttests\t3\t1');
     expect(await rowOf('Replicas', 'box-1').innerText()).toMatch(/^box-1 here\tjudges\t0 entries\t0s\t\S+$/);
-    expect(await rowOf('NATS', 'log').innerText()).toMatch(/^of the log\tconnected\t\S+\t0$/);
+    expect(await rowOf('NATS', 'log').innerText()).toMatch(/^log\tconnected\t\S+\t0$/);
     expect(await rowOf('Runners', 'runner build-box').innerText()).toBe('build-box\tnobody\t0\t0\t–');
     await part('Dead entries').getByText('tool: Bash, which is no JSON').waitFor();
     await part('Dead entries').getByText('NOT_JSON').waitFor();
     await rowOf('Limits', 'pages').getByText('200').waitFor();
   });
 
-  test('fits each width with its parts filled, and the header leads to it on a phone too', async () => {
+  test('fits each width with all parts filled, and is reachable from the header on a phone', async () => {
     const { page } = browser;
-    await page.goto(`${at.http}/?view=service`);
+    await page.goto(`${deployment.http}/?view=service`);
     await part('Dead entries').getByText('NOT_JSON').waitFor();
     expect(await browser.axe()).toEqual([]);
     for (const width of [1_440, 1_024, 390]) {
@@ -64,7 +64,7 @@ describeInBrowser('the service', () => {
         .poll(() => page.evaluate(() => Object(globalThis).document.documentElement.scrollWidth))
         .toBeLessThanOrEqual(width);
     }
-    await page.goto(at.http);
+    await page.goto(deployment.http);
     expect(await page.getByRole('navigation').evaluate((nav) => nav.scrollWidth - nav.clientWidth)).toBeLessThanOrEqual(
       0,
     );
@@ -74,24 +74,24 @@ describeInBrowser('the service', () => {
     expect(browser.problems()).toEqual([]);
   });
 
-  test('nothing is judged: each view says since when and what to do, until NATS is back', async () => {
+  test('while nothing is judged, every view says since when and what to do', async () => {
     const { page, context } = browser;
     const banner = page.locator('.notice[data-fault="nats-away"]');
-    await page.goto(`${at.http}/?view=service`);
+    await page.goto(`${deployment.http}/?view=service`);
     await rowOf('NATS', 'log').getByText('connected').waitFor();
     const past = await context.newPage();
-    await past.goto(`${at.http}/?at=3`);
+    await past.goto(`${deployment.http}/?at=3`);
     await past.locator('.travel').waitFor();
-    await at.server.kill();
+    await deployment.server.kill();
     await banner.waitFor();
     expect(await banner.innerText()).toMatch(
       /^NATS is away since \d\d:\d\d:\d\d \(\d+s\)\. No stop can be decided now: the connection to NATS is broken\. Start the NATS server/,
     );
-    const [width] = await banner.evaluate((it) => [it.getBoundingClientRect().width]);
+    const [width] = await banner.evaluate((element) => [element.getBoundingClientRect().width]);
     expect(width).toBe(1_440);
     await past.locator('.notice[data-fault="nats-away"]').waitFor();
-    // What is not known is not a zero.
-    await rowOf('NATS', 'log').getByText('broken, trying again').waitFor();
+    // Unknown values are not shown as 0.
+    await rowOf('NATS', 'log').getByText('broken, reconnecting').waitFor();
     expect(await part('Log and snapshots').locator('dl').innerText()).toMatch(
       /Last entry\s+not known\s+Entries\s+not known/,
     );
@@ -102,7 +102,7 @@ describeInBrowser('the service', () => {
     await banner.waitFor();
     await banner.getByRole('link', { name: 'Show the service' }).click();
     await page.waitForURL('**/?view=service');
-    await at.server.restart();
+    await deployment.server.restart();
     await banner.waitFor({ state: 'detached' });
     await past.locator('.notice[data-fault]').waitFor({ state: 'detached' });
     await rowOf('Replicas', 'box-1').getByText('judges', { exact: true }).waitFor();

@@ -1,4 +1,4 @@
-/** Many pages in one browser: they share one stream, so that none waits for a connection. */
+/** Many pages in one browser share one stream, so that none waits for a connection. */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { directoryOf } from '../../../src/http/fleet-directory.ts';
@@ -33,7 +33,7 @@ describeInBrowser('pages in one browser', () => {
     await stage?.close();
   });
 
-  test('are all live, more than there are connections, each with its worker', async () => {
+  test('more pages than connections are all live, each with its worker', async () => {
     const pages = await Promise.all(workers.map((worker) => open(`/?worker=${worker}`)));
     await Promise.all(pages.map(isLive));
     await Promise.all(workers.map((worker) => stage.client.ask(`decide.${worker}`)));
@@ -53,8 +53,8 @@ describeInBrowser('pages in one browser', () => {
     await Promise.all([one, other].map(isLive));
   });
 
-  test('a paused one stays as it is, and says what it missed', async () => {
-    // By name, so that who is new is among the rows that are drawn.
+  test('a paused page is frozen, and says what it missed', async () => {
+    // By name, so that a new row is among those drawn.
     const [paused, other] = [await open('/?sort=worker&worker=w1&tab=timeline'), await open('/?sort=worker')];
     await Promise.all([paused, other].map(isLive));
     await paused.locator('.timeline .line').first().waitFor();
@@ -65,14 +65,14 @@ describeInBrowser('pages in one browser', () => {
     await other.locator('tr[data-id="late"]').waitFor();
     await paused.locator('.notice', { hasText: /: [2-9] entries since/ }).waitFor();
     expect(await paused.locator('tr[data-id="late"]').count()).toBe(0);
-    await paused.getByRole('button', { name: 'Go on' }).click();
+    await paused.getByRole('button', { name: 'Resume' }).click();
     await paused.locator('tr[data-id="late"]').waitFor();
     await paused.locator('.notice', { hasText: 'entries came while the page was paused' }).waitFor();
     await paused.locator(`.timeline .line[data-seq="${seq}"]`).waitFor();
     await paused.locator('.timeline .gap', { hasText: 'the page was paused here' }).waitFor();
-    await paused.getByRole('button', { name: 'Show where it was' }).click();
+    await paused.getByRole('button', { name: 'Go to where it was paused' }).click();
     await expect.poll(() => paused.locator('tr[data-id="late"]').count()).toBe(0);
-    // A pause outlives a reload: it is the past then, which says how much is new.
+    // After a reload, a paused page shows the past and how many entries are new.
     await paused.getByRole('button', { name: 'Live', exact: true }).click();
     await isLive(paused);
     await paused.keyboard.press('p');
@@ -88,7 +88,7 @@ describeInBrowser('pages in one browser', () => {
     expect(browser.problems()).toEqual([]);
   });
 
-  test('all go on when the service comes back, though the page that came first is closed', async () => {
+  test('all continue when the service comes back, even if the first page was closed', async () => {
     const first = await open('/');
     await isLive(first);
     const others = [await open('/?sort=worker'), await open('/?sort=worker&worker=w1'), await open('/?view=tasks')];

@@ -1,4 +1,4 @@
-/** What agents use, on the page: in the lists, in the history, and a budget that a person grants once more. */
+/** Usage on the page: in the lists, in the history, and a budget that a person grants again. */
 import { expect, test } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
 import { describeInBrowser } from '../../support/browser.ts';
@@ -18,7 +18,7 @@ describeInBrowser('what agents use', () => {
   const heads = () => ui.page.locator('.grid thead th').allInnerTexts();
 
   // First, while nobody has reported anything.
-  test('a list has no cost where nobody reports it, and gets it with the first report', async () => {
+  test('a list shows the cost column from the first report on', async () => {
     await ui.page.setViewportSize(desktop);
     await publish('quiet.worker.registered');
     await open('/');
@@ -31,7 +31,7 @@ describeInBrowser('what agents use', () => {
     await ui.page.getByText('no agent reports dollars').waitFor();
   });
 
-  test('workers and tasks are sorted by what they cost, the most expensive first', async () => {
+  test('workers and tasks can be sorted by cost, most expensive first', async () => {
     for (const [worker, usd] of [
       ['cheap', 0.004],
       ['dear', 12.5],
@@ -53,14 +53,14 @@ describeInBrowser('what agents use', () => {
     expect(await text('tr[data-id="T-fair"] .c-cost')).toBe('$1.00');
   });
 
-  test('the history sums it by day, model and task', async () => {
+  test('the history sums usage by day, model and task', async () => {
     const { page } = ui;
     await open('/?view=history&span=week');
     const lines = (title: string) =>
       page
         .locator(`section[aria-label="${title}"] tbody tr`)
-        .evaluateAll((all) => all.map((line) => [...line.children].map((it) => it.textContent?.trim())));
-    // Who held which task is folded, which takes a moment longer.
+        .evaluateAll((all) => all.map((line) => [...line.children].map((cell) => cell.textContent?.trim())));
+    // Assigning usage to tasks needs a fold, which takes a little longer.
     await page.locator('section[aria-label="Cost by task"]').waitFor();
     await expect.poll(() => lines('Cost by task')).toHaveLength(4);
     expect(await lines('Cost by task')).toEqual([
@@ -83,7 +83,7 @@ describeInBrowser('what agents use', () => {
     await page.locator('aside h2', { hasText: 'T-fair' }).waitFor();
   });
 
-  test('a budget that is used up waits in the inbox, and resuming grants it once more, on a phone', async () => {
+  test('an exhausted budget waits in the inbox, and resuming grants it again, on a phone', async () => {
     const { page, stage } = ui;
     const worker = 'runaway';
     const view = async () => (await stage.client.ask(`get.worker.${worker}`)).body as unknown as WorkerView;
@@ -98,11 +98,11 @@ describeInBrowser('what agents use', () => {
     await page.reload();
     await page.locator(`.card[data-id="${worker}"]`).click();
     await page.locator('aside').getByText('$2.50 of $2.00').first().waitFor();
-    await page.locator('aside').getByText('your answer grants the same budget once more').waitFor();
+    await page.locator('aside').getByText('Your answer grants the same budget again').waitFor();
     await page.locator('aside').getByRole('button', { name: 'Send' }).click();
     await page.reload();
     await expect.poll(async () => (await view()).state).not.toBe('escalated');
-    // The same two dollars once more, from here.
+    // Another two dollars.
     expect((await view()).budgets).toEqual([{ per: 'session', kind: 'usd', used: 0, limit: 2 }]);
     expect((await view()).usage.session.usd).toBe(2.5);
   });

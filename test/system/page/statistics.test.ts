@@ -1,4 +1,4 @@
-/** The history of the fleet: any time, and from each number to the entries that it counts. */
+/** The history of the fleet: any time range, and links from each number to its entries. */
 import { expect, test } from 'vitest';
 import type { FleetStatistics } from '../../../src/inspector/messages.ts';
 import { describeInBrowser } from '../../support/browser.ts';
@@ -9,7 +9,7 @@ const toJson = (value: object) => new TextEncoder().encode(JSON.stringify(value)
 describeInBrowser('the history of the fleet', () => {
   const workers = ['ana', 'bob', 'cleo'];
   const ui = usePage({ default: { checks: [{ remote: 'tests' }, { plan: {} }] } }, undefined, async ({ client }) => {
-    // It fails every other time, whatever the worker did.
+    // It fails every other time, on unchanged work.
     let runs = 0;
     client.nc.subscribe('stopgate.main.check.tests', {
       callback: (_error, asked) => {
@@ -18,21 +18,21 @@ describeInBrowser('the history of the fleet', () => {
       },
     });
     await client.nc.flush();
-    // At once one after the other: nobody can have changed anything in between.
+    // Immediately one after the other, so nothing can have changed in between.
     for (const worker of workers) for (let time = 0; time < 2; time += 1) await client.ask(`decide.${worker}`);
   });
   const statistics = async (query = 'span=hour') => (await ui.stage.get(`statistics?${query}`)).body as FleetStatistics;
   const lines = () => ui.page.locator('.entries .line');
-  const outcomes = () => lines().evaluateAll((all) => all.map((it) => it.textContent?.includes('fail')));
+  const outcomes = () => lines().evaluateAll((all) => all.map((line) => line.textContent?.includes('fail')));
   const stopsIn = ({ verdicts }: FleetStatistics['buckets'][number]) =>
-    Object.values(verdicts).reduce((all, it) => all + it, 0);
-  /** The time of all that was prepared, to the minute. */
+    Object.values(verdicts).reduce((all, count) => all + count, 0);
+  /** The time range of the prepared entries, to the minute. */
   async function rangeOfAll() {
     const { entries } = (await ui.stage.get('entries?limit=1000')).body;
     return { seq: entries[0].seq, fromMs: entries[0].atMs - 60_000, toMs: entries.at(-1).atMs + 60_000 };
   }
 
-  test('is that of the time that was typed, and the address keeps it', async () => {
+  test('shows the typed time, and the address keeps it', async () => {
     const { page } = ui;
     await ui.open('/?view=history');
     await page.locator('.headline', { hasText: /^6 stops in the last hour: 3 blocked/ }).waitFor();
@@ -49,7 +49,7 @@ describeInBrowser('the history of the fleet', () => {
     await page.locator('.headline', { hasText: /^6 stops from/ }).waitFor();
     await page.getByLabel('from', { exact: true }).fill('25:61');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').getByText('“25:61” is no time. Try 02:13').waitFor();
+    await page.getByRole('alert').getByText('“25:61” is not a time. Try 02:13').waitFor();
     await page.getByLabel('from', { exact: true }).fill('1m ago');
     await page.getByLabel('to', { exact: true }).fill('2m ago');
     await page.keyboard.press('Enter');
@@ -58,30 +58,32 @@ describeInBrowser('the history of the fleet', () => {
     await page.locator('.headline', { hasText: /^6 stops in the last 24 hours/ }).waitFor();
   });
 
-  test('a bar leads to the entries that it counts, as many as it says; several, dragged over, to their time', async () => {
+  test('a bar leads to its entries; dragging over several zooms in', async () => {
     const { page } = ui;
     const { fromMs, toMs } = await rangeOfAll();
     const address = `/?view=history&span=${new Date(fromMs).toISOString()}/${new Date(toMs).toISOString()}`;
     const { buckets } = await statistics(`from=${fromMs}&to=${toMs}`);
-    const [at, stops] = buckets.map(stopsIn).reduce((best, it, index) => (it > best[1] ? [index, it] : best), [0, 0]);
+    const [busiest, stops] = buckets
+      .map(stopsIn)
+      .reduce((best, count, index) => (count > best[1] ? [index, count] : best), [0, 0]);
     await ui.open(address);
     const bars = page.locator('.multiple', { hasText: 'Stops' }).locator('.bars');
     const box = async () => (await bars.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
     await bars.waitFor();
     const { x, y, width, height } = await box();
     const xOf = (index: number) => x + ((index + 0.5) * width) / buckets.length;
-    await page.mouse.click(xOf(at), y + height / 2);
+    await page.mouse.click(xOf(busiest), y + height / 2);
     await expect.poll(() => lines().count()).toBe(stops);
     expect(new URL(page.url()).searchParams.get('q')).toMatch(/^type:decision outcome:\S+ from:\S+Z to:\S+Z$/);
     await page.goBack();
     await bars.waitFor();
-    await page.mouse.move(xOf(at - 3), y + height / 2);
+    await page.mouse.move(xOf(busiest - 3), y + height / 2);
     await page.mouse.down();
-    await page.mouse.move(xOf(at + 3), y + height / 2);
+    await page.mouse.move(xOf(busiest + 3), y + height / 2);
     await page.mouse.up();
-    const begin = buckets[at - 3]?.atMs ?? 0;
+    const begin = buckets[busiest - 3]?.atMs ?? 0;
     await expect.poll(() => Date.parse(new URL(page.url()).searchParams.get('span')?.split('/')[0] ?? '')).toBe(begin);
-    // The same by keys: the slider has the times, a button its entries.
+    // The same by keyboard: a slider for the time, a button for the entries.
     await ui.open(address);
     await page.getByRole('slider', { name: 'Time' }).press('Home');
     await page.getByRole('button', { name: 'Only this time' }).press('Enter');
@@ -89,7 +91,7 @@ describeInBrowser('the history of the fleet', () => {
     await page.getByRole('heading', { name: /^No stops from/ }).waitFor();
   });
 
-  test('a check leads to its failures, and says on how many pairs of runs it is called flaky', async () => {
+  test('a check leads to its failures, and shows on how many pairs of runs its flakiness is based', async () => {
     const { page } = ui;
     await ui.open('/?view=history');
     const row = page.locator('tr[data-check="tests"]');
@@ -104,7 +106,7 @@ describeInBrowser('the history of the fleet', () => {
     await expect.poll(outcomes).toEqual([false, true, false, true, false, true]);
   });
 
-  test('has axes whose labels stand apart, on a phone too, and keeps its legends on paper', async () => {
+  test('has axis labels that do not overlap, even on a phone, and prints its legends', async () => {
     const { page } = ui;
     await ui.open('/?view=history');
     await page.locator('.multiples').waitFor();
@@ -113,14 +115,17 @@ describeInBrowser('the history of the fleet', () => {
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       const overlaps = await page.locator('.plot').evaluateAll((plots) =>
         plots.flatMap((plot) => {
-          const boxes = [...plot.querySelectorAll('span')].map((it) => ({ it, box: it.getBoundingClientRect() }));
-          return boxes.flatMap(({ it, box: a }, at) =>
+          const boxes = [...plot.querySelectorAll('span')].map((element) => ({
+            it: element,
+            box: element.getBoundingClientRect(),
+          }));
+          return boxes.flatMap(({ it: element, box: a }, index) =>
             boxes
-              .slice(at + 1)
+              .slice(index + 1)
               .filter(
                 ({ box: b }) => a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom,
               )
-              .map((other) => `${it.textContent} and ${other.it.textContent}`),
+              .map((other) => `${element.textContent} and ${other.it.textContent}`),
           );
         }),
       );

@@ -1,4 +1,4 @@
-/** The past in the page: time travel, and what other policies would have decided. */
+/** The past on the page: time travel, and "what if". */
 import { expect, test } from 'vitest';
 import { workerStates } from '../../../machines/values/states.ts';
 import { idOf, type WorkerRow, workerRows } from '../../../src/inspector/rows.ts';
@@ -32,17 +32,17 @@ describeInBrowser('the past', () => {
     expect(lastSeq).toBeGreaterThanOrEqual(before);
     expect(lastSeq).toBeLessThanOrEqual((await stage.get('range')).body.lastSeq);
     const slider = page.getByLabel('Log entry');
-    for (const at of [lastSeq - 3, 12, 6, lastSeq]) {
-      await slider.fill(String(at));
-      await page.locator('.travel-now', { hasText: `Entry ${at} of` }).waitFor();
-      const { body } = await stage.get(`at/${at}`);
+    for (const seq of [lastSeq - 3, 12, 6, lastSeq]) {
+      await slider.fill(String(seq));
+      await page.locator('.travel-now', { hasText: `Entry ${seq} of` }).waitFor();
+      const { body } = await stage.get(`at/${seq}`);
       await expect.poll(async () => (await rows()).sort()).toEqual(body.workers.map(idOf).sort());
       const stood: WorkerRow[] = body.workers.map(workerRows.unpack);
       const counted = workerStates.map((state) => stood.filter((row) => row.state === state).length);
-      // The same workers may have stood otherwise before: their rows stay until the new ones are there.
+      // The old rows stay until the new ones are loaded.
       const states = async () => (await page.locator('button.count b').allInnerTexts()).map(Number);
       await expect.poll(states).toEqual(counted);
-      const one = await stage.get(`at/${at}?worker=dan`);
+      const one = await stage.get(`at/${seq}?worker=dan`);
       if (one.status === 404)
         await page.locator('aside', { hasText: 'There is no worker dan at this entry.' }).waitFor();
       else await expect.poll(() => text('aside .lead')).toMatch(new RegExp(`^${one.body.view.state}`));
@@ -55,7 +55,7 @@ describeInBrowser('the past', () => {
     await page.locator('.travel').waitFor({ state: 'detached' });
   });
 
-  test('shows the log along a time axis: zoomed, brushed, and as it was after a reload', async () => {
+  test('shows the log along a time axis that can be zoomed and brushed and survives a reload', async () => {
     const { page, stage } = ui;
     await open('/?worker=dan');
     await page.getByRole('button', { name: 'Time travel' }).click();
@@ -80,7 +80,7 @@ describeInBrowser('the past', () => {
     await page.mouse.up();
     await expect.poll(() => parameter('range') ?? '').toMatch(/^\d+-\d*$/);
     const address = page.url();
-    // The same part of the log, also where its ends are known late.
+    // The same part of the log, even if its range is known late.
     let answer = () => {};
     const live = new Promise<void>((done) => {
       answer = done;
@@ -94,7 +94,7 @@ describeInBrowser('the past', () => {
     await page.unroute('**/api/main/range');
     expect(page.url()).toBe(address);
     expect(new URL((await outline).url()).searchParams.get('from')).toBe(parameter('range')?.split('-')[0]);
-    // Back to where the live fleet was left, and all of the log.
+    // Back to where the live view was left, and to the whole log.
     await page.locator('.travel-now button.link').click();
     expect(parameter('at')).toBe(paused);
     await page.getByRole('button', { name: 'All of the log' }).click();
@@ -105,7 +105,7 @@ describeInBrowser('the past', () => {
     expect([parameter('at'), parameter('paused')]).toEqual([null, null]);
   });
 
-  test('says that what is shown is still of another entry, and goes back to it', async () => {
+  test('says that it still shows another entry, and returns to it', async () => {
     const { page } = ui;
     await open('/?at=2');
     await page.locator('.travel-now', { hasText: /Entry 2 of \d+ · \d{4}-/ }).waitFor();
@@ -133,7 +133,7 @@ describeInBrowser('the past', () => {
     await page.locator('aside .lead').waitFor();
   });
 
-  test('shows what other policies would have decided, as they are typed, and where they are invalid', async () => {
+  test('shows how other policies would have decided while they are typed, and where they are invalid', async () => {
     const { page, stage } = ui;
     await open('/?view=what-if');
     const editor = page.getByLabel('Policies, as in stopgate.yaml');
@@ -144,7 +144,7 @@ describeInBrowser('the past', () => {
     expect(await text('#policy-problems')).toMatch(/^line 1, column 24 .*retrys/);
     await page.locator('.cm-lintRange-error', { hasText: 'retrys' }).waitFor();
     await page.locator('#policy-problems button').first().click();
-    // The cursor stands before the wrong key, and the keys of the page do not take what is typed.
+    // The cursor is before the wrong key, and typing does not trigger shortcuts.
     await page.keyboard.type('i');
     await page.locator('#policy-problems', { hasText: 'iretrys' }).waitFor();
     const policy = 'policies: { default: { checks: [] }, careful: {} }';
@@ -172,7 +172,7 @@ describeInBrowser('the past', () => {
     expect(await ui.browser.axe()).toEqual([]);
   });
 
-  test('completes by the schema, and a link takes the text along', async () => {
+  test('completes by the schema, and a link contains the text', async () => {
     const { page } = ui;
     await ui.browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await open('/?view=what-if');

@@ -14,7 +14,7 @@ describeInBrowser('the page', () => {
   const { open, text, row, rows } = ui;
 
   // First, while the fleet is empty.
-  test('shows how to create a worker while there is none, and then its changes: the row, the counts, the chart', async () => {
+  test('shows how to create a worker while there is none, then its row, the counts and the chart', async () => {
     const { page, stage } = ui;
     await open('/');
     const lines = (await page.locator('.empty pre').innerText()).split('\n');
@@ -38,14 +38,14 @@ describeInBrowser('the page', () => {
       'Blocked once: 1 of 1 plan steps remain: Write tests; 2 tries left',
     );
     await expect.poll(() => page.locator('.chart-edge[data-taken]').count()).toBe(1);
-    // The widest counts stand apart on a phone too, and in their box.
+    // The widest counts fit their box and do not overlap, even on a phone.
     await page.setViewportSize({ width: 390, height: 800 });
     const gaps = await page.locator('.flow:has(:nth-child(3))').evaluateAll((all) =>
       all.flatMap((flow) => {
         const [came, left] = [...flow.children];
         if (came === undefined || left === undefined) return [];
         [came.textContent, left.textContent] = ['+9.9k', '−9.9k'];
-        const [a, b, box] = [came, left, flow].map((it) => it.getBoundingClientRect());
+        const [a, b, box] = [came, left, flow].map((element) => element.getBoundingClientRect());
         return [(b?.left ?? 0) - (a?.right ?? 0), (box?.right ?? 0) - (b?.right ?? 0) + 6];
       }),
     );
@@ -67,7 +67,7 @@ describeInBrowser('the page', () => {
     expect(await page.locator('[data-budget]').count()).toBe(2);
   });
 
-  test('at the cap shows what failed, and the check that was not run', async () => {
+  test('at the cap, shows what failed and which check was not run', async () => {
     const { page, stage } = ui;
     await stage.client.publish('worker.c-cap.worker.registered', { policy: 'capped' });
     await stage.client.publish('worker.c-cap.plan.updated', plan('pending', 'pending', 'pending'));
@@ -80,7 +80,7 @@ describeInBrowser('the page', () => {
     expect(await text('.decision .feedback')).toMatch(/^plan fail .* lint not run$/);
     expect(await text('tr[data-id="c-cap"] .c-why')).toMatch(/^Let go after 1 blocked stop: 3 of 3 plan step/);
     expect(await page.getByText('Nothing was missing').count()).toBe(0);
-    // The guard does not say again what the card says.
+    // The guard does not repeat the card.
     expect(await text('.decision [data-guard="checks"] .detail')).toMatch(/^as above/);
     await page.locator('.attempts', { hasText: 'The checks gave the same results.' }).waitFor();
     expect(await text('.attempts summary')).toMatch(
@@ -109,11 +109,11 @@ describeInBrowser('the page', () => {
     await row('f-cleo').waitFor();
     expect(await rows()).toEqual(['f-cleo', 'f-ana']);
     await page.getByLabel('Search workers').fill('nobody has this');
-    await page.getByText('None fits the search and the filters.').waitFor();
+    await page.getByText('No matches.').waitFor();
     const idle = await text('button.count[data-state="idle"] b');
     await page.locator('.grid').getByRole('button', { name: 'Show all' }).click();
     await row('f-bob').waitFor();
-    // The counts are those of all workers, whatever the filter.
+    // The counts include all workers, whatever the filter.
     expect(await text('button.count[data-state="idle"] b')).toBe(idle);
     expect(Number(idle)).toBeGreaterThanOrEqual(3);
     await open('/?q=f-&state=blocked');
@@ -121,7 +121,7 @@ describeInBrowser('the page', () => {
     expect(await rows()).toEqual(['f-dan']);
     await page.getByRole('button', { name: 'Chart' }).click();
     await page.locator('.chart-state[data-state="blocked"]').click();
-    // Who is idle as long as another may stand before it or behind it.
+    // Equally idle workers may be in any order.
     await expect.poll(async () => (await rows()).toSorted()).toEqual(['f-ana', 'f-bob', 'f-cleo', 'f-dan']);
   });
 
@@ -137,7 +137,7 @@ describeInBrowser('the page', () => {
     await open('/?q=k-&sort=seen');
     await row('k-ana').focus();
     const before = (await rows()).indexOf('k-ana');
-    // Once before the others, and once after them: it is elsewhere at one of these times.
+    // Once before the others and once after them, so that it has moved in one case.
     for (const worker of ['k-bob', 'k-cleo', 'k-ana']) await use(worker);
     await expect.poll(async () => (await rows()).indexOf('k-ana') !== before || before === 0).toBe(true);
     await page.keyboard.press('Enter');
@@ -169,9 +169,11 @@ describeInBrowser('the page', () => {
     const shown = (selector: string) =>
       page
         .locator(`article[aria-label="Last decision"] ${selector}`)
-        .evaluateAll((lines) => lines.map((it) => [it.getAttribute('data-guard'), it.getAttribute('data-verdict')]));
+        .evaluateAll((lines) =>
+          lines.map((line) => [line.getAttribute('data-guard'), line.getAttribute('data-verdict')]),
+        );
     const verdicts = decision.verdicts.map(({ guard, verdict }) => [guard, verdict]);
-    // The one that decided; those that passed are folded.
+    // The deciding guard; those that passed are collapsed.
     expect(await shown('> .guards li')).toEqual(verdicts.slice(-1));
     expect(await text('.passed summary')).toBe(`${verdicts.length - 1} guards passed`);
     expect(await shown('.passed li')).toEqual(verdicts.slice(0, -1));
@@ -184,7 +186,7 @@ describeInBrowser('the page', () => {
     );
     await page.getByRole('tab', { name: 'Chart' }).click();
     const active = page.locator('aside .chart-state[data-active]');
-    const names = () => active.evaluateAll((all) => all.map((it) => it.getAttribute('data-state')));
+    const names = () => active.evaluateAll((all) => all.map((element) => element.getAttribute('data-state')));
     await expect.poll(names).toEqual(['blocked', 'active']);
   });
 
@@ -206,7 +208,9 @@ describeInBrowser('the page', () => {
     await page.mouse.move(5, 5);
     await page.locator(`.timeline .line[data-seq="${next.seq}"]`).waitFor();
     const opened = page.locator('.timeline .line:has(details[open])');
-    expect(await opened.evaluateAll((all) => all.map((it) => it.getAttribute('data-seq')))).toEqual([String(seq)]);
+    expect(await opened.evaluateAll((all) => all.map((element) => element.getAttribute('data-seq')))).toEqual([
+      String(seq),
+    ]);
   });
 
   test('counts down the timers of a worker', async () => {
@@ -263,7 +267,7 @@ describeInBrowser('the page', () => {
     const large = await stage.client.publish('worker.evil.tool.used', { tool: 'z'.repeat(66_000) });
     await page.locator(`.line[data-seq="${large.seq}"]`).waitFor();
     expect(await text(`.line[data-seq="${large.seq}"]`)).toContain(
-      'refused, so nothing changed: the payload has 66011 bytes',
+      'refused, nothing changed: the payload has 66011 bytes',
     );
     const attempt = page.locator('.line[data-type="stop.attempted"]').first();
     await attempt.locator('summary').click();

@@ -1,7 +1,7 @@
-/** Attempt against attempt: what the page says of a worker that fails again, and of what has changed. */
+/** Comparison of attempts: repeated failures, and what changed since the previous attempt. */
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
-import { changesBetween, patternOf, toldBeyond } from '../../../src/inspector/attempt-changes.ts';
+import { changesBetween, patternOf, promptAdditions } from '../../../src/inspector/attempt-changes.ts';
 import type { AttemptRecord } from '../../../src/inspector/messages.ts';
 
 const decided = (message: string, fields: Partial<Decision> = {}) =>
@@ -27,29 +27,29 @@ const attempt = (decision: Decision | null, output = 'done'): AttemptRecord => (
 const letGo = decided('', { decision: 'allow', action: 'complete', cause: 'complete', feedback: [] });
 const letGoBy = (cause: string, verdicts: object[]) =>
   decided('', { decision: 'allow', action: 'complete', cause, feedback: [], verdicts } as never);
-const patternsOf = (...messages: string[]) => patternOf(messages.map((it) => attempt(decided(it))));
+const patternsOf = (...messages: string[]) => patternOf(messages.map((message) => attempt(decided(message))));
 
 describe('a pattern in the last attempts', () => {
-  test('the same failure, whatever its figures and paths', () => {
+  test('is the same failure, even if numbers and paths differ', () => {
     expect(patternsOf('2 of 41 fail in 1.3 s at /a/x.ts', '3 of 40 fail in 2.1 s at /b/y.ts', 'no build')).toEqual({
       kind: 'same',
       times: 2,
     });
   });
 
-  test('two failures in turn are a circle', () => {
+  test('is a circle of two failures in turn', () => {
     expect(patternsOf('lint', 'types', 'lint', 'types', 'lint')).toEqual({ kind: 'circle', length: 2, times: 2 });
     expect(patternsOf('lint', 'types', 'lint')).toBeNull();
   });
 
-  test('one that was let go ends it', () => {
+  test('ends with an allowed stop', () => {
     expect(patternOf([attempt(letGo), attempt(decided('a')), attempt(decided('a'))])).toBeNull();
     expect(patternOf([attempt(decided('a')), attempt(letGo), attempt(decided('a'))])).toBeNull();
     expect(patternOf([])).toBeNull();
   });
 });
 
-describe('a check that one of two attempts did not get to', () => {
+describe('a check that only one of two attempts reached', () => {
   const lintFirst = (notRun: readonly string[]) => [{ guard: 'checks', verdict: 'block', input: { notRun } }];
   const fails = (check: string, verdicts: object[], fields: object = {}) =>
     attempt(
@@ -58,7 +58,7 @@ describe('a check that one of two attempts did not get to', () => {
   const tests = fails('tests', lintFirst([]));
   const lint = fails('lint', lintFirst(['tests']));
 
-  test('is not run: neither resolved nor new', () => {
+  test('counts as not run: neither resolved nor new', () => {
     expect(changesBetween(lint, tests).findings).toEqual([
       { sign: '+', text: 'lint: fail' },
       { sign: '+', text: 'lint fails' },
@@ -71,12 +71,12 @@ describe('a check that one of two attempts did not get to', () => {
     ]);
   });
 
-  test('where no check was run, none is resolved', () => {
+  test('is not resolved if no check ran', () => {
     const waits = attempt(letGoBy('waiting', [{ guard: 'waiting', verdict: 'allow' }]));
     expect(changesBetween(waits, tests).findings).toEqual([{ sign: ' ', text: 'tests: not run' }]);
   });
 
-  test('one that passed is resolved', () => {
+  test('is resolved if it passed', () => {
     const passed = attempt(letGoBy('complete', [{ guard: 'checks', verdict: 'pass' }]));
     expect(changesBetween(passed, tests).findings).toEqual([
       { sign: '-', text: 'tests: fail' },
@@ -88,7 +88,7 @@ describe('a check that one of two attempts did not get to', () => {
     });
   });
 
-  test('a hook is resolved only by an attempt that got to the hooks', () => {
+  test('a hook is resolved only by an attempt that reached the hooks', () => {
     const hook = fails('h1', [
       { guard: 'checks', verdict: 'pass' },
       { guard: 'hooks', verdict: 'block' },
@@ -104,7 +104,7 @@ describe('a check that one of two attempts did not get to', () => {
   });
 });
 
-test('at the cap it is the same failure again', () => {
+test('a failure at the retry cap counts as the same failure', () => {
   const verdicts = [{ guard: 'checks', verdict: 'block' }];
   const capped = decided('a', {
     decision: 'allow',
@@ -115,7 +115,7 @@ test('at the cap it is the same failure again', () => {
   expect(patternOf([attempt(capped), attempt(decided('a'))])).toEqual({ kind: 'same', times: 2 });
 });
 
-test('what changed: the answer, what the checks found, and the words', () => {
+test('shows changes of the answer, the findings and the output', () => {
   const older = attempt(decided('a fails\nb fails'), 'I am done.\nAll of it.');
   const newer = attempt(
     decided('b fails', { decision: 'allow', action: 'complete', cause: 'capped' }),
@@ -132,8 +132,8 @@ test('what changed: the answer, what the checks found, and the words', () => {
   expect(changesBetween(older, older)).toEqual({ answer: null, findings: [], output: [] });
 });
 
-test('a failure that differs in its figures alone is neither better nor worse', () => {
-  const [older, newer] = ['2 of 41 fail\nb fails', '1 of 41 fail\nc fails'].map((it) => attempt(decided(it)));
+test('a failure that differs only in numbers is neither better nor worse', () => {
+  const [older, newer] = ['2 of 41 fail\nb fails', '1 of 41 fail\nc fails'].map((message) => attempt(decided(message)));
   expect(newer && older && changesBetween(newer, older).findings).toEqual([
     { sign: '-', text: 'b fails' },
     { sign: ' ', text: '1 of 41 fail (before: 2 of 41 fail)' },
@@ -141,7 +141,7 @@ test('a failure that differs in its figures alone is neither better nor worse', 
   ]);
 });
 
-test('where a check lists its failures, the lists are compared', () => {
+test('compares the lists of a check that lists its failures', () => {
   const fails = (message: string, ...details: string[]) =>
     attempt(decided(message, { feedback: [{ check: 'tests', outcome: 'fail', message, details }] } as never));
   expect(changesBetween(fails('1 of 41: b', 'b'), fails('2 of 41: a', 'a', 'b')).findings).toEqual([
@@ -149,8 +149,8 @@ test('where a check lists its failures, the lists are compared', () => {
   ]);
 });
 
-test('of a prompt only what is not said above is shown', () => {
+test('shows only the lines of a prompt that do not repeat the reason or findings', () => {
   const prompt = 'Not done yet: Command tests failed (exit 1). Finish.\n\n- a fails\nRead the plan again.';
-  expect(toldBeyond(decided('a fails\nb fails', { nextPrompt: prompt }))).toBe('Read the plan again.');
-  expect(toldBeyond(decided('a fails', { nextPrompt: 'a fails' }))).toBe('');
+  expect(promptAdditions(decided('a fails\nb fails', { nextPrompt: prompt }))).toBe('Read the plan again.');
+  expect(promptAdditions(decided('a fails', { nextPrompt: 'a fails' }))).toBe('');
 });

@@ -1,4 +1,4 @@
-/** The view of a chart: it fits, zooms about a point, and is moved as little as needed to show a state. */
+/** The view of a chart: fitting, zooming around a point, and moving as little as needed to show a state. */
 import { expect, test } from 'vitest';
 import type { ChartDrawing } from '../../../src/inspector/chart/drawing.ts';
 import { fitView, panBy, showArea, zoomAbout } from '../../../src/inspector/chart/view.ts';
@@ -18,7 +18,7 @@ test.each([
   expect(y + room.height / scale).toBeGreaterThanOrEqual(drawing.height);
 });
 
-test('where the whole would be too small to read, the active state is in view', () => {
+test('shows the active state if the whole would be too small to read', () => {
   const room = { width: 240, height: 400 };
   const { x, y, scale } = fitView(drawing, room, box, 0.3);
   expect(scale).toBeGreaterThan(0.7);
@@ -26,20 +26,20 @@ test('where the whole would be too small to read, the active state is in view', 
   expect(x + room.width / scale).toBeGreaterThanOrEqual(box.x + box.width);
 });
 
-test('zooming leaves the point under the pointer where it is', () => {
+test('zooming keeps the point under the pointer in place', () => {
   const before = { x: 100, y: 50, scale: 0.5 };
-  const at = { x: 240, y: 130 };
-  const after = zoomAbout(before, 1.7, at);
-  expect(after.x + at.x / after.scale).toBeCloseTo(before.x + at.x / before.scale);
-  expect(after.y + at.y / after.scale).toBeCloseTo(before.y + at.y / before.scale);
-  expect(zoomAbout(before, 1_000, at).scale).toBe(3);
+  const pointer = { x: 240, y: 130 };
+  const after = zoomAbout(before, 1.7, pointer);
+  expect(after.x + pointer.x / after.scale).toBeCloseTo(before.x + pointer.x / before.scale);
+  expect(after.y + pointer.y / after.scale).toBeCloseTo(before.y + pointer.y / before.scale);
+  expect(zoomAbout(before, 1_000, pointer).scale).toBe(3);
 });
 
 test('a drag moves the drawing with the pointer, at any scale', () => {
   expect(panBy({ x: 0, y: 0, scale: 0.5 }, 10, -20)).toEqual({ x: -20, y: 40, scale: 0.5 });
 });
 
-test('a state in view moves nothing; one beyond the edge comes to it', () => {
+test('moves only for a state outside the view', () => {
   const view = { x: 0, y: 0, scale: 1 };
   const room = { width: 600, height: 600 };
   expect(showArea(view, room, { x: 10, y: 10, width: 50, height: 50 })).toEqual(view);

@@ -1,4 +1,4 @@
-/** The layouts of the charts: they show everything that the machines can do, and nothing overlaps. */
+/** The layouts of the charts show every transition of the machines, without overlaps. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createMachine } from 'xstate';
 import { presences, taskMachine, workerMachine, workerStates } from '../../../machines/index.ts';
@@ -20,9 +20,9 @@ beforeAll(async () => {
 });
 
 type Config = { on?: object; always?: object[]; states?: Record<string, Config> };
-/** Counted in the machine's configuration, not in what XState makes of it. */
+/** Counts in the machine's configuration, independently of XState's interpretation. */
 const countOf = ({ on = {}, always = [], states = {} }: Config): number =>
-  Object.values(on).reduce((sum, it) => sum + (Array.isArray(it) ? it.length : 1), 0) +
+  Object.values(on).reduce((sum, transitions) => sum + (Array.isArray(transitions) ? transitions.length : 1), 0) +
   always.length +
   Object.values(states).reduce((sum, state) => sum + countOf(state), 0);
 
@@ -91,13 +91,13 @@ describe.each(['worker', 'task'] as const)('the chart of a %s', (name) => {
         for (const state of states) expect(overlap(line, shrunk(state)), `${id} through ${state.id}`).toBe(false);
     for (const { id, from, to, points } of edges) {
       if (points.length === 0) continue;
-      const at = (state: string | null) => grown(states.find((it) => it.id === state));
-      expect(contains(at(from), dot(points[0])), id).toBe(true);
-      expect(contains(at(to), dot(points.at(-1))), id).toBe(true);
+      const areaOf = (state: string | null) => grown(states.find((box) => box.id === state));
+      expect(contains(areaOf(from), dot(points[0])), id).toBe(true);
+      expect(contains(areaOf(to), dot(points.at(-1))), id).toBe(true);
     }
   });
 
-  test('has a place on each edge of its outline for how often it was taken, off the states and the others', () => {
+  test('places a number on each edge of its outline, off the states and other numbers', () => {
     const outline = outlines[name];
     const drawn = outline.edges.filter(({ points }) => points.length > 1).map(({ id }) => id);
     const states = outline.boxes.filter(({ kind }) => kind !== 'region');
@@ -105,13 +105,13 @@ describe.each(['worker', 'task'] as const)('the chart of a %s', (name) => {
     // As many as a busy fleet takes within ten minutes.
     const places = [...placeTimes(outline, new Set(drawn.slice(0, 8)))];
     expect(places).toHaveLength(8);
-    for (const [id, at] of places)
-      for (const state of states) expect(overlap(roomAt(at), state), `${id} on ${state.id}`).toBe(false);
-    for (const [[one, at], [other, place]] of pairs(places))
-      expect(overlap(roomAt(at), roomAt(place)), `${one} on ${other}`).toBe(false);
+    for (const [id, area] of places)
+      for (const state of states) expect(overlap(roomAt(area), state), `${id} on ${state.id}`).toBe(false);
+    for (const [[one, area], [other, place]] of pairs(places))
+      expect(overlap(roomAt(area), roomAt(place)), `${one} on ${other}`).toBe(false);
   });
 
-  test('has an outline with the same states and edges, in less room, with lines around the states', () => {
+  test('has a smaller outline with the same states and edges, with lines around the states', () => {
     const drawing = drawings[name];
     const outline = outlines[name];
     const idsOf = (all: readonly { readonly id: string }[]) => all.map(({ id }) => id);
@@ -119,8 +119,8 @@ describe.each(['worker', 'task'] as const)('the chart of a %s', (name) => {
     expect(outline.width * outline.height).toBeLessThan((drawing.width * drawing.height) / 4);
     const states = outline.boxes.filter(({ id }) => !outline.boxes.some(({ parent }) => parent === id));
     for (const [one, other] of pairs(states)) expect(overlap(one, other), `${one.id} on ${other.id}`).toBe(false);
-    for (const [at, { id, points }] of outline.edges.entries()) {
-      expect(points.length > 0, id).toBe((drawing.edges[at]?.points.length ?? 0) > 0);
+    for (const [index, { id, points }] of outline.edges.entries()) {
+      expect(points.length > 0, id).toBe((drawing.edges[index]?.points.length ?? 0) > 0);
       for (const line of segments(points))
         for (const state of states) expect(overlap(line, shrunk(state)), `${id} through ${state.id}`).toBe(false);
     }
@@ -132,8 +132,9 @@ test('a drawing of the same machine is the same every time', async () => {
 });
 
 test('lists states in the order of the counts', () => {
-  const atomic = (drawing: ChartDrawing) => drawing.boxes.filter(({ kind }) => kind === 'atomic').map((it) => it.name);
-  const final = (drawing: ChartDrawing) => drawing.boxes.filter(({ kind }) => kind !== 'region').map((it) => it.name);
+  const atomic = (drawing: ChartDrawing) =>
+    drawing.boxes.filter(({ kind }) => kind === 'atomic').map((box) => box.name);
+  const final = (drawing: ChartDrawing) => drawing.boxes.filter(({ kind }) => kind !== 'region').map((box) => box.name);
   expect(atomic(drawings.worker)).toEqual([...workerStates, ...presences]);
   expect(final(drawings.task)).toEqual([...workerStates]);
 });
@@ -212,7 +213,7 @@ describe('the edge that a transition took', () => {
 });
 
 const pairs = <Item>(items: readonly Item[]): [Item, Item][] =>
-  items.flatMap((one, at) => items.slice(at + 1).map((other): [Item, Item] => [one, other]));
+  items.flatMap((one, index) => items.slice(index + 1).map((other): [Item, Item] => [one, other]));
 const overlap = (one: Area, other: Area): boolean =>
   one.x < other.x + other.width &&
   other.x < one.x + one.width &&
@@ -229,7 +230,7 @@ const grown = (area: Area | undefined): Area | undefined =>
 const shrunk = ({ x, y, width, height }: Area): Area => ({ x: x + 1, y: y + 1, width: width - 2, height: height - 2 });
 const dot = ([x, y]: readonly [number, number] = [Number.NaN, Number.NaN]): Area => ({ x, y, width: 0, height: 0 });
 const segments = (points: readonly (readonly [number, number])[]): Area[] =>
-  points.slice(1).map(([x, y], at) => {
-    const [fromX, fromY] = points[at] as readonly [number, number];
+  points.slice(1).map(([x, y], index) => {
+    const [fromX, fromY] = points[index] as readonly [number, number];
     return { x: Math.min(x, fromX), y: Math.min(y, fromY), width: Math.abs(x - fromX), height: Math.abs(y - fromY) };
   });

@@ -1,4 +1,4 @@
-/** What the dialog says an action does, for one actor and for several. */
+/** The dialog's description of an action, for one actor and for several. */
 import { expect, test } from 'vitest';
 import { effectsOf } from '../../../src/inspector/client/operator/settle.ts';
 

@@ -1,4 +1,4 @@
-/** Pages of entries that are put together: nothing is missing between the first and the last. */
+/** Joined pages of entries have no gaps. */
 import { expect, test } from 'vitest';
 import { addPage, type EntryPages, noEntries } from '../../../src/inspector/client/data/entry-pages.ts';
 

@@ -1,12 +1,12 @@
-/** What the page gets of a whole fleet. */
+/** The rows that the page receives for the fleet. */
 
 import { expect, test } from 'vitest';
 import { createFleet, type Entry, foldEntry, readEntry } from '../../../machines/index.ts';
-import { wholeOf } from '../../../src/inspector/fleet-rows.ts';
+import { allRows } from '../../../src/inspector/fleet-rows.ts';
 import { queueRows, taskRows, workerRows } from '../../../src/inspector/rows.ts';
 import { entryOf } from '../../support/fold-lines.ts';
 
-test('a queue has the tasks that are known, and what was reported of those that are elsewhere', () => {
+test('a queue counts known tasks and those reported from elsewhere', () => {
   const fleet = createFleet('main');
   for (const [tail, data] of [
     ['task.T-1.task.created', '{"queue":"q"}'],
@@ -15,8 +15,8 @@ test('a queue has the tasks that are known, and what was reported of those that 
     const entry = readEntry(`stopgate.main.${tail}`, data, data.length) as Entry;
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
-  // 4 wait: one that is known, 3 elsewhere.
-  expect(wholeOf(fleet).queues.map(queueRows.unpack)).toContainEqual({
+  // 4 wait: one known task and 3 elsewhere.
+  expect(allRows(fleet).queues.map(queueRows.unpack)).toContainEqual({
     id: 'q',
     pending: 4,
     reported: 3,
@@ -26,7 +26,7 @@ test('a queue has the tasks that are known, and what was reported of those that 
   });
 });
 
-test('the row of a worker says what failed, also at the cap, and what it asks', () => {
+test('the row of a worker says what failed, even at the cap, and what it asks', () => {
   const fleet = createFleet('main');
   for (const [tail, data] of [
     ['own.fleet.main.policy.set', { policies: { default: { checks: [{ plan: {} }], retries: 0 } } }],
@@ -38,7 +38,7 @@ test('the row of a worker says what failed, also at the cap, and what it asks', 
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
   const sentences = Object.fromEntries(
-    wholeOf(fleet)
+    allRows(fleet)
       .workers.map(workerRows.unpack)
       .map(({ id, sentence }) => [id, sentence]),
   );
@@ -48,7 +48,7 @@ test('the row of a worker says what failed, also at the cap, and what it asks', 
   });
 });
 
-test('rows say what a session and a task have used', () => {
+test('rows show the usage of a session and a task', () => {
   const fleet = createFleet('main');
   for (const [tail, data] of [
     ['worker.w1.usage.reported', { usd: 0.5, input: 10, cacheRead: 7 }],
@@ -58,12 +58,12 @@ test('rows say what a session and a task have used', () => {
     const entry = entryOf(tail, data);
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
-  const { workers, tasks } = wholeOf(fleet);
+  const { workers, tasks } = allRows(fleet);
   expect(workers.map(workerRows.unpack)).toMatchObject([{ id: 'w1', usd: 0.75, tokens: 13 }]);
   expect(tasks.map(taskRows.unpack)).toMatchObject([{ id: 'T-1', usd: 0.25, tokens: 3 }]);
 });
 
-test('a row is sent without its names, and read as it was', () => {
+test('a row survives packing and unpacking, and is sent without field names', () => {
   const fleet = createFleet('main');
   for (const [tail, data] of [
     ['own.fleet.main.policy.set', { policies: { default: { checks: [{ plan: {} }] } } }],
@@ -74,7 +74,7 @@ test('a row is sent without its names, and read as it was', () => {
     const entry = entryOf(tail, data);
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
-  const { workers, last } = wholeOf(fleet);
+  const { workers, last } = allRows(fleet);
   const rows = (JSON.parse(JSON.stringify(workers)) as typeof workers).map(workerRows.unpack);
   expect(rows).toMatchObject([
     { id: 'w1', state: 'blocked', presence: 'active', planTotal: 1, awaitsInput: false, isAcknowledged: false },

@@ -1,8 +1,8 @@
-/** The inbox: who waits for a person, and lists that hold still while somebody points at them. */
+/** The inbox: items that wait for a person, and lists that do not move while someone points at them. */
 import { expect, test } from 'vitest';
 import { createFleetStore } from '../../../src/inspector/client/data/fleet-store.ts';
 import { findWaiting, tasksShownWith } from '../../../src/inspector/client/inbox/find-waiting.ts';
-import { forgetShown, isOurs, noteOurs, noteStored } from '../../../src/inspector/client/operator/settle.ts';
+import { isTracked, noteStored, trackActions, untrackShown } from '../../../src/inspector/client/operator/settle.ts';
 import { isMovedByKeepOne, keepOne, keepOrder } from '../../../src/inspector/client/ui/keep-order.ts';
 import { type TaskRow, taskRows, type WorkerRow, workerRows } from '../../../src/inspector/rows.ts';
 
@@ -33,8 +33,8 @@ function storeOf(
     createdSeq: 1,
   });
   const rows = {
-    workers: workers.map((it) => workerRows.pack(worker(it) as WorkerRow)),
-    tasks: tasks.map((it) => taskRows.pack(task(it) as TaskRow)),
+    workers: workers.map((fields) => workerRows.pack(worker(fields) as WorkerRow)),
+    tasks: tasks.map((fields) => taskRows.pack(task(fields) as TaskRow)),
     queues: [],
   };
   store.apply({ ...rows, seq: 1, nowMs: 9, headSeq: 1, fault: null, outage: null, entries: 1 }, false);
@@ -43,19 +43,19 @@ function storeOf(
 
 const waitingIn = (...rows: Parameters<typeof storeOf>) => findWaiting(storeOf(...rows)).map(({ id }) => id);
 
-test('a task is one item with the worker that it was escalated with, and with no other', () => {
+test('a task shares an item with the worker it was escalated with, and with no other', () => {
   expect(waitingIn([['ana', 'escalated', 7]], [['T-1', 'ana']])).toEqual(['ana']);
-  // The same millisecond and the same words are no reason to hide it.
+  // An equal time and text must not hide it.
   expect(waitingIn([['ana', 'escalated', 7]], [['T-1', null]])).toEqual(['ana', 'T-1']);
   expect(waitingIn([['ana', 'escalated', 7]], [['T-1', 'bob']])).toEqual(['ana', 'T-1']);
 });
 
-test('it is an item of its own once the worker was resolved, also when that is escalated again', () => {
+test('a task is a separate item once its worker was resolved, even if that is escalated again', () => {
   expect(waitingIn([['ana', 'idle', 8]], [['T-1', 'ana']])).toEqual(['T-1']);
   expect(waitingIn([['ana', 'escalated', 8]], [['T-1', 'ana']])).toEqual(['T-1', 'ana']);
 });
 
-test('the answer to a worker asks about the tasks that are one item with it, and about no other', () => {
+test('the answer to a worker asks only about tasks that share its item', () => {
   const tasks: Parameters<typeof storeOf>[1] = [
     ['T-1', 'ana'],
     ['T-2', 'bob'],
@@ -70,19 +70,19 @@ test('the answer to a worker asks about the tasks that are one item with it, and
   };
   expect(tasksWith(7, 'ana')).toEqual([{ id: 'T-1', worker: 'ana' }]);
   expect(tasksWith(7, 'ana', 'bob').map(({ id }) => id)).toEqual(['T-1', 'T-2']);
-  // Of an escalation before: it has a card of its own.
+  // From an earlier escalation, so it has its own card.
   expect(tasksWith(8, 'ana', 'bob').map(({ id }) => id)).toEqual(['T-2']);
 });
 
-test('what this page acted on is its own until the effect was shown, also if that changed nothing', () => {
-  const isOurBob = () => isOurs('worker/bob');
-  noteOurs([{ entity: 'worker', id: 'bob' }]);
-  forgetShown(11);
+test('tracks an action of this page until its effect was shown, even if nothing changed', () => {
+  const isOurBob = () => isTracked('worker/bob');
+  trackActions([{ entity: 'worker', id: 'bob' }]);
+  untrackShown(11);
   expect(isOurBob()).toBe(true);
   noteStored('worker/bob', 12);
-  forgetShown(11);
+  untrackShown(11);
   expect(isOurBob()).toBe(true);
-  forgetShown(12);
+  untrackShown(12);
   expect(isOurBob()).toBe(false);
   noteStored('worker/bob', 13);
   expect(isOurBob()).toBe(false);
@@ -91,19 +91,19 @@ test('what this page acted on is its own until the effect was shown, also if tha
 const text = (order: ReturnType<typeof keepOrder>) => order.map(({ key, isGone }) => (isGone ? `-${key}` : key)).join();
 const shown = (keys: string) => keepOrder([], [...keys]);
 
-test('a list that holds still keeps the places of what is gone, and adds what is new at its end', () => {
+test('a held list keeps gone items in place and appends new ones', () => {
   expect(text(keepOrder(shown('abc'), ['d', 'c', 'a']))).toBe('a,-b,c,d');
   expect(text(keepOrder(keepOrder(shown('abc'), ['c']), ['b', 'c']))).toBe('-a,b,c');
 });
 
-test('one that does not keeps only the one that is open', () => {
+test('a list that is not held keeps only the open item', () => {
   expect(text(keepOne(shown('abc'), ['c', 'd'], 'b'))).toBe('-b,c,d');
   expect(text(keepOne(shown('abc'), ['a'], 'c'))).toBe('a,-c');
   expect(text(keepOne(shown('abc'), ['a'], null))).toBe('a');
   expect(text(keepOne(shown('abc'), ['c', 'b'], 'b'))).toBe('c,b');
 });
 
-test('to sort again is offered only while that would move something', () => {
+test('offers to sort again only if that would move something', () => {
   const held = keepOrder(shown('abc'), ['c', 'b', 'd']);
   expect(isMovedByKeepOne(held, ['c', 'b', 'd'], 'a')).toBe(true);
   const sorted = keepOne(held, ['c', 'b', 'd'], 'a');

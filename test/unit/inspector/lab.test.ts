@@ -1,4 +1,4 @@
-/** The policy lab without a page: completion by the schema, groups of differences, a text in an address. */
+/** The policy lab without a page: completion by the schema, groups of differences, texts in links. */
 import { CompletionContext } from '@codemirror/autocomplete';
 import { yaml } from '@codemirror/lang-yaml';
 import { EditorState } from '@codemirror/state';
@@ -16,7 +16,7 @@ import type { WhatIfDifference } from '../../../src/inspector/messages.ts';
 
 const complete = completeFrom(stopgateYamlSchema() as Schema);
 
-/** The labels offered at `|`. Null: nothing is offered. */
+/** The labels offered at `|`, or null if nothing is offered. */
 function offered(marked: string, explicit = true): string[] | null {
   const pos = marked.indexOf('|');
   const state = EditorState.create({ doc: marked.replace('|', ''), extensions: [yaml()] });
@@ -70,7 +70,7 @@ const difference = (worker: string, guards: WhatIfDifference['guards'], after: o
     before: { cause: 'incomplete', policy: { name: 'default' } },
   }) as unknown as WhatIfDifference;
 
-test('groups differences by policy, guard or cause, the largest first and what cannot be told last', () => {
+test('groups differences by policy, guard or cause, largest first and unknown results last', () => {
   const complete = { cause: 'complete', policy: { name: 'default' } };
   const differences = [
     difference('w1', ['checks', 'done'], null),
@@ -78,13 +78,15 @@ test('groups differences by policy, guard or cause, the largest first and what c
     ...['w3', 'w4'].map((worker) => difference(worker, ['checks', 'done'], complete)),
   ];
   const titles = (by: Grouping) =>
-    groupDifferences(differences, by).map((it) => `${it.title} ${it.differences.length}`);
+    groupDifferences(differences, by).map(
+      (groupDifference) => `${groupDifference.title} ${groupDifference.differences.length}`,
+    );
   expect(titles('guard')).toEqual(['checks → done 2', 'checks → retries 1', 'the log has no result of scan 1']);
   expect(titles('policy')).toEqual(['default 2', 'default → strict 1', 'the log has no result of scan 1']);
   expect(titles('cause').slice(0, 1)).toEqual(['incomplete → complete 2']);
 });
 
-test('a text survives an address; a foreign, cut or huge one is none', async () => {
+test('a text survives a link; a foreign, truncated or huge fragment is rejected', async () => {
   const text = 'policies:\n  default: { retries: 3 } # ünïcode – 漢字\n'.repeat(20);
   const fragment = await toFragment(text);
   expect(fragment).toMatch(/^#policy=[\w-]+$/);

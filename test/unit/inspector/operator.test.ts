@@ -1,4 +1,4 @@
-/** Which prompts the inbox suggests for many escalations at once. */
+/** The prompts suggested for several escalations at once. */
 import { expect, test } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
 import { suggestForMany } from '../../../src/inspector/client/operator/suggestions.ts';
@@ -6,15 +6,15 @@ import { suggestForMany } from '../../../src/inspector/client/operator/suggestio
 const view = (fields: Partial<WorkerView>): WorkerView =>
   ({ plan: [], lastDecision: null, escalation: null, ...fields }) as unknown as WorkerView;
 
-test('what is suggested for many fits each of them', () => {
+test('suggestions for several workers fit each of them', () => {
   const stuck = { escalation: { cause: 'stuck' } } as unknown as Partial<WorkerView>;
   const plan = [{ title: 'Write tests', status: 'pending', step: null }] as unknown as WorkerView['plan'];
   expect(suggestForMany([view({ ...stuck, plan }), view({ ...stuck, plan })])).toEqual([
-    'Go on with the next step of the plan: Write tests',
+    'Continue with the next step of the plan: Write tests',
     expect.stringContaining('Your last attempts failed the same way.'),
-    'Go on with the next open step of your plan.',
-    expect.stringContaining('Decide it yourself'),
+    'Continue with the next open step of your plan.',
+    expect.stringContaining('Decide yourself'),
   ]);
-  expect(suggestForMany([view({ ...stuck, plan }), view({})])).toEqual([expect.stringContaining('Decide it yourself')]);
-  expect(suggestForMany([])).toEqual([expect.stringContaining('Decide it yourself')]);
+  expect(suggestForMany([view({ ...stuck, plan }), view({})])).toEqual([expect.stringContaining('Decide yourself')]);
+  expect(suggestForMany([])).toEqual([expect.stringContaining('Decide yourself')]);
 });

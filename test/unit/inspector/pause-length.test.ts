@@ -1,4 +1,4 @@
-/** How long a pause is to hold, as an operator chooses or types it. */
+/** The length of a pause, chosen or typed. */
 import { expect, test } from 'vitest';
 import { readPauseLength, typedLength } from '../../../src/inspector/client/operator/pause-length.ts';
 

@@ -1,4 +1,4 @@
-/** The sequence diagram of a worker: who takes part, and who tells whom what. */
+/** The sequence diagram of a worker: participants and messages. */
 import { expect, test } from 'vitest';
 import type { TimelineEntry } from '../../../src/inspector/messages.ts';
 import { sequenceOf } from '../../../src/inspector/sequence.ts';
@@ -11,7 +11,7 @@ const entry = (id: string, type: string, more: Partial<TimelineEntry> = {}): Tim
 const lines = (entries: readonly TimelineEntry[]) =>
   sequenceOf(entries, 'w1').messages.map(({ from, to, type, count }) => `${from} -> ${to}: ${type} ${count}`);
 
-test('each entry is a message between those whom it concerns', () => {
+test('each entry is a message between the participants it concerns', () => {
   const service = { by: 'service' } as const;
   expect(
     lines([
@@ -36,7 +36,7 @@ test('each entry is a message between those whom it concerns', () => {
   ]);
 });
 
-test('tools in a row are one message, and the order is that of the log', () => {
+test('consecutive tool calls are one message, and messages are in log order', () => {
   const [one, other] = [entry('w1', 'tool.used'), entry('w1', 'tool.used')];
   const stop = entry('w1', 'stop.attempted');
   expect(lines([stop, other, one])).toEqual([
@@ -45,7 +45,7 @@ test('tools in a row are one message, and the order is that of the log', () => {
   ]);
 });
 
-test('lifelines stand from people over workers and the service to checks and tasks', () => {
+test('lifelines are ordered: people, workers, the service, checks, tasks', () => {
   const { participants } = sequenceOf(
     [
       entry('w1', 'check.finished', { by: 'service', data: { check: 'unit' } }),

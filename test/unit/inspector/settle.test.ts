@@ -1,8 +1,8 @@
-/** What an operator's action does with the tasks that were escalated with its workers, and what it says of it. */
+/** How an operator's action treats tasks escalated with its workers, and how it reports the result. */
 import { expect, test } from 'vitest';
 import { settle } from '../../../src/inspector/client/operator/settle.ts';
 
-/** What was asked for, what came of it, and what is offered again. */
+/** The request, the result, and what can be retried. */
 async function resolve(workers: string[], tasks: [id: string, worker: string][], refused: string[]) {
   const asked: string[] = [];
   const run = async ({ id }: { id: string }) => {
@@ -16,26 +16,26 @@ async function resolve(workers: string[], tasks: [id: string, worker: string][],
   return { asked, text, problem: problem?.message, again };
 }
 
-test('a task is left as it is when its worker was not resolved, and the text says what was done', async () => {
+test('a task is unchanged if its worker was not resolved, and the text reports what was done', async () => {
   const tasks: [string, string][] = [
     ['A-1', 'ana'],
     ['B-1', 'bob'],
   ];
   expect(await resolve(['ana', 'bob'], tasks, ['bob'])).toEqual({
     asked: ['ana', 'bob', 'A-1'],
-    text: 'Resume failed for bob: bob is not escalated. Resumed: ana. Cancelled: A-1. Left as before: task B-1',
+    text: 'Resume failed for bob: bob is not escalated. Resumed: ana. Cancelled: A-1. Unchanged: task B-1',
     problem: 'bob is not escalated',
     again: ['bob'],
   });
   expect(await resolve(['bob'], [['B-1', 'bob']], ['bob'])).toEqual({
     asked: ['bob'],
-    text: 'Resume failed: bob is not escalated. Left as before: task B-1',
+    text: 'Resume failed: bob is not escalated. Unchanged: task B-1',
     problem: 'bob is not escalated',
     again: ['bob'],
   });
 });
 
-test('a task that failed is offered again beside the workers that failed, though its worker is resolved', async () => {
+test('a failed task can be retried together with failed workers, although its own worker is resolved', async () => {
   const [first, again] = [
     await resolve(['ana', 'bob'], [['A-1', 'ana']], ['A-1', 'bob']),
     await resolve(['bob'], [['A-1', 'ana']], []),
@@ -47,7 +47,7 @@ test('a task that failed is offered again beside the workers that failed, though
 test('a task that fails after its worker was resolved is named with the reason', async () => {
   expect(await resolve(['ana'], [['A-1', 'ana']], ['A-1'])).toEqual({
     asked: ['ana', 'A-1'],
-    text: 'Resumed: worker ana. Left as before: task A-1 (A-1 is not escalated)',
+    text: 'Resumed: worker ana. Unchanged: task A-1 (A-1 is not escalated)',
     problem: 'A-1 is not escalated',
     again: ['A-1'],
   });

@@ -1,4 +1,4 @@
-/** The fleet's history, counted from its log: verdicts, blocks, checks, escalations, and what stays within bounds. */
+/** The fleet's statistics, counted from its log: verdicts, blocks, checks, escalations, and bounds. */
 import { describe, expect, test } from 'vitest';
 import { addDuration, createBuckets, quantileOf, windowOf } from '../../../src/inspector/statistics/buckets.ts';
 import { spans } from '../../../src/inspector/statistics/spans.ts';
@@ -52,7 +52,7 @@ const sum = (view: ReturnType<typeof count>) => {
   return verdicts;
 };
 
-test('counts what became of each stop, once', () => {
+test('counts the outcome of each stop once', () => {
   const view = count([
     [0, 'decision.w1', decision('complete')],
     [1, 'decision.w1', decision('capped')],
@@ -66,7 +66,7 @@ test('counts what became of each stop, once', () => {
   expect(view.buckets.at(-3)?.verdicts.complete).toBe(1);
 });
 
-test('counts nothing that an agent publishes under the names of the service', () => {
+test('ignores service entries published by an agent', () => {
   const forged = { decision: 'block', action: 'continue', cause: 'incomplete', feedback: [null, 3], verdicts: [null] };
   const view = count([
     [0, 'worker.w1.decision', decision('complete')],
@@ -81,7 +81,7 @@ test('counts nothing that an agent publishes under the names of the service', ()
   expect(view.buckets.at(-1)?.escalations).toBe(0);
 });
 
-test('a prompt that is refused ends no escalation', () => {
+test('a refused prompt does not end an escalation', () => {
   const view = count([
     [0, 'own.worker.w1.escalation.notified', { delivery: 'd' }],
     [1, 'worker.w1.prompt.submitted', { text: 7 }],
@@ -107,16 +107,18 @@ test('counts how often a check passes and how long it takes', () => {
   const results = Array.from({ length: 20 }, (_, index) =>
     finished('unit', index === 0 ? 'fail' : 'pass', index < 19 ? 100 : 9_000),
   );
-  const view = count([...results, finished('unit', 'timeout')].map((it) => [0, 'own.worker.w1.check.finished', it]));
+  const view = count(
+    [...results, finished('unit', 'timeout')].map((result) => [0, 'own.worker.w1.check.finished', result]),
+  );
   const [unit] = view.checks;
   expect(unit).toMatchObject({ check: 'unit', runs: 21, passed: 19, failed: 1, errors: 1 });
-  // Within a quarter.
+  // Exact to 25%.
   expect(unit?.p95Ms).toBeGreaterThanOrEqual(100);
   expect(unit?.p95Ms).toBeLessThan(126);
   expect(view.buckets.at(-1)?.checkMs).toBe(100 * 20 + 9_000);
 });
 
-describe('a check is flaky if two runs that looked at the same thing differ:', () => {
+describe('a check is flaky if two runs on the same work differ:', () => {
   const [used, attempted] = ['worker.w1.tool.used', 'worker.w1.stop.attempted'];
   const run = (minutes: number, outcome: string, more: object = {}, worker = 'w1') =>
     [minutes, `own.worker.${worker}.check.finished`, { ...finished('unit', outcome), ...more }] as const;
@@ -125,7 +127,7 @@ describe('a check is flaky if two runs that looked at the same thing differ:', (
     return { compared, differing };
   };
 
-  test('of a worker that reports its tools, and has used none that changes anything in between', () => {
+  test('for a worker that reports tools and used only read-only ones in between', () => {
     const read = [1, used, { tool: 'Read' }] as const;
     expect(pairs([0, used], run(0, 'fail'), [9, attempted], run(9, 'pass'), run(9, 'pass'))).toEqual({
       compared: 2,
@@ -142,24 +144,27 @@ describe('a check is flaky if two runs that looked at the same thing differ:', (
     });
   });
 
-  test('of a worker that reports no tools only where it tried again within a second, or in the same attempt', () => {
+  test('for a worker that reports no tools, only within a second or in the same attempt', () => {
     const second = 1 / 60;
     expect(pairs(run(0, 'fail'), [second, attempted], run(2, 'pass'))).toEqual({ compared: 1, differing: 1 });
     expect(pairs(run(0, 'fail'), [2 * second, attempted], run(2, 'pass'))).toEqual({ compared: 0, differing: 0 });
     expect(pairs([0, attempted], run(0, 'fail'), run(9, 'pass'))).toEqual({ compared: 1, differing: 1 });
   });
 
-  test('on the same tree, whoever worked on it and whatever was in between', () => {
-    const on = (tree: string) => ({ metadata: { tree } });
-    expect(pairs(run(0, 'fail', on('a')), [1, used], run(2, 'pass', on('a'), 'w2'))).toEqual({
+  test('on the same tree, regardless of the worker and of entries in between', () => {
+    const onTree = (tree: string) => ({ metadata: { tree } });
+    expect(pairs(run(0, 'fail', onTree('a')), [1, used], run(2, 'pass', onTree('a'), 'w2'))).toEqual({
       compared: 1,
       differing: 1,
     });
-    // Nothing was reported, and yet it is another tree.
-    expect(pairs([0, used], run(0, 'fail', on('a')), run(0, 'pass', on('b')))).toEqual({ compared: 0, differing: 0 });
+    // Nothing was reported, but the tree differs.
+    expect(pairs([0, used], run(0, 'fail', onTree('a')), run(0, 'pass', onTree('b')))).toEqual({
+      compared: 0,
+      differing: 0,
+    });
   });
 
-  test('a pass that was taken over is no run', () => {
+  test('a reused result does not count as a run', () => {
     expect(pairs([0, used], run(0, 'pass'), run(1, 'pass', { metadata: { reused: 'a time' } }))).toEqual({
       compared: 0,
       differing: 0,
@@ -167,7 +172,7 @@ describe('a check is flaky if two runs that looked at the same thing differ:', (
   });
 });
 
-test('counts a range in buckets of round widths, and only what is in it', () => {
+test('counts a range in buckets of round widths, and nothing outside of it', () => {
   const fromMs = startMs + 7 * minute;
   const [hour, day] = [60 * minute, 24 * 60 * minute];
   expect(windowOf(fromMs, fromMs + 5 * minute)).toEqual({ bucketMs: 5_000, count: 60 });
@@ -196,13 +201,13 @@ test('counts escalations and how long people took', () => {
     [15, 'worker.w2.prompt.submitted'],
     [16, 'own.task.T-1.escalation.notified', { count: 1, delivery: 'x' }],
   ]);
-  expect(view.buckets.reduce((all, it) => all + it.escalations, 0)).toBe(3);
-  expect(view.buckets.reduce((all, it) => all + it.resolved, 0)).toBe(2);
+  expect(view.buckets.reduce((all, bucket) => all + bucket.escalations, 0)).toBe(3);
+  expect(view.buckets.reduce((all, bucket) => all + bucket.resolved, 0)).toBe(2);
   expect(view.resolveMs.p50).toBeGreaterThanOrEqual(4 * minute);
   expect(view.resolveMs.p50).toBeLessThan(5 * minute);
 });
 
-test('sums what was used by day of UTC and by model, the most expensive first; what is no report counts nowhere', () => {
+test('sums usage by UTC day and by model, most expensive first, and ignores invalid reports', () => {
   const statistics = createStatistics();
   const report = (hours: number, data: object) =>
     statistics.fold({
@@ -232,16 +237,16 @@ test('sums what was used by day of UTC and by model, the most expensive first; w
   expect(createStatistics().view(wanted({})).usage).toBe(null);
 });
 
-test('of many tasks the cheapest are one line', () => {
+test('joins the cheapest of many tasks in one line', () => {
   const statistics = createStatistics();
-  for (let at = 1; at <= 60; at += 1) {
-    const data = { usd: at };
+  for (let index = 1; index <= 60; index += 1) {
+    const data = { usd: index };
     statistics.fold({
       atMs: startMs,
       subject: 'stopgate.main.worker.w1.usage.reported',
       text: () => JSON.stringify(data),
     });
-    statistics.usedFor(`T-${at}`, startMs, data);
+    statistics.usedFor(`T-${index}`, startMs, data);
   }
   const tasks = statistics.view(wanted({})).usage?.tasks ?? [];
   expect(tasks).toHaveLength(51);
@@ -249,7 +254,7 @@ test('of many tasks the cheapest are one line', () => {
   expect(tasks.at(-1)).toMatchObject({ name: '(others)', usd: 55 });
 });
 
-test('reads around entries that are not as they should be', () => {
+test('ignores malformed entries', () => {
   const statistics = createStatistics();
   for (const text of ['', 'x', '[]', '{"decision":"block"}', '{"decision":1}'])
     for (const tail of ['decision.w1', 'own.worker.w1.check.finished'])
@@ -257,29 +262,32 @@ test('reads around entries that are not as they should be', () => {
   expect(statistics.view(wanted({ span: 'week' })).checks).toEqual([]);
 });
 
-test('says from when on it counts where the log was cut', () => {
+test('reports since when it counts in a truncated log', () => {
   const view = (knownFromMs: number) => createStatistics().view(wanted({ knownFromMs })).knownFromMs;
   expect(view(startMs - 10 * minute)).toBe(startMs - 10 * minute);
   expect(view(startMs - 100 * minute)).toBe(null);
 });
 
-test('keeps so many buckets and checks, whatever comes', () => {
+test('keeps a bounded number of buckets and checks', () => {
   const buckets = createBuckets();
   let counted = 0;
-  for (let at = 0; at < 500; at += 1) buckets.at(startMs + at * minute, () => (counted += 1));
-  expect(buckets.of(spans.hour, startMs)).toHaveLength(60);
-  // What is older than the span is not counted in it.
+  for (let index = 0; index < 500; index += 1) buckets.addAt(startMs + index * minute, () => (counted += 1));
+  expect(buckets.within(spans.hour, startMs)).toHaveLength(60);
+  // Entries older than the span are not counted.
   counted = 0;
-  buckets.at(startMs, () => (counted += 1));
+  buckets.addAt(startMs, () => (counted += 1));
   expect(counted).toBe(2);
   const many = count(
-    Array.from({ length: 300 }, (_, at) => [0, 'own.worker.w1.check.finished', finished(`c${at}`, 'pass')] as const),
+    Array.from(
+      { length: 300 },
+      (_, index) => [0, 'own.worker.w1.check.finished', finished(`c${index}`, 'pass')] as const,
+    ),
   );
   expect(many.checks).toHaveLength(65);
   expect(many.checks.find(({ check }) => check === '(others)')?.runs).toBe(300 - 64);
 });
 
-test('a quantile of durations is never too small, and at most a quarter too large', () => {
+test('a quantile of durations is never too small, and at most 25% too large', () => {
   const durations = new Map<number, number>();
   for (let ms = 1; ms <= 1_000; ms += 1) addDuration(durations, ms);
   for (const [part, exact] of [

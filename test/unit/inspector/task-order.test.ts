@@ -13,7 +13,7 @@ const row = (id: string, state: State, priority: number, createdSeq: number): Or
 });
 const inOrder = (...rows: Ordered[]) => rows.sort(queueOrder).map(({ id }) => id);
 
-test('of those that wait a higher priority first, then the older', () => {
+test('waiting tasks are sorted by priority, then by age', () => {
   const waiting = [
     row('T-1', 'idle', 0, 4),
     row('T-2', 'idle', 5, 9),
@@ -23,6 +23,6 @@ test('of those that wait a higher priority first, then the older', () => {
   expect(inOrder(...waiting)).toEqual(['T-2', 'T-9', 'T-1', 'T-3']);
 });
 
-test('others stay in the order of their ids', () => {
+test('other tasks are sorted by id', () => {
   expect(inOrder(row('T-4', 'working', 0, 9), row('T-5', 'working', 3, 8))).toEqual(['T-4', 'T-5']);
 });

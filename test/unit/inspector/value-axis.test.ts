@@ -1,4 +1,4 @@
-/** The values beside a chart: round, few, in one unit, and never below what is drawn. */
+/** The value axis of a chart: few round values in one unit, covering the highest value. */
 import { expect, test } from 'vitest';
 import { createDurationWriter, createValueAxis, type ValueUnit } from '../../../src/inspector/axes.ts';
 
@@ -24,7 +24,7 @@ test.each([
   expect(texts(highest, unit)).toEqual(is);
 });
 
-test('are few, evenly spaced from 0, and reach what is the highest', () => {
+test('are few, evenly spaced from 0, and cover the highest value', () => {
   for (const unit of ['count', 'ms', 'usd'] as const)
     for (let highest = 0.0007; highest < 1e9; highest *= 1.37) {
       const { top, ticks } = createValueAxis(highest, unit);
@@ -35,7 +35,7 @@ test('are few, evenly spaced from 0, and reach what is the highest', () => {
     }
 });
 
-test('durations in a column have one unit, which fits the longest', () => {
+test('durations in a column share the unit of the longest', () => {
   const { unit, write } = createDurationWriter([200, 4_300, 81_000]);
   expect([unit, write(200), write(81_000)]).toEqual(['s', '0.2', '81.0']);
   expect(createDurationWriter([3, 80]).unit).toBe('ms');

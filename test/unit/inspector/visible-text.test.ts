@@ -1,4 +1,4 @@
-/** What foreign text hides is shown by its name; joiners that its spelling needs stay. */
+/** Invisible characters in untrusted text are shown by name; joiners needed for spelling are kept. */
 import { expect, test } from 'vitest';
 import { visible } from '../../../src/inspector/visible-text.ts';
 

@@ -1,4 +1,4 @@
-/** Shows why a worker may stop or not: its last decision, and its last attempts with what changed between them. */
+/** The section "why" of a worker: its last decision, what is missing, and its last attempts with their differences. */
 
 import { useEffect, useState } from 'preact/hooks';
 import type { Decision, WorkerView } from '../../../../machines/index.ts';
@@ -16,7 +16,7 @@ import { age, cost, plural } from '../ui/format.ts';
 import { DecisionMark, Excerpt, Since, Tail, Text, wordsOf } from '../ui/text.tsx';
 import { DecisionCard } from './decision-card.tsx';
 
-/** The last attempts, newest first, each with what changed since the one before. */
+/** The last attempts, newest first, each with the changes since the previous one. */
 function AttemptList({ attempts, isAsked = false }: { attempts: readonly AttemptRecord[]; isAsked?: boolean }) {
   if (attempts.length === 0) return null;
   return (
@@ -29,10 +29,10 @@ function AttemptList({ attempts, isAsked = false }: { attempts: readonly Attempt
         <span>Age</span>
       </p>
       <ol class="attempts">
-        {attempts.map((it, index) => (
+        {attempts.map((attempt, index) => (
           <Attempt
-            key={it.seq}
-            attempt={it}
+            key={attempt.seq}
+            attempt={attempt}
             older={attempts[index + 1]}
             isOpen={index === 0}
             isAsked={isAsked && index === 0}
@@ -43,7 +43,7 @@ function AttemptList({ attempts, isAsked = false }: { attempts: readonly Attempt
   );
 }
 
-/** `isAsked`: what it asks a person stands above. */
+/** `isAsked`: its question to a person is already shown above. */
 type Props = {
   readonly attempt: AttemptRecord;
   readonly older: AttemptRecord | undefined;
@@ -66,7 +66,7 @@ const Attempt = ({ attempt, older, isOpen, isAsked }: Props) => (
         <Since sinceMs={attempt.atMs} />
       </summary>
       {attempt.output === null || attempt.output.trim() === '' ? (
-        <p class="muted">No output came with this attempt.</p>
+        <p class="muted">This attempt has no output.</p>
       ) : (
         <div class="said">
           <h4>The agent said</h4>
@@ -78,7 +78,7 @@ const Attempt = ({ attempt, older, isOpen, isAsked }: Props) => (
   </li>
 );
 
-/** What the agent did since the attempt before, and what that cost. */
+/** The work since the previous attempt, and its cost. */
 const WorkBefore = ({ work }: { work: AttemptRecord['work'] }) => (
   <>
     <span class="muted">{work === null ? '–' : describeWork(work)}</span>
@@ -93,7 +93,7 @@ const describeWork = ({ tools, files, ms }: AttemptWork): string =>
     age(ms),
   ].join(', ');
 
-/** In one sentence; the protocol's words on demand. */
+/** A decision in one sentence, with the protocol's words as tooltip. */
 export const Answer = ({ decision }: { decision: Decision }) => (
   <b class="answer" data-verdict-kind={verdictOf(decision).kind} title={wordsOf(decision)}>
     <Excerpt value={sentenceOfDecision(decision)} />
@@ -104,7 +104,7 @@ const otherWork = { prompt: 'A prompt', task: 'Another task' } as const;
 
 function Changed({ newer, older }: { newer: AttemptRecord; older: AttemptRecord }) {
   const begun = newer.work?.begun ?? null;
-  if (begun !== null) return <p class="muted">{otherWork[begun]} came in between, so they are not compared.</p>;
+  if (begun !== null) return <p class="muted">{otherWork[begun]} came in between, so the attempts are not compared.</p>;
   const { answer, findings, output } = changesBetween(newer, older);
   if (answer === null && findings.length === 0 && output.length === 0)
     return <p class="muted">Nothing has changed since the previous attempt.</p>;
@@ -127,7 +127,7 @@ function Changed({ newer, older }: { newer: AttemptRecord; older: AttemptRecord 
   );
 }
 
-/** Counts changed lines; a line that was replaced counts once. */
+/** Counts changed lines. A replaced line counts once. */
 const linesChanged = (changes: readonly LineChange[]): number => {
   const added = changes.filter(({ sign }) => sign === '+').length;
   return Math.max(added, changes.length - added);
@@ -137,7 +137,7 @@ const linesShown = 12;
 
 const signWords = { '+': 'new: ', '-': 'gone: ', ' ': 'neither: ' } as const;
 
-/** Checks report failures: a line that is new is worse, and one that is gone is better; of others nobody can tell. */
+/** Findings are failures, so new lines are worse and removed lines are better. */
 const kinds = [
   ['+', 'worse', 'Worse'],
   ['-', 'better', 'Better'],
@@ -147,7 +147,7 @@ const kinds = [
 const Findings = ({ changes }: { changes: readonly DiffLine[] }) => (
   <>
     {kinds.map(([sign, kind, title]) => {
-      const found = changes.filter((it) => it.sign === sign);
+      const found = changes.filter((change) => change.sign === sign);
       return found.length === 0 ? null : (
         <div key={kind} class="findings" data-change={kind}>
           <b>{title}</b>
@@ -170,12 +170,14 @@ const Lines = ({ changes }: { changes: readonly DiffLine[] }) => (
   </ul>
 );
 
-// The last attempts of a worker: loaded when it is opened, and again when another was decided.
-
-/** Enough to see three turns of a circle of two. */
+/** Enough to see a cycle of two failures three times. */
 const attemptsShown = 6;
 
-/** @param version differs when there may be another one @returns newest first; null: not loaded yet */
+/**
+ * Loads the last attempts of a worker.
+ * @param version changes when there may be another attempt
+ * @returns newest first, or null while loading
+ */
 function useAttempts(worker: string, version: unknown): readonly AttemptRecord[] | null {
   const [loaded, setLoaded] = useState<readonly AttemptRecord[] | null>(null);
   const { at } = route.value;
@@ -191,7 +193,7 @@ function useAttempts(worker: string, version: unknown): readonly AttemptRecord[]
   return loaded;
 }
 
-/** Shows what would let a worker go: the shortest list, as it stands, or as of now when it is tried. */
+/** What is missing for the worker to be allowed to stop: as of its last decision, or as of a dry run now. */
 function WhyNotYet({ view }: { view: WorkerView }) {
   const { tried, problem, busy, tryNow } = useProbe(view);
   if (view.state === 'stopped') return null;
@@ -204,7 +206,7 @@ function WhyNotYet({ view }: { view: WorkerView }) {
       <h3 class="row">
         Why not yet{' '}
         {!isPast.value && (
-          <Button disabled={busy} title="Judges it as a stop, logs and counts nothing" onClick={tryNow}>
+          <Button disabled={busy} title="Dry run: judges a stop without logging or counting it" onClick={tryNow}>
             {busy ? 'Trying…' : 'Try now'}
           </Button>
         )}
@@ -229,7 +231,7 @@ function WhyNotYet({ view }: { view: WorkerView }) {
   );
 }
 
-/** Asks how a stop would be answered now. The answer is dropped when the worker moves on. */
+/** Asks how a stop would be decided now. Drops the answer at the next decision. */
 function useProbe({ worker, lastDecision }: WorkerView) {
   const [tried, setTried] = useState<Decision | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -248,14 +250,13 @@ function useProbe({ worker, lastDecision }: WorkerView) {
   return { tried, problem, busy, tryNow: () => void tryNow() };
 }
 
-/** Shows why a worker is where it is: its last decision, what would let it go, and how the attempts before differ. */
 export function Why({ id, view }: { id: string; view: WorkerView }) {
   const { lastDecision } = view;
   const attempts = useAttempts(id, lastDecision?.seq ?? null);
   if (lastDecision === null && view.state === 'stopped')
-    return <p class="muted">There is no decision: it has not tried to stop.</p>;
+    return <p class="muted">There is no decision yet: it has not tried to stop.</p>;
   if (lastDecision === null) return <WhyNotYet view={view} />;
-  // For a person to answer: what the agent said comes first.
+  // If a person must answer, show the agent's output first.
   const isForPerson = view.escalation !== null;
   const pattern = attempts === null || view.state === 'stopped' ? null : patternOf(attempts);
   return (
@@ -277,5 +278,5 @@ function describePattern(pattern: Pattern): string {
   const howOften = `${attempts < attemptsShown ? '' : 'at least '}${plural(times, 'time')}`;
   return kind === 'same'
     ? `The same failure ${howOften} in a row`
-    : `It is going round in circles: the same ${pattern.length} failures in turn, ${howOften}`;
+    : `Going in circles: the same ${pattern.length} failures in turn, ${howOften}`;
 }

@@ -1,20 +1,20 @@
-/** A decision: the verdict in one line, the guard that decided with what it looked at, and what the agent was told. */
+/** A decision: the verdict, check results, the prompt for the agent, and the guards with their input. */
 import { useState } from 'preact/hooks';
 import type { Decision } from '../../../../machines/index.ts';
 import { checksNotRun } from '../../../../machines/replay/standing.ts';
-import { toldBeyond } from '../../attempt-changes.ts';
+import { promptAdditions } from '../../attempt-changes.ts';
 import { verdictOf } from '../../vocabulary.ts';
 import { Button, Copy, Link } from '../ui/controls.tsx';
 import { dateTime, duration, millis, plural } from '../ui/format.ts';
 import { DecisionMark, Json, Tail, Text, wordsOf } from '../ui/text.tsx';
 
-/** The guards of a decision: the one that decided and what failed before it, with what they looked at; those that passed are folded. */
 type Verdict = Decision['verdicts'][number];
 
+/** The deciding guard and those that failed before it. Guards that passed are collapsed. */
 function GuardList({ decision: { verdicts, reason, cause } }: { decision: Decision }) {
   const deciding = cause === 'superseded' ? undefined : verdicts.at(-1);
   const before = deciding === undefined ? verdicts : verdicts.slice(0, -1);
-  // In error; or failed, and the cap or `stuck` came instead of the block.
+  // Guards with an error, or that failed although the cap or `stuck` prevented the block.
   const failed = before.filter(({ verdict }) => verdict !== 'pass');
   const passed = before.filter(({ verdict }) => verdict === 'pass');
   return (
@@ -55,18 +55,18 @@ const GuardLine = ({ verdict, reason }: { verdict: Verdict; reason: string }) =>
   </li>
 );
 
-/** A detail of a word or two says something of its own. */
+/** Whether the detail repeats the reason. Short details are always shown. */
 const isAbove = (detail: string, reason: string): boolean =>
   detail === reason || (detail.length > 20 && reason.includes(detail));
 
 const Input = ({ input }: { input: Readonly<Record<string, unknown>> }) => (
   <details class="input">
-    <summary>what it looked at</summary>
+    <summary>input</summary>
     <Json value={input} />
   </details>
 );
 
-/** `isAsked`: what it asks a person stands above. */
+/** `isAsked`: its question to a person is already shown above. */
 type CardProps = { readonly decision: Decision; readonly label?: string; readonly isAsked?: boolean };
 
 export const DecisionCard = ({ decision, label = 'Decision', isAsked = false }: CardProps) => (
@@ -94,15 +94,15 @@ export const DecisionCard = ({ decision, label = 'Decision', isAsked = false }: 
 
 const CheckResults = ({ decision }: { decision: Decision }) => (
   <section class="feedback" aria-label="Check results">
-    {decision.feedback.map((it, index) => (
+    {decision.feedback.map((finding, index) => (
       <div key={index}>
-        <Text as="b" value={it.check} max={80} />{' '}
-        <span class="tag" data-outcome={it.outcome}>
-          {it.outcome}
+        <Text as="b" value={finding.check} max={80} />{' '}
+        <span class="tag" data-outcome={finding.outcome}>
+          {finding.outcome}
         </span>
-        {it.message !== decision.reason && <Tail value={it.message} />}
-        {typeof it.details === 'string' && it.details !== it.message && <Tail value={it.details} />}
-        {typeof it.details === 'object' && isFilled(it.details) && <Details value={it.details} />}
+        {finding.message !== decision.reason && <Tail value={finding.message} />}
+        {typeof finding.details === 'string' && finding.details !== finding.message && <Tail value={finding.details} />}
+        {typeof finding.details === 'object' && isFilled(finding.details) && <Details value={finding.details} />}
       </div>
     ))}
     {checksNotRun(decision).map((check) => (
@@ -118,7 +118,7 @@ const CheckResults = ({ decision }: { decision: Decision }) => (
 
 function NextPrompt({ decision, prompt }: { decision: Decision; prompt: string }) {
   const [isWhole, setWhole] = useState(false);
-  const beyond = toldBeyond(decision);
+  const beyond = promptAdditions(decision);
   const isSame = beyond === prompt.trim();
   return (
     <section class="next-prompt" aria-label="Prompt for the agent">
@@ -126,11 +126,11 @@ function NextPrompt({ decision, prompt }: { decision: Decision; prompt: string }
         {isSame || isWhole
           ? 'The agent was told'
           : beyond === ''
-            ? 'The agent was told just that'
-            : 'The agent was told that, and'}{' '}
+            ? 'The agent was told exactly this'
+            : 'The agent was told this, and'}{' '}
         {!isSame && (
           <Button class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-            {isWhole ? 'only what is new' : 'the whole prompt'}
+            {isWhole ? 'only the additions' : 'the whole prompt'}
           </Button>
         )}
       </h4>
@@ -177,7 +177,7 @@ const PolicyReference = ({ policy }: Pick<Decision, 'policy'>) => (
   </span>
 );
 
-/** Null and `{}` are not worth showing. */
+/** False for null and `{}`, which are not shown. */
 const isFilled = (value: object | null): boolean => value !== null && Object.keys(value).length > 0;
 
 const Details = ({ value }: { value: unknown }) => (

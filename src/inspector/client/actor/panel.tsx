@@ -1,4 +1,4 @@
-/** The panels of workers and tasks share these parts: their tabs, facts, plans and links. */
+/** Parts shared by the panels of workers and tasks: tabs, facts, plans and links. */
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { Plan, WorkerView } from '../../../../machines/index.ts';
@@ -13,19 +13,18 @@ import { time } from '../ui/format.ts';
 import { Name, Text } from '../ui/text.tsx';
 import { type Held, useHeld } from '../ui/use-held.ts';
 
-// Parts that are loaded when they are looked at: the drawings of the charts alone are a sixth of the page.
+// Lazily loaded parts. The drawings of the charts alone are a sixth of the page.
 export const ActorChart = createLazy('the chart', async () => (await import('../chart/machine-charts.tsx')).ActorChart);
 export const Timeline = createLazy('the timeline', async () => (await import('./timeline.tsx')).Timeline);
 
-/** The sections of the panel, one at a time: arrows move between them, and the address keeps which one. */
 type Section = { readonly title: string; readonly content: () => ComponentChildren };
 
-/** A task has no sequence. */
+/** The sections of a panel. Tasks have no sequence. */
 type Sections = Readonly<Record<Exclude<Tab, 'sequence'>, Section> & { sequence?: Section }>;
 
 export function Tabs({ sections }: { sections: Sections }) {
-  const shown = tabs.filter((it) => sections[it] !== undefined);
-  const tab = shown.find((it) => it === route.value.tab) ?? 'why';
+  const shown = tabs.filter((tab) => sections[tab] !== undefined);
+  const tab = shown.find((candidate) => candidate === route.value.tab) ?? 'why';
   const pick = (next: Tab) => {
     navigate({ tab: next }, 'replace');
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`#tab-${next}`)?.focus());
@@ -39,17 +38,17 @@ export function Tabs({ sections }: { sections: Sections }) {
   return (
     <>
       <div class="tabs" role="tablist" aria-label="Sections" onKeyDown={onKeyDown}>
-        {shown.map((it) => (
+        {shown.map((tabName) => (
           <Button
-            key={it}
-            id={`tab-${it}`}
+            key={tabName}
+            id={`tab-${tabName}`}
             role="tab"
-            aria-selected={it === tab}
+            aria-selected={tabName === tab}
             aria-controls="section"
-            tabIndex={it === tab ? 0 : -1}
-            onClick={() => navigate({ tab: it }, 'replace')}
+            tabIndex={tabName === tab ? 0 : -1}
+            onClick={() => navigate({ tab: tabName }, 'replace')}
           >
-            {sections[it]?.title}
+            {sections[tabName]?.title}
           </Button>
         ))}
       </div>
@@ -60,7 +59,7 @@ export function Tabs({ sections }: { sections: Sections }) {
   );
 }
 
-/** A list of names and values. One whose value is null or false is left out. */
+/** A list of names and values. Null and false values are left out. */
 export const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) => (
   <dl class="facts">
     {facts.map(([name, value], index) =>
@@ -90,7 +89,7 @@ export const ActorLinks = ({ entity, ids }: { entity: 'worker' | 'task'; ids: re
   </span>
 );
 
-/** In place of an actor that has no entries: why, and what will make it appear. */
+/** Shown for an actor without entries: why, and what will make it appear. */
 export const UnknownActor = ({ entity, id }: { entity: 'worker' | 'task'; id: string }) => (
   <div class="pad">
     <p>
@@ -114,10 +113,10 @@ const doneStatuses: ReadonlySet<string> = new Set(['done', 'completed', 'cancell
 const isDone = ({ status }: { status: string }) => doneStatuses.has(status);
 const stepsMax = 40;
 
-/** Tells whether the steps belong to more than one task: then each says to which. */
+/** Whether the steps belong to several tasks. Each step then shows its task. */
 const isOfSeveral = (plan: Plan): boolean => plan.some(({ task }) => task !== plan[0]?.task);
 
-/** The steps of a plan, with how many are done. */
+/** The steps of a plan, and how many are done. */
 export const PlanList = ({ plan }: { plan: Plan }) => (
   <section aria-label="Plan">
     <h3>
@@ -137,38 +136,39 @@ export const PlanList = ({ plan }: { plan: Plan }) => (
   </section>
 );
 
-/** Entries that the fold refused: they are in the log, and changed nothing. */
+/** Entries that the fold refused. They are in the log but changed nothing. */
 export const RefusedEntries = ({ refused }: { refused: WorkerView['refused'] }) =>
   refused.length === 0 ? null : (
     <section aria-label="Refused entries">
       <h3>Refused entries</h3>
       <ul class="plain">
-        {refused.map((it, index) => (
+        {refused.map((refusal, index) => (
           <li key={index}>
-            <time>{time(Date.parse(it.at))}</time> <b>{it.type}</b> <Text value={it.reason} />
+            <time>{time(Date.parse(refusal.at))}</time> <b>{refusal.type}</b> <Text value={refusal.reason} />
           </li>
         ))}
       </ul>
     </section>
   );
 
-// A panel that holds still while somebody points at its section or is in it by keyboard: what comes meanwhile waits.
-// What this page's operator has done to the actor is shown at once.
-
-/** @param contentOf what of the view is seen; what is equal moves nothing */
+/**
+ * Holds a view while someone uses its section, so that new content waits. Changes by this page's operator are shown at
+ * once.
+ * @param contentOf the visible part of the view; equal contents move nothing
+ */
 export function useHeldView<View>(topic: Topic, view: View, contentOf: (view: View) => unknown): Held<View> {
   const newestSeq = useNewestSeq(topic);
   const ownSeq = storedSeq(targetKey(topic));
-  // What was done before the panel was opened has been seen.
+  // Actions before the panel was opened have been seen.
   const { current: seen } = useRef({ ownSeq, seq: newestSeq });
   const isOwnUnseen = ownSeq !== seen.ownSeq && seen.seq < ownSeq;
-  const text = (it: View) => JSON.stringify(contentOf(it));
+  const text = (shownView: View) => JSON.stringify(contentOf(shownView));
   const held = useHeld(view, text, isPast.value || isOwnUnseen);
   if (held.shown === view) seen.seq = newestSeq;
   return held;
 }
 
-/** The newest entry about the actor that the page has received; where some were left out, the newest of the fleet. */
+/** The newest entry about the actor that the page has received. If entries were omitted, the newest of the fleet. */
 function useNewestSeq({ id }: Topic): number {
   const newest = useRef(0);
   const news = focus.value;
@@ -179,12 +179,12 @@ function useNewestSeq({ id }: Topic): number {
 
 type AreaProps = {
   readonly held: Pick<Held<unknown>, 'withheld' | 'area'>;
-  /** Its content says by itself that something new waits. */
+  /** Set if the content itself shows that something new waits. */
   readonly isQuiet?: boolean;
   readonly children: ComponentChildren;
 };
 
-/** The section that holds still while somebody points at it. */
+/** A section that holds its content while someone points at it. */
 export const HeldArea = ({ held: { withheld, area }, isQuiet = false, children }: AreaProps) => (
   <div class="section" {...area}>
     <p class="withheld" role="status" hidden={withheld === 0 || isQuiet}>

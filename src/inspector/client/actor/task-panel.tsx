@@ -1,4 +1,4 @@
-/** One task: who holds it, the results of its hooks, its checkpoints, and its history. */
+/** The panel of a task: its holder, hook results, checkpoints and history. */
 import type { State, TaskView } from '../../../../machines/index.ts';
 import { shownFleet, shownView } from '../data/past.ts';
 import { AnswerBox } from '../operator/answer-box.tsx';
@@ -26,22 +26,22 @@ function CheckpointList({ checkpoints }: Pick<TaskView, 'checkpoints'>) {
     <section aria-label="Checkpoints">
       <h3>Checkpoints</h3>
       <ul class="plain">
-        {[...checkpoints].reverse().map((it) => (
-          <li key={it.checkpoint}>
-            <Text as="b" value={it.checkpoint} max={60} />{' '}
+        {[...checkpoints].reverse().map((checkpoint) => (
+          <li key={checkpoint.checkpoint}>
+            <Text as="b" value={checkpoint.checkpoint} max={60} />{' '}
             <span class="muted">
-              <Ago thenMs={Date.parse(it.at)} />
+              <Ago thenMs={Date.parse(checkpoint.at)} />
             </span>
-            {it.phase !== null && (
+            {checkpoint.phase !== null && (
               <>
                 {' phase '}
-                <Text value={it.phase} max={60} />
+                <Text value={checkpoint.phase} max={60} />
               </>
             )}
-            {it.step !== null && (
+            {checkpoint.step !== null && (
               <>
                 {' step '}
-                <Text value={String(it.step)} max={60} />
+                <Text value={String(checkpoint.step)} max={60} />
               </>
             )}
           </li>
@@ -51,12 +51,12 @@ function CheckpointList({ checkpoints }: Pick<TaskView, 'checkpoints'>) {
   );
 }
 
-/** The hooks of a task, with the last result of each. Removed hooks stay listed as long as their results are known. */
 type Stats = TaskView['hookStats'][number];
 
+/** The hooks of a task with their last results. Removed hooks are listed as long as their results are known. */
 function HookList({ view: { hooks, hookStats } }: { view: TaskView }) {
   if (hooks.length === 0 && hookStats.length === 0) return null;
-  const removed = hookStats.filter((it) => !hooks.some(({ hook }) => hook === it.hook));
+  const removed = hookStats.filter((stat) => !hooks.some(({ hook }) => hook === stat.hook));
   const all = [
     ...hooks.map(({ hook, type, enabled }) => ({ hook, type, mark: enabled ? null : 'disabled' })),
     ...removed.map(({ hook, type }) => ({ hook, type, mark: 'removed' })),
@@ -71,7 +71,7 @@ function HookList({ view: { hooks, hookStats } }: { view: TaskView }) {
               <Text as="b" value={hook} max={60} /> <span class="tag">{type}</span>
               {mark !== null && <span class="tag">{mark}</span>}
             </p>
-            <HookResults stats={hookStats.find((it) => it.hook === hook)} />
+            <HookResults stats={hookStats.find((stat) => stat.hook === hook)} />
           </li>
         ))}
       </ul>
@@ -108,7 +108,7 @@ export function TaskPanel({ id }: { id: string }) {
 }
 
 function KnownTask({ id, view }: { id: string; view: TaskView }) {
-  const held = useHeldView({ entity: 'task', id }, view, (it) => it);
+  const held = useHeldView({ entity: 'task', id }, view, (taskView) => taskView);
   const { state, outcome, title, escalation, sentence } = held.shown;
   return (
     <>
@@ -125,7 +125,7 @@ function KnownTask({ id, view }: { id: string; view: TaskView }) {
         />
       </div>
       {title !== null && <Text as="p" class="title" value={title} max={200} />}
-      {/* What is asked of a person stands below. */}
+      {/* An escalation is shown below instead. */}
       {escalation === null && <Text as="p" class="sentence" value={sentence} />}
       <Tabs
         sections={{
@@ -168,7 +168,7 @@ function WhySection({ held: { shown: view }, held }: { held: Held<TaskView> }) {
   );
 }
 
-/** The state of the worker that the task was escalated with, which may wait for the same answer; null: of none. */
+/** The state of the worker that the task was escalated with, or null if there is none. */
 function partnerOf(escalation: TaskView['escalation']): State | null {
   if (escalation === null || !escalation.withWorker) return null;
   void shownFleet.value.version.value;
@@ -176,7 +176,7 @@ function partnerOf(escalation: TaskView['escalation']): State | null {
   return row?.state ?? null;
 }
 
-/** Tells that the task is still escalated although its worker was resolved, so nobody works on it. */
+/** Names the worker of an escalated task, and explains what to do if only the worker was resolved. */
 const EscalatedWith = ({ worker, state }: { worker: string; state: State | null }) => (
   <p>
     It was escalated with worker <ActorLinks entity="worker" ids={[worker]} />

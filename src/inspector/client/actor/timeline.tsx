@@ -18,7 +18,7 @@ import { DecisionCard } from './decision-card.tsx';
 const pageSize = 60;
 const entriesMax = 3_000;
 
-/** The entries of one actor: read in pages, and extended by the stream while they are shown. */
+/** Loads the entries of one actor in pages, and adds new ones from the stream. */
 function useTimeline(entity: 'worker' | 'task', id: string) {
   const [loaded, setLoaded] = useState<EntryPages>(noEntries);
   const [problem, setProblem] = useState<string | null>(null);
@@ -58,7 +58,7 @@ function useTimeline(entity: 'worker' | 'task', id: string) {
     [entity, id],
   );
   return {
-    entries: at === null ? loaded.entries : loaded.entries.filter((it) => it.seq <= at),
+    entries: at === null ? loaded.entries : loaded.entries.filter((entry) => entry.seq <= at),
     hasOlder: loaded.before !== null && loaded.entries.length < entriesMax,
     problem,
     busy,
@@ -100,7 +100,7 @@ export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string
   );
 }
 
-/** Withholds new entries while somebody is in the lines; older ones that are loaded move none. */
+/** Withholds new entries while someone uses the list. Older entries are added at the end and move nothing. */
 export function useWithheld(entries: readonly TimelineEntry[]) {
   const { shown: newest, area } = useHeld<number | undefined, HTMLOListElement>(entries.at(-1)?.seq, seqText, false);
   const shown = newest === undefined ? entries : entries.filter(({ seq }) => seq <= newest);
@@ -150,7 +150,7 @@ export function Line({ entry, withActor = false }: LineProps) {
   );
 }
 
-/** Part of the mark that the service leaves where it has truncated a text. */
+/** Part of the service's mark in a truncated text. */
 const truncationMark = '… [truncated: ';
 
 function FullEntry({ entry, isDecision }: { entry: TimelineEntry; isDecision: boolean }) {
@@ -159,7 +159,7 @@ function FullEntry({ entry, isDecision }: { entry: TimelineEntry; isDecision: bo
   const isTruncated = JSON.stringify(data).includes(truncationMark);
   const load = () =>
     get<TimelineEntry>(`entry/${entry.seq}`).then(
-      (it) => setData(it.data),
+      (loaded) => setData(loaded.data),
       (error: Error) => setProblem(error.message),
     );
   return (

@@ -1,4 +1,4 @@
-/** One worker: its state and why, its history, its chart, and what it works on. */
+/** The panel of a worker: its state and the reason, history, chart, plan and tasks. */
 import type { WorkerView } from '../../../../machines/index.ts';
 import type { TakenTransition } from '../../chart/taken.ts';
 import { apiPath } from '../data/api.ts';
@@ -29,13 +29,13 @@ import {
   useHeldView,
 } from './panel.tsx';
 
-/** The timers that run for a worker: when each ends, and what happens then. */
+/** A running timer of a worker. */
 type Timer = {
   readonly name: string;
   /** What happens at the end. */
   readonly outcome: string;
   readonly fromMs: number;
-  /** Null: it has no end. */
+  /** Null if it has no end. */
   readonly untilMs: number | null;
 };
 
@@ -55,7 +55,7 @@ function Timers({ view }: { view: WorkerView }) {
 }
 
 function TimerLine({ name, outcome, fromMs, untilMs }: Timer) {
-  // The page's clock may be a little behind the entry's.
+  // The page's clock may lag slightly behind the entry's.
   const now = Math.max(fromMs, shownMs.value);
   const leftMs = untilMs === null ? null : Math.max(0, untilMs - now);
   return (
@@ -77,7 +77,9 @@ const Bar = ({ part }: { part: number }) => (
 );
 
 const timersOf = (view: WorkerView, staleAfterMs: number): Timer[] =>
-  [attemptTimer(view), pauseTimer(view), idleTimer(view), staleTimer(view, staleAfterMs)].filter((it) => it !== null);
+  [attemptTimer(view), pauseTimer(view), idleTimer(view), staleTimer(view, staleAfterMs)].filter(
+    (timer) => timer !== null,
+  );
 
 function attemptTimer({ attempt }: WorkerView): Timer | null {
   if (attempt === null) return null;
@@ -91,13 +93,13 @@ function attemptTimer({ attempt }: WorkerView): Timer | null {
   };
 }
 
-/** What the check said itself. */
+/** The check's own message while it is pending. */
 const pendingText = (pending: NonNullable<WorkerView['attempt']>['pending']): string =>
   pending === null
     ? ''
-    : `${pending.reason ?? 'it cannot tell yet'} (asked again at ${pending.askedAgainAt.slice(11, 19)}); `;
+    : `${pending.reason ?? 'it has no result yet'} (asked again at ${pending.askedAgainAt.slice(11, 19)}); `;
 
-/** One that is over may still be in the view: it ends without an entry. */
+/** The view may still have a pause that is over, because a timed pause ends without an entry. */
 function pauseTimer({ paused }: WorkerView): Timer | null {
   const untilMs = paused === null || paused.until === null ? null : Date.parse(paused.until);
   if (paused === null || (untilMs !== null && untilMs <= shownMs.peek())) return null;
@@ -123,10 +125,10 @@ function idleTimer({ worker, tasks, state, idle }: WorkerView): Timer | null {
 function staleTimer({ presence, state, lastSeen }: WorkerView, staleAfterMs: number): Timer | null {
   if (presence !== 'active' || state === 'stopped') return null;
   const fromMs = Date.parse(lastSeen);
-  return { name: 'stale', outcome: 'then, without an entry, it is stale', fromMs, untilMs: fromMs + staleAfterMs };
+  return { name: 'stale', outcome: 'then it is stale, unless an entry comes', fromMs, untilMs: fromMs + staleAfterMs };
 }
 
-/** Views of a service that knows no budgets have none. */
+/** `budgets` is absent in views of a service without budgets. */
 function Budgets({ budgets = [] }: { budgets: WorkerView['budgets'] | undefined }) {
   if (budgets.length === 0) return null;
   return (
@@ -180,7 +182,7 @@ function WorkerFacts({ id, view: { retry, usage, ...view } }: { id: string; view
         ],
         ['Tools used', view.toolCount],
         ['Files modified', filesText(view.filesModified)],
-        ['Person', view.interactive === false && 'none is at the session'],
+        ['Person', view.interactive === false && 'nobody is at the session'],
         ['Keep-alives', view.keepAlives > 0 && view.keepAlives],
         ['Input', view.awaitsInput && 'waiting for a person'],
         ...labels,
@@ -194,7 +196,7 @@ function filesText({ count, unknown }: WorkerView['filesModified']): string {
   return count === 0 ? 'A tool may have changed any file' : `${count} by name; a tool may have changed any file`;
 }
 
-/** What continues without the agent, and for how long its stops wait for that. */
+/** Background work of the agent, and how long its stops wait for it. */
 function BackgroundWork({ background }: { background: WorkerView['background'] }) {
   if (background.length === 0) return null;
   return (
@@ -230,9 +232,9 @@ function BackgroundLine({ work }: { work: WorkerView['background'][number] }) {
 }
 
 function Wait({ until }: Pick<WorkerView['background'][number], 'until'>) {
-  if (until === null) return 'stops wait for it without an end';
+  if (until === null) return 'stops wait for it indefinitely';
   const leftMs = Date.parse(until) - shownMs.value;
-  if (leftMs <= 0) return 'over its time: stops no longer wait for it';
+  if (leftMs <= 0) return 'overdue: stops no longer wait for it';
   return (
     <>
       stops wait for it, <span class="age strong">{duration(leftMs + 999)} left</span>
@@ -274,7 +276,7 @@ function KnownWorker({ id, view }: Props) {
         />
       </div>
       {pause !== null && <PauseNote pause={pause} />}
-      {/* What is asked of a person stands below. */}
+      {/* Questions to a person are shown below instead. */}
       {(tab !== 'why' || (escalation === null && inputs.length === 0)) && (
         <Text as="p" class="sentence" value={sentence} />
       )}
@@ -291,7 +293,7 @@ function KnownWorker({ id, view }: Props) {
   );
 }
 
-/** It goes on by itself, or when a person answers; null: it does not wait. The list has the same words. */
+/** Says what the worker waits for, in the words of the worker list. Null if it does not wait. */
 function waitNote({ state, awaitsInput, standing, attempt }: WorkerView): string | null {
   if (state === 'stopped') return null;
   if (state === 'idle' && standing.waits.some(({ kind }) => kind === 'background')) return 'waiting';
@@ -325,10 +327,7 @@ function WhySection({ id, view: { inputs: live, budgets }, held }: Props & HeldP
   );
 }
 
-/**
- * Selects what the section "why" and the line above it show. Requests that are answered keep their places by
- * themselves.
- */
+/** The content of the section "why" and the line above it. Answered requests keep their places anyway. */
 const whyOf = ({ inputs, escalation, resolution, attempt, lastDecision, refused, ...view }: WorkerView) => [
   view.state,
   view.presence,
@@ -344,14 +343,14 @@ const whyOf = ({ inputs, escalation, resolution, attempt, lastDecision, refused,
   view.background,
 ];
 
-/** Selects the fields that move something in the section when they change. */
+/** The content of the section "plan". */
 const planOf = (view: WorkerView) => [whyOf(view), view.plan, view.tasks];
 
 const History = ({ id, held }: HeldProps) => (
   <HeldArea held={held} isQuiet>
     <Timeline entity="worker" id={id} />
     <p class="row foot">
-      <Link to={{ view: 'entries', q: `worker:${id}` }}>Among all entries</Link>{' '}
+      <Link to={{ view: 'entries', q: `worker:${id}` }}>In all entries</Link>{' '}
       <a href={apiPath(`history/${id}.jsonl`)} download>
         Download history
       </a>{' '}

@@ -1,4 +1,4 @@
-/** The buttons above a chart: zoom, and downloads. */
+/** The buttons above a chart (zoom and downloads), and the download formats: SVG, PNG and Mermaid. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ChartDrawing } from '../../chart/drawing.ts';
@@ -9,16 +9,13 @@ const shapes = 'rect, path, circle, text';
 const shapeStyles = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linecap', 'opacity', 'text-anchor'];
 const textStyles = [...shapeStyles, 'font-family', 'font-size', 'font-weight', 'font-style'];
 
-/**
- * Downloads of a chart: as SVG without a style sheet, as PNG, and as Mermaid text. The page's content security policy
- * forbids images from memory, so the PNG is painted element by element instead of from the SVG.
- */
+/** The chart as SVG with inlined styles. */
 function chartSvg(svg: SVGSVGElement, { width, height }: ChartDrawing): string {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const copies = copy.querySelectorAll<SVGElement>(shapes);
-  for (const [at, element] of svg.querySelectorAll<SVGElement>(shapes).entries()) {
+  for (const [index, element] of svg.querySelectorAll<SVGElement>(shapes).entries()) {
     const style = getComputedStyle(element);
-    const target = copies[at] as SVGElement;
+    const target = copies[index] as SVGElement;
     for (const name of element.tagName === 'text' ? textStyles : shapeStyles)
       target.setAttribute(name, plainColour(style.getPropertyValue(name)));
   }
@@ -38,7 +35,11 @@ function chartSvg(svg: SVGSVGElement, { width, height }: ChartDrawing): string {
   return new XMLSerializer().serializeToString(copy);
 }
 
-/** @param scale pixels for each unit of the drawing */
+/**
+ * The chart as PNG. Painted element by element, because the content security policy forbids rendering an SVG from
+ * memory.
+ * @param scale pixels per unit of the drawing
+ */
 async function chartPng(svg: SVGSVGElement, { width, height }: ChartDrawing, scale = 2): Promise<Blob> {
   const canvas = document.createElement('canvas');
   [canvas.width, canvas.height] = [Math.ceil(width * scale), Math.ceil(height * scale)];
@@ -55,17 +56,14 @@ async function chartPng(svg: SVGSVGElement, { width, height }: ChartDrawing, sca
 
 type Marks = { readonly active: ReadonlyMap<string, StateStatus>; readonly taken: readonly string[] };
 
-/**
- * Writes the states and transitions as Mermaid's `stateDiagram-v2`, which has styles for states but not for
- * transitions.
- */
+/** The chart as Mermaid `stateDiagram-v2`, which supports styles for states but not for transitions. */
 function chartMermaid({ boxes, edges }: ChartDrawing, { active, taken }: Marks): string {
   const idOf = (id: string) => id.replaceAll('.', '_');
   const block = (parent: string | null, indent: string): string[] => {
     const here = boxes.filter((box) => box.parent === parent);
     const regions = here.filter(({ kind }) => kind === 'region');
     if (regions.length > 0)
-      return regions.flatMap(({ id }, at) => [...(at > 0 ? [`${indent}--`] : []), ...block(id, indent)]);
+      return regions.flatMap(({ id }, index) => [...(index > 0 ? [`${indent}--`] : []), ...block(id, indent)]);
     return here.flatMap((box) => {
       const inner = block(box.id, `${indent}  `);
       const own = edges.filter(({ from }) => from === box.id);
@@ -87,7 +85,7 @@ function chartMermaid({ boxes, edges }: ChartDrawing, { active, taken }: Marks):
   return `${['stateDiagram-v2', ...body, ...style, ...marked].join('\n')}\n`;
 }
 
-/** An indented line has the guards of the events above it. */
+/** Joins the lines of a label. An indented line has the guards of the events above it. */
 const inOneLine = (lines: readonly string[]): string =>
   lines
     .map((line) => line.replace('↻ ', ''))
@@ -99,7 +97,7 @@ const saveSvg = (svg: SVGSVGElement, drawing: ChartDrawing, name: string): void 
 const savePng = async (svg: SVGSVGElement, drawing: ChartDrawing, name: string): Promise<void> =>
   save(await inFull(svg, () => chartPng(svg, drawing)), `${name}.png`);
 
-/** Draws the chart with all labels at their own size, and removes the drawing afterwards. */
+/** Draws the chart with all labels at full size. */
 function inFull<Result>(svg: SVGSVGElement, draw: () => Result): Result {
   for (const name of ['data-small', 'data-bare']) svg.removeAttribute(name);
   return draw();
@@ -116,7 +114,7 @@ function save(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Mixed colours are computed as `color(srgb …)`, which few programs except browsers understand. */
+/** Converts `color(srgb …)`, the computed form of mixed colours, which few programs except browsers understand. */
 const plainColour = (value: string): string =>
   value.replace(/color\(srgb ([\d. e-]+?)(?: \/ [\d.]+)?\)/g, (_all, parts: string) => {
     const [red, green, blue] = parts.split(' ').map((part) => Math.round(Number(part) * 255));
@@ -162,12 +160,12 @@ type ChartToolbarProps = {
   readonly drawing: ChartDrawing;
   readonly machine: string;
   readonly view: ChartView;
-  /** Tells whether the labels are shown; null: they always are. */
+  /** Whether labels are shown, and how to change that. Null if they always are. */
   readonly labels: { readonly shown: boolean; readonly show: (shown: boolean) => void } | null;
   readonly active: ReadonlyMap<string, StateStatus>;
   /** The edges taken last. */
   readonly taken: readonly string[];
-  /** Calls `use` with the whole chart and its labels. */
+  /** Calls `use` with the complete chart including labels. */
   readonly withSvg: (use: (svg: SVGSVGElement) => void | Promise<void>) => Promise<void>;
 };
 
@@ -219,10 +217,10 @@ export function ChartToolbar({
         </button>
       )}
       <span class="chart-gap" />
-      <button type="button" onClick={save('SVG', () => withSvg((it) => saveSvg(it, drawing, name)))}>
+      <button type="button" onClick={save('SVG', () => withSvg((svg) => saveSvg(svg, drawing, name)))}>
         SVG
       </button>
-      <button type="button" onClick={save('PNG', () => withSvg((it) => savePng(it, drawing, name)))}>
+      <button type="button" onClick={save('PNG', () => withSvg((svg) => savePng(svg, drawing, name)))}>
         PNG
       </button>
       <button type="button" onClick={save('Mermaid', () => saveMermaid(drawing, { active, taken }, name))}>

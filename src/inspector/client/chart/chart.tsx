@@ -1,6 +1,6 @@
 /**
- * A machine's statechart, live: where actors are, how many, and the latest transition. The build lays it out (see
- * inspector/chart/layout.ts); here it is rendered as a tree that works with keyboard and screen reader.
+ * A machine's statechart with the actors in each state and the latest transition. The build lays it out
+ * (inspector/chart/layout.ts); it is rendered as a tree for keyboards and screen readers.
  */
 import { type JSX, render } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
@@ -14,28 +14,28 @@ import { ChartBoxView, ChartEdgeView, EverywhereArea, Times } from './shapes.tsx
 import { type ChartView, useView } from './use-view.ts';
 import './chart.css';
 
-/** True if charts that have an outline show all their labels instead. */
+/** Whether charts with an outline show all labels instead. */
 let showsLabels = false;
 
 export type ChartProps = {
-  /** Its name, in the labels and in the names of downloads. */
+  /** Its name in labels and file names. */
   readonly machine: string;
   readonly drawing: ChartDrawing;
-  /** The chart without labels, in less room. It is shown first, if there is one. */
+  /** A smaller chart without labels, shown first. */
   readonly outline?: ChartDrawing | undefined;
-  /** The number of actors in each state, in the order of the drawing's states; for workers, the presences follow. */
+  /** Number of actors in each state, in the drawing's order; for workers, followed by the presences. */
   readonly counts?: readonly number[] | undefined;
   /** The states of one actor, by name or id. */
   readonly active?: string | readonly string[] | null | undefined;
-  /** The latest transition. Its edge stays marked until another is taken. Give another actor's chart another `key`. */
+  /** The latest transition. Its edge stays marked until another is taken. Use a different `key` for each actor. */
   readonly transition?: TakenTransition | null | undefined;
   /** The latest transition in another region. */
   readonly beside?: TakenTransition | null | undefined;
-  /** The edges taken last, where the caller knows them. */
+  /** Ids of the edges taken last, if known. */
   readonly taken?: readonly string[] | undefined;
-  /** The number of times that each edge was taken lately, by its id: it is as wide. */
+  /** How often each edge was taken recently, by id. Determines its width. */
   readonly flows?: ReadonlyMap<string, number> | undefined;
-  /** Whose chart it is: its place is kept by this name. */
+  /** The view (zoom and position) is remembered under this name. */
   readonly viewKey?: string | undefined;
   /** Shade each state by its share of all actors. */
   readonly heat?: boolean | undefined;
@@ -105,11 +105,11 @@ export function Chart(props: ChartProps): JSX.Element {
           {!isBare && drawing.everywhere.lines.length > 0 && (
             <EverywhereArea text={drawing.everywhere} event={props.transition?.event} />
           )}
-          {/* Outside the tree: screen readers get the edges in the description of each state. */}
+          {/* Hidden: screen readers get the edges in the description of each state. */}
           {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus */}
           <g class="chart-edges" aria-hidden="true">
             {edges}
-            {/* Over all of them: an edge that is drawn later would cross them. */}
+            {/* On top of all edges, which would otherwise cross the numbers. */}
             {drawing.edges.map(({ id, label }) => {
               const flow = props.flows?.get(id) ?? 0;
               return flow === 0 ? null : <Times key={id} label={label} at={places?.get(id) ?? null} flow={flow} />;
@@ -124,7 +124,7 @@ export function Chart(props: ChartProps): JSX.Element {
 
 type Taken = { readonly edge: ChartEdge; readonly transition: TakenTransition };
 
-/** Names the edge taken last, since an outline has no labels. */
+/** Describes the edges taken last, because an outline has no labels. */
 function TakenLast({ boxes, latest }: { boxes: readonly ChartBox[]; latest: readonly Taken[] }) {
   const nameOf = (state: string) => boxes.find(({ id }) => id === state)?.name;
   return (
@@ -139,7 +139,7 @@ function TakenLast({ boxes, latest }: { boxes: readonly ChartBox[]; latest: read
   );
 }
 
-/** Renders the chart with all labels for an export, whatever is shown. */
+/** Renders the chart with all labels for a download, whatever is shown. */
 async function withDetails(
   props: ChartProps,
   shown: SVGSVGElement | null,
@@ -163,9 +163,9 @@ function useScene(props: ChartProps, svg: { readonly current: SVGSVGElement | nu
   const [focused, setFocused] = useState<string | null>(null);
   const [highlighted, setHighlighted] = useState<string | null>(null);
   const statuses = useMemo(() => statusesOf(props), [drawing, counts, activeNames, picked]);
-  const activeId = [...statuses].find(([, it]) => it.active)?.[0] ?? null;
+  const activeId = [...statuses].find(([, status]) => status.active)?.[0] ?? null;
   const active = drawing.boxes.find(({ id }) => id === activeId);
-  /** Set once the view is known. */
+  /** Assigned by the caller once the view is known. */
   const moveTo = useRef<(box: ChartBox) => void>(() => {});
   const scene: ChartScene = {
     drawing,
@@ -177,14 +177,14 @@ function useScene(props: ChartProps, svg: { readonly current: SVGSVGElement | nu
     focus(id) {
       setFocused(id);
       itemOf(svg.current, id)?.focus();
-      const box = drawing.boxes.find((it) => it.id === id);
+      const box = drawing.boxes.find((box) => box.id === id);
       if (box !== undefined) moveTo.current(box);
     },
   };
   return { scene, highlighted, active, moveTo };
 }
 
-/** Counts may change ten times a second; edges do not change with them. */
+/** Memoized: counts may change ten times a second, but edges do not depend on them. */
 const useEdges = (
   drawing: ChartDrawing,
   taken: readonly string[],
@@ -193,7 +193,7 @@ const useEdges = (
 ): JSX.Element[] =>
   useMemo(
     () =>
-      // What is drawn last lies on top.
+      // Important edges are drawn last, on top of the others.
       drawing.edges
         .toSorted((one, other) => rank(one, taken, lit, flows) - rank(other, taken, lit, flows))
         .map((edge) => (
@@ -220,12 +220,12 @@ const rank = (
 
 function useTakenEdges(drawing: ChartDrawing, { transition, beside, taken }: ChartProps) {
   const edges = [useTakenEdge(drawing, transition ?? null), useTakenEdge(drawing, beside ?? null)];
-  const latest = edges.filter((it) => it !== null);
+  const latest = edges.filter((edge) => edge !== null);
   const text = (latest.length > 0 ? latest.map(({ edge }) => edge.id) : (taken ?? [])).join('\n');
   return { latest, taken: useMemo(() => (text === '' ? [] : text.split('\n')), [text]) };
 }
 
-/** The last edge that was taken. A transition that changes no state leaves it marked. */
+/** The edge taken last. A transition that does not change the state leaves it marked. */
 function useTakenEdge(drawing: ChartDrawing, transition: TakenTransition | null): Taken | null {
   const last = useRef<Taken | null>(null);
   const edge = transition === null ? null : edgeTaken(drawing, transition);
@@ -234,7 +234,7 @@ function useTakenEdge(drawing: ChartDrawing, transition: TakenTransition | null)
   return last.current;
 }
 
-/** Zooms by `+`, `-` and `0`. @returns whether it was one of these keys */
+/** Handles `+`, `-` and `0`. @returns whether it was one of these keys */
 function onZoomKey(event: KeyboardEvent, { zoom, fit }: ChartView): boolean {
   const run = { '+': () => zoom(zoomStep), '-': () => zoom(1 / zoomStep), '0': fit }[event.key];
   if (run === undefined || event.ctrlKey || event.metaKey) return false;

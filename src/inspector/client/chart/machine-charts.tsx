@@ -1,4 +1,4 @@
-/** A worker or task on the statechart of its machine. */
+/** The statecharts of workers and tasks, for one actor or the whole fleet. */
 import { task, worker } from 'stopgate:charts';
 import { task as taskOutline, worker as workerOutline } from 'stopgate:outlines';
 import { useMemo } from 'preact/hooks';
@@ -10,13 +10,12 @@ import { isPast, shownFleet, stateCounts } from '../data/past.ts';
 import { navigate, route, toggleState } from '../route.ts';
 import { Chart } from './chart.tsx';
 
-/** The charts of our machines, as the build laid them out: with all labels, and as outlines. */
+/** The charts as laid out by the build: with all labels, and as outlines. */
 export const charts = {
   worker: { drawing: worker, outline: drawOutline(worker, workerOutline) },
   task: { drawing: task, outline: drawOutline(task, taskOutline) },
 } as const;
 
-/** One actor on its statechart, with the transition that it took last. */
 type Props = {
   readonly machine: 'worker' | 'task';
   readonly states: readonly string[];
@@ -30,14 +29,14 @@ export const ActorChart = ({ machine, states, transition, beside = null, id }: P
   <Chart machine={machine} {...charts[machine]} active={states} transition={transition} beside={beside} viewKey={id} />
 );
 
-/** The whole fleet on its statechart: how many actors are in each state, and the latest transition. */
+/** The fleet on its statechart: the number of actors in each state, and the latest transition. */
 export function FleetChart({ machine }: { machine: 'worker' | 'task' }) {
   const text = stateCounts[machine].value;
   const counts = useMemo(() => text.split(',').map(Number), [text]);
   const transition = shownFleet.value.last.value[machine];
   const { state, presence } = route.value;
   const onPick = (name: string) => {
-    const isPresence = presences.some((it) => it === name);
+    const isPresence = presences.some((presence) => presence === name);
     if (isPresence) navigate({ presence: presence === name ? '' : name });
     else toggleState(name as State);
   };
@@ -56,16 +55,16 @@ export function FleetChart({ machine }: { machine: 'worker' | 'task' }) {
   );
 }
 
-/** Counts how often each edge was taken in the last ten minutes. In the past that is not known. */
+/** How often each edge was taken in the last ten minutes. Unknown in the past. */
 function useFlows(machine: 'worker' | 'task'): ReadonlyMap<string, number> {
   const { moved, moves } = shownFleet.value;
   const version = isPast.value ? null : moved.value;
   return useMemo(() => {
     const flows = new Map<string, number>();
     if (version === null) return flows;
-    for (const it of moves.of(machine)) {
-      const edge = edgeTaken(charts[machine].drawing, it);
-      if (edge !== null) flows.set(edge.id, (flows.get(edge.id) ?? 0) + it.count);
+    for (const move of moves.totals(machine)) {
+      const edge = edgeTaken(charts[machine].drawing, move);
+      if (edge !== null) flows.set(edge.id, (flows.get(edge.id) ?? 0) + move.count);
     }
     return flows;
   }, [machine, version, moves]);

@@ -1,11 +1,11 @@
-/** The boxes of a chart: states as items of a tree, regions as groups around them. */
+/** The shapes of a chart: boxes (states as tree items, regions as groups), edges and labels. */
 import type { JSX } from 'preact';
 import type { Area, ChartBox, ChartDrawing, ChartEdge, ChartText } from '../../chart/drawing.ts';
 import { type ChartScene, noStatus, type StateStatus, treeOrder } from './scene.ts';
 
 type BoxProps = { readonly box: ChartBox; readonly scene: ChartScene; readonly level: number };
 
-/** A region, or a state with those inside it. */
+/** A region, or a state with its children. */
 export function ChartBoxView({ box, scene, level }: BoxProps): JSX.Element {
   const children = scene.drawing.boxes.filter(({ parent }) => parent === box.id);
   const inside = (depth: number) =>
@@ -106,7 +106,7 @@ const NamedArea = ({ name, area: { x, y, width, height } }: { name: string; area
   </g>
 );
 
-/** Names a state for screen readers, with the names inside it, since they are seen as well. */
+/** The label of a state for screen readers, including the names of its children. */
 function labelOf(box: ChartBox, { count, active, picked }: StateStatus, inside: readonly ChartBox[]): string {
   const notes = [count === null ? '' : `${count} here`, active ? 'active' : '', picked ? 'filtered' : ''];
   return [[box, ...inside].map(({ name }) => name).join(' '), ...notes].filter((part) => part !== '').join(', ');
@@ -122,16 +122,15 @@ const transitionsFrom = ({ id }: ChartBox, { edges, boxes }: ChartDrawing): stri
     })
     .join('; ');
 
-/** SVG paths for edges. */
 type Points = ChartEdge['points'];
 const cornerRadiusMax = 6;
 
-/** Right angles, with slightly rounded corners. */
+/** The path of an edge, with slightly rounded corners. */
 function linePath(points: Points): string {
   return points
-    .map(([x, y], at) => {
-      const before = points[at - 1];
-      const after = points[at + 1];
+    .map(([x, y], index) => {
+      const before = points[index - 1];
+      const after = points[index + 1];
       if (before === undefined) return `M${x},${y}`;
       if (after === undefined) return `L${x},${y}`;
       const [enter, leave] = [towards([x, y], before), towards([x, y], after)];
@@ -147,7 +146,7 @@ function towards([x, y]: Points[number], [toX, toY]: Points[number]): readonly [
   return [x + (toX - x) * part, y + (toY - y) * part];
 }
 
-/** The arrow head at the end. */
+/** The arrow head at the end of an edge. */
 function headPath(points: Points): string {
   const [end, before] = [points.at(-1), points.at(-2)];
   if (end === undefined || before === undefined) return '';
@@ -156,13 +155,12 @@ function headPath(points: Points): string {
   return `M${end.join()} L${side(0.42)} L${side(-0.42)} Z`;
 }
 
-/** The edges of a chart and their labels; and the events that are handled in every state. */
 type EdgeProps = {
   readonly edge: ChartEdge;
   readonly drawing: ChartDrawing;
   readonly isTaken: boolean;
   readonly isHighlighted: boolean;
-  /** The number of times that it was taken lately. */
+  /** How often it was taken recently. */
   readonly flow: number;
 };
 
@@ -185,7 +183,7 @@ export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow }: E
           <path class="chart-head" d={headPath(edge.points)} />
         </>
       )}
-      {/* It grows about its middle, or from its start where it stands in a state's box. */}
+      {/* Scales around its middle, or from its start if it is in a state's box. */}
       <g
         class="chart-words"
         style={{ transformOrigin: `${edge.points.length > 0 ? x + width / 2 : x + 5}px ${y + height / 2}px` }}
@@ -197,20 +195,21 @@ export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow }: E
   );
 }
 
-/** Widens an edge by the same amount for each tenfold. */
+/** Logarithmic: the width grows by the same amount for each factor of ten. */
 const flowWidth = (flow: number): number => Math.min(11, 1.5 + 2.6 * Math.log10(1 + flow));
 
 function EdgeLabel({ edge: { label, transitions } }: { edge: ChartEdge }): JSX.Element {
-  const isTimer = (line: string) => transitions.some((it) => it.kind === 'timer' && line.startsWith(it.event));
+  const isTimer = (line: string) =>
+    transitions.some((transition) => transition.kind === 'timer' && line.startsWith(transition.event));
   return (
     <>
-      {label.lines.map((line, at) => (
+      {label.lines.map((line, index) => (
         <text
-          key={at}
+          key={index}
           class="chart-text"
           data-timer={isTimer(line) || undefined}
           x={label.x + 5}
-          y={label.y + 13.5 + at * 15}
+          y={label.y + 13.5 + index * 15}
         >
           {line.replace(/^ +/, '\u00a0\u00a0')}
         </text>
@@ -219,7 +218,7 @@ function EdgeLabel({ edge: { label, transitions } }: { edge: ChartEdge }): JSX.E
   );
 }
 
-/** `at`: of an edge that is drawn without its label; null: beside the label. */
+/** `at` is the position if the edge has no visible label. Null places the number beside the label. */
 type TimesProps = { readonly label: ChartText; readonly at: readonly [number, number] | null; readonly flow: number };
 
 /** Shows how often an edge was taken. */
@@ -234,18 +233,18 @@ export const Times = ({ label: { x, y, width }, at, flow }: TimesProps): JSX.Ele
   </text>
 );
 
-/** Events that every state handles without changing the state. `event`: the latest one. */
+/** The events that every state handles without changing the state. `event` is the latest one. */
 export const EverywhereArea = ({ text, event }: { text: ChartText; event: string | undefined }) => (
   // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
   <g class="chart-everywhere" aria-hidden="true">
     <NamedArea name="in every state" area={text} />
-    {text.lines.map((line, at) => (
+    {text.lines.map((line, index) => (
       <text
-        key={at}
+        key={index}
         class="chart-text"
         data-latest={line === event || undefined}
         x={text.x + 16}
-        y={text.y + 46 + at * 15}
+        y={text.y + 46 + index * 15}
       >
         {line}
       </text>

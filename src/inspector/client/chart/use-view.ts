@@ -1,6 +1,6 @@
 /**
- * The view of a chart: fits and follows the active state until somebody moves it; then it keeps its place. Wheel and
- * two fingers zoom about where they are, one drags.
+ * The view of a chart: fits and follows the active state until the user moves it, and then stays. The wheel and two
+ * fingers zoom around the pointer; one finger or the mouse drags.
  */
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -10,19 +10,19 @@ import { fitsWhole, fitView, panBy, type Size, showArea, type View, zoomAbout } 
 export type ChartView = {
   readonly view: View;
   readonly room: Size;
-  /** Nobody has moved it: it fits and follows. */
+  /** Whether it fits and follows, because the user has not moved it. */
   readonly isFollowing: boolean;
-  /** True if there is room for the whole. Otherwise the view shows the active state and its surroundings. */
+  /** Whether the whole chart fits. Otherwise the view shows the active state and its surroundings. */
   readonly isWhole: boolean;
   readonly zoom: (factor: number) => void;
   readonly fit: () => void;
   readonly show: (box: ChartBox) => void;
 };
 
-/** The views at which charts were left, by their keys. Another section of the page removes a chart for a while. */
-const places = new Map<string, View>();
-const placesMax = 100;
-/** A pointer that moves less has clicked. */
+/** The moved views by key. Kept outside of the component, which is removed while another section is shown. */
+const movedViews = new Map<string, View>();
+const movedViewsMax = 100;
+/** A shorter movement of the pointer is a click. */
 const dragMinPx = 4;
 
 export function useView(
@@ -35,14 +35,14 @@ export function useView(
   const room = useSize(svg);
   const [, setMoved] = useState<View | null>(null);
   const fitted = () => fitView(drawing, room, active, fitScaleMin);
-  const moved = places.get(key) ?? null;
+  const moved = movedViews.get(key) ?? null;
   const view = moved ?? fitted();
   const latest = useRef(view);
   latest.current = view;
   const move = (next: View | null) => {
-    if (next === null) places.delete(key);
-    else places.set(key, next);
-    if (places.size > placesMax) places.delete(places.keys().next().value as string);
+    if (next === null) movedViews.delete(key);
+    else movedViews.set(key, next);
+    if (movedViews.size > movedViewsMax) movedViews.delete(movedViews.keys().next().value as string);
     latest.current = next ?? fitted();
     setMoved(next);
   };
@@ -89,7 +89,7 @@ function useGestures(svg: RefObject<SVGSVGElement | null>, latest: Latest, move:
     };
     const onWheel = (event: WheelEvent) => {
       event.preventDefault();
-      // Two fingers on a touchpad come as a wheel with Ctrl, in smaller steps.
+      // A pinch on a touchpad is reported as wheel events with Ctrl, in smaller steps.
       const factor = Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0015));
       moving.current(zoomAbout(latest.current, factor, pointOf(event)));
     };
@@ -114,7 +114,7 @@ function useGestures(svg: RefObject<SVGSVGElement | null>, latest: Latest, move:
       moving.current(panBy(zoomAbout(latest.current, factor, middle), dx / 2, dy / 2));
     };
     const onUp = (event: PointerEvent) => void pointers.delete(event.pointerId);
-    // A drag that ends on a state does not pick it.
+    // A drag that ends on a state must not pick it.
     const onClick = (event: MouseEvent) => {
       if (dragged >= dragMinPx) event.stopPropagation();
       dragged = 0;

@@ -9,7 +9,7 @@ export type Issue = {
   readonly column?: number;
 };
 
-/** `status` 0: no response. */
+/** `status` is the HTTP status, or 0 if there was no response. */
 export class ApiError extends Error {
   readonly status: number;
   readonly issues: readonly Issue[];
@@ -20,18 +20,18 @@ export class ApiError extends Error {
   }
 }
 
-/** The fleet that is shown: the one that the address names, else that of the service; '' until it is known. */
+/** The fleet shown: the one in the address, otherwise the service's. '' until it is known. */
 export const fleet = signal('');
-/** All that the service serves. */
+/** All fleets of the service. */
 export const fleets = signal<readonly string[]>([]);
-/** The service requires a token for reading. */
+/** Whether the service requires a token for reading. */
 export const locked = signal(false);
 
 export const apiPath = (path: string): string => `/api/${encodeURIComponent(fleet.value)}/${path}`;
 
 type Service = { readonly fleet: string | null; readonly fleets: readonly string[] };
 
-/** @throws ApiError: there is no fleet yet */
+/** @throws ApiError if there is no fleet yet */
 function readService(service: Service): void {
   const shown = fleetInAddress ?? service.fleet ?? service.fleets[0];
   if (shown === undefined) throw new ApiError(404, 'this service serves no fleet yet');
@@ -49,7 +49,7 @@ export const get = <Body>(path: string, signal?: AbortSignal): Promise<Body> =>
   request('GET', apiPath(path), undefined, signal);
 export const post = <Body>(path: string, body: object): Promise<Body> => request('POST', apiPath(path), body);
 
-/** Opens a session. @throws ApiError 401: wrong token */
+/** Opens a session. @throws ApiError with status 401 for a wrong token */
 export async function signIn(token: string): Promise<void> {
   const authorization = { authorization: `Bearer ${token}` };
   if (fleet.value === '') {
@@ -63,7 +63,10 @@ export const signOut = (): Promise<unknown> => request('DELETE', apiPath('sessio
 
 export type Progress = { readonly done: number; readonly total: number };
 
-/** Asks for what may take a while. `signal` aborted: the service stops working on it. @throws ApiError, AbortError */
+/**
+ * Sends a request that may take long. Aborting `signal` also stops the work on the service. @throws ApiError,
+ * AbortError
+ */
 export async function askPatiently<Body>(
   path: string,
   body: object | undefined,
@@ -81,7 +84,7 @@ export async function askPatiently<Body>(
     else if (error !== undefined) throw new ApiError(503, error.message, error.issues);
     else result = { body: rest.result };
   }
-  if (result === null) throw new ApiError(0, 'the connection was lost; ask again');
+  if (result === null) throw new ApiError(0, 'the connection was lost; try again');
   return result.body;
 }
 
@@ -128,7 +131,7 @@ const send = (
       ...headers,
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    // An answer that was given is sent, also while the page is left.
+    // Operator actions are sent even if the page is being closed.
     ...(path.includes('/operator/') ? { keepalive: true } : {}),
     ...(signal === undefined ? {} : { signal }),
   }).catch((cause: Error) => {

@@ -1,4 +1,4 @@
-/** The page's part in the event stream, which it shares with the other pages (hub.ts): it leaves while it is hidden. */
+/** The page's connection to the event stream, shared with other pages (hub.ts). A hidden page disconnects. */
 import { effect, signal } from '@preact/signals';
 import { isId } from '../../../../machines/values/id.ts';
 import type { Delta, Focus, Full, Hello, Topic } from '../../messages.ts';
@@ -10,7 +10,7 @@ import { noResponse } from './event-stream.ts';
 import { createFleetStore } from './fleet-store.ts';
 import { createHub, type FromHub, type ToHub } from './hub.ts';
 
-/** Joins the stream that the pages of this browser share. */
+/** The page's channel to the shared stream. */
 type HubPort = { send(message: ToHub): void };
 
 function openHub(fleet: string, onMessage: (message: FromHub) => void): HubPort {
@@ -20,7 +20,7 @@ function openHub(fleet: string, onMessage: (message: FromHub) => void): HubPort 
   return { send: (message) => port.postMessage(message) };
 }
 
-/** Opens a stream for this page alone, in a browser without SharedWorker. */
+/** Opens a stream for this page alone, for browsers without SharedWorker. */
 function openAlone(fleet: string, onMessage: (message: FromHub) => void): HubPort {
   const hub = createHub(fleet);
   const port = { postMessage: onMessage };
@@ -29,35 +29,35 @@ function openAlone(fleet: string, onMessage: (message: FromHub) => void): HubPor
 
 export const liveFleet = createFleetStore();
 export const hello = signal<Hello | null>(null);
-/** `lost`: it is retried. */
+/** A `lost` connection is retried. */
 export const connection = signal<'connecting' | 'live' | 'lost' | 'paused'>('connecting');
 export const connectionProblem = signal<string | null>(null);
-/** The selected actor, as the stream sends it. */
+/** The latest message about the selected actor. */
 export const focus = signal<Focus | null>(null);
-/** `receivedMs`: `performance.now()` of the last message; `perSecond`: entries. */
+/** `receivedMs` is `performance.now()` at the last message. `perSecond` is the rate of entries. */
 export const head = signal({ seq: 0, headSeq: 0, receivedMs: 0, perSecond: 0 });
-/** The reason why the service, which is reached, decides nothing now; null: it works. */
+/** Why the service, although connected, decides nothing now. Null while it works. */
 export const serviceFault = signal<string | null>(null);
-/** The kind of that fault, and since when it lasts; null: the service works, or is of a release that does not say. */
+/** Kind and start of that fault. Null while the service works, or if it does not say. */
 export const outage = signal<OutageNews | null>(null);
-/** Since when the replica has not folded what the log has, by the log's clock; null: it has. */
+/** Since when the replica lags behind the log, by the log's clock. Null if it does not. */
 export const behindSinceMs = signal<number | null>(null);
-/** The log's clock, updated once a second while the page is live; else it stands where the page stands. */
+/** The log's clock, updated every second while the page is live, otherwise frozen. */
 export const nowMs = signal(Date.now());
-/** Grows every second. */
+/** Increments every second. */
 export const tick = signal(0);
-/** The log's time of the last message; null: there was none. */
+/** Log time of the last message, or null if there was none. */
 export const heardMs = signal<number | null>(null);
-/** The log's clock is ahead of the browser's by this much. */
+/** How far the log's clock is ahead of the browser's. */
 let aheadMs = 0;
 
-/** The place at which the page is paused, by hand or because it was hidden for a while; null: it is live. */
+/** Where the page is paused, by hand or because it was hidden for a while. Null while live. */
 export const pause = signal<{ readonly seq: number; readonly atMs: number; readonly by: 'hand' | 'hidden' } | null>(
   null,
 );
-/** The last pause, once the page goes on. */
+/** The entries missed during the last pause. Set when the page resumes. */
 export const gap = signal<{ readonly fromSeq: number; readonly toSeq: number; readonly fromMs: number } | null>(null);
-/** The time since which the page waits for its first message. */
+/** Since when the page waits for its first message. */
 export const connectingSinceMs = signal(Date.now());
 
 const pauseAfterMs = 30_000;
@@ -65,28 +65,28 @@ const silenceMs = 3_500;
 const retryMs = 1_500;
 
 let port: HubPort | null = null;
-/** The pause that ends with the next message of the whole fleet. */
+/** A pause that ends with the next `full` message. */
 let ending: typeof pause.value = null;
 let received: { ms: number; entries: number }[] = [];
 /**
- * `renewed`: the session is another one, and pages that are locked are not at the stream. `crowded`: a page waits for a
- * stream, so those that nobody sees leave theirs.
+ * Messages between the pages of this browser. `renewed`: the session changed, so locked pages reconnect. `crowded`: a
+ * page waits for a stream, so hidden pages give up theirs.
  */
 type PageNews = 'renewed' | 'crowded';
 const pages = new BroadcastChannel('stopgate.pages');
 const tellPages = (news: PageNews) => pages.postMessage(news);
 const crowdedText =
-  'This browser shows other fleets too, and has no connection left for this one. Close or hide one of their pages; this one then continues by itself.';
+  'This browser also shows other fleets and has no connection left for this one. Close or hide one of their pages, and this one continues.';
 
 export function startConnection(): void {
   effect(() => {
     const topic = selected.value;
     if (fleet.value !== '' && !locked.value && pause.value?.by !== 'hidden') select(topic);
   });
-  // At once, and not with the next second: what stands still does not first step back.
+  // Freeze the clock at once instead of at the next tick, so that times do not jump back first.
   effect(() => {
-    const standsMs = whereItStands();
-    if (standsMs !== null) nowMs.value = standsMs;
+    const stoppedMs = frozenMs();
+    if (stoppedMs !== null) nowMs.value = stoppedMs;
   });
   pauseWhileHidden();
   addEventListener('pagehide', () => port?.send({ leave: true }));
@@ -98,19 +98,19 @@ export function startConnection(): void {
   setInterval(() => {
     tick.value += 1;
     if (connection.value === 'live' && performance.now() - head.value.receivedMs > silenceMs) connection.value = 'lost';
-    nowMs.value = whereItStands() ?? serviceMs();
+    nowMs.value = frozenMs() ?? serviceMs();
     port?.send({ alive: true });
   }, 1_000);
   void connect();
 }
 
-/** The present by the service's clock, also while the page stands still. */
+/** The current time by the service's clock, even while the page is frozen. */
 export const serviceMs = (): number => Date.now() + aheadMs;
 
-/** Returns the time at which the page stands. Null: the present. */
-const whereItStands = (): number | null => pause.value?.atMs ?? (connection.value === 'live' ? null : heardMs.value);
+/** The time at which the page is frozen, or null while it is live. */
+const frozenMs = (): number | null => pause.value?.atMs ?? (connection.value === 'live' ? null : heardMs.value);
 
-/** After signing in or out: the service looks at the session when a stream is opened. */
+/** Call this after signing in or out: the service checks the session only when a stream is opened. */
 export function renewSession(): void {
   tellPages('renewed');
   connection.value = 'connecting';
@@ -118,7 +118,7 @@ export function renewSession(): void {
   reopen();
 }
 
-/** Shows the present again. */
+/** Returns to the live state. */
 export function reopen(): void {
   connection.value = 'connecting';
   connectionProblem.value = null;
@@ -131,7 +131,7 @@ export function reopen(): void {
   select(selected.value);
 }
 
-/** The page stays as it is, and counts what comes meanwhile. */
+/** Freezes the page, which keeps counting new entries. */
 export function pauseByHand(): void {
   if (connection.peek() !== 'live') return;
   const { seq } = head.peek();
@@ -157,7 +157,7 @@ function leaveWhileHidden(): void {
   connection.value = 'paused';
 }
 
-/** Identifies the service. Once the fleet is known, the effect above joins the stream. */
+/** Identifies the service. Once the fleet is known, the effect in `startConnection` joins the stream. */
 async function connect(): Promise<void> {
   try {
     await identifyService();
@@ -170,7 +170,7 @@ async function connect(): Promise<void> {
 }
 
 function select(topic: Topic | null): void {
-  // An invalid id would make the service refuse the whole stream.
+  // The service would refuse the whole stream because of an invalid id.
   const isValid = topic !== null && isId(topic.id);
   if (topic !== null && !isValid) focus.value = { id: topic.id, view: null, entries: [], omitted: 0 };
   else focus.value = focus.peek()?.id === topic?.id ? focus.peek() : null;
@@ -217,23 +217,23 @@ function endPause(toSeq: number): void {
 }
 
 const hasRows = ({ workers, tasks, queues, transitions }: Delta): boolean =>
-  [workers, tasks, queues, transitions].some((it) => it !== undefined);
+  [workers, tasks, queues, transitions].some((list) => list !== undefined);
 
 function onHead(
-  { seq, headSeq, nowMs: logNowMs, fault, outage: told }: Full | Delta,
+  { seq, headSeq, nowMs: logNowMs, fault, outage: reported }: Full | Delta,
   entries: number,
   isPaused: boolean,
 ): void {
   aheadMs = logNowMs - Date.now();
   heardMs.value = logNowMs;
   const ms = performance.now();
-  received = received.filter((it) => it.ms > ms - 2_000);
+  received = received.filter((sample) => sample.ms > ms - 2_000);
   if (entries > 0) received.push({ ms, entries });
-  const perSecond = received.reduce((sum, it) => sum + it.entries, 0) / 2;
+  const perSecond = received.reduce((sum, sample) => sum + sample.entries, 0) / 2;
   head.value = { seq, headSeq, receivedMs: ms, perSecond };
   connectionProblem.value = null;
   serviceFault.value = fault;
-  outage.value = told;
+  outage.value = reported;
   behindSinceMs.value = headSeq <= seq ? null : (behindSinceMs.peek() ?? logNowMs);
   if (!isPaused) connection.value = 'live';
 }

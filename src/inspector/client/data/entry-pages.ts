@@ -1,17 +1,17 @@
-/** Entries that are read in pages and extended by what is new, oldest first and without holes. Pure. */
+/** Entries loaded in pages and extended by new ones, oldest first and without gaps. Pure. */
 import type { TimelineEntry } from '../../messages.ts';
 
-/** `before`: where the next older page ends; null: there is none. */
+/** `before` is where the next older page ends, or null if there is none. */
 export type EntryPages = { readonly entries: readonly TimelineEntry[]; readonly before: number | null };
 export const noEntries: EntryPages = { entries: [], before: null };
 
 /**
- * Adds a page. If more entries came than fit the page, what was known is dropped, for a hole would look like silence.
- * @param entriesMax of more the oldest are dropped; they can be read again
+ * Adds a page. If it does not connect to the known entries, drops those, because a gap would look like silence.
+ * @param entriesMax maximum number to keep; the oldest are dropped and can be loaded again
  */
 export function addPage(known: EntryPages, page: EntryPages, entriesMax: number): EntryPages {
   if (known.entries.length === 0 || isApart(known, page)) return page;
-  const bySeq = new Map([...known.entries, ...page.entries].map((it) => [it.seq, it]));
+  const bySeq = new Map([...known.entries, ...page.entries].map((entry) => [entry.seq, entry]));
   const all = [...bySeq.values()].sort((a, b) => a.seq - b.seq);
   const entries = all.slice(-entriesMax);
   const [first] = entries;

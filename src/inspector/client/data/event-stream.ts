@@ -1,19 +1,19 @@
-/** An EventSource that is opened again when the browser gives up, and says why there is none. */
+/** An EventSource that reopens when the browser gives up, and reports why. */
 
 export const streamEvents = ['hello', 'full', 'delta', 'worker', 'task'] as const;
 export type StreamEvent = (typeof streamEvents)[number];
 
 type Listener = {
   onMessage(event: StreamEvent, text: string, id: string): void;
-  /** @param problem null: the browser tries again */
+  /** @param problem the reason, or null while the browser itself retries */
   onLost(problem: string | null): void;
-  /** A token is required. It is not tried again. */
+  /** A token is required. There is no retry. */
   onLocked(): void;
 };
 
 export const noResponse = 'The service does not respond.';
 const retryMs = 1_500;
-/** The service sends a message every second: a connection that is silent for longer is dead, whatever the browser says. */
+/** The service sends a message every second, so a connection that is silent for this long is dead. */
 const silenceMs = 10_000;
 
 export function createEventStream({ onMessage, onLost, onLocked }: Listener) {
@@ -42,7 +42,7 @@ export function createEventStream({ onMessage, onLost, onLocked }: Listener) {
     });
     opened.onerror = () => {
       onLost(null);
-      // The browser tries again by itself, unless the response was not a stream.
+      // The browser retries, unless the response was not a stream.
       if (opened.readyState === EventSource.CLOSED && opened === source)
         retry = setTimeout(() => void askAgain(opened), retryMs);
     };
@@ -52,7 +52,7 @@ export function createEventStream({ onMessage, onLost, onLocked }: Listener) {
     if (source !== opened) return;
     if (status === 401) return onLocked();
     onLost(problem);
-    // A service without its log has no stream yet, and one that is not ready may have one again.
+    // A service that responds but is not ready may still serve the stream.
     if (status !== 0) open(opened.url);
     else retry = setTimeout(() => void askAgain(opened), retryMs);
   };
@@ -64,7 +64,7 @@ export function createEventStream({ onMessage, onLost, onLocked }: Listener) {
   };
 }
 
-/** Asks the service why it does not serve the fleet of this stream. Status 0: it does not respond. */
+/** Asks the service why it does not serve this stream's fleet. Status 0 means no response. */
 async function askReadiness(streamUrl: string): Promise<{ status: number; problem: string }> {
   const [, , fleet = ''] = new URL(streamUrl).pathname.split('/');
   const reply = await fetch(`/readyz?fleet=${fleet}`, { headers: { accept: 'application/json' } }).catch(() => null);

@@ -1,4 +1,4 @@
-/** The fleet as the page knows it: rows by id, and counts over all of them. */
+/** The page's copy of the fleet: rows by id, and counts. */
 import { signal } from '@preact/signals';
 import { presences, workerStates } from '../../../../machines/values/states.ts';
 import type { Delta, Full, LastMoves, PastFleet } from '../../messages.ts';
@@ -20,9 +20,9 @@ export function createFleetStore() {
   const counts = createCounts();
   const moves = createMoves();
   const signals = createSignals();
-  /** Workers whose cells have not been redrawn yet. */
+  /** Workers whose cells must be redrawn. */
   const dirty = new Set<string>();
-  /** The workers that wait for a person, kept up with each change so that nobody has to search for them. */
+  /** Workers that wait for a person, maintained with each change to avoid searching all rows. */
   const waitingWorkers = new Set<string>();
   const waitingTasks = new Set<string>();
 
@@ -65,7 +65,7 @@ export function createFleetStore() {
     dirty,
     waitingWorkers: waitingWorkers as ReadonlySet<string>,
     waitingTasks: waitingTasks as ReadonlySet<string>,
-    /** Takes over the rows of another, to show them until its own are there. */
+    /** Copies the rows of another store, to be shown until its own are loaded. */
     adopt(other: KnownRows): void {
       clear();
       for (const row of other.workers.values()) putWorker(row);
@@ -91,14 +91,14 @@ export function createFleetStore() {
 
 function createSignals() {
   const signals = {
-    /** Grows with each change; components that read it are rendered again. */
+    /** Increments with each change, to re-render components that read it. */
     version: signal(0),
-    /** Grows when an id is new, or everything is. */
+    /** Increments when ids were added or everything was replaced. */
     ids: signal(0),
     loaded: signal(false),
-    /** The latest moves of any worker and of any task. */
+    /** The latest move of any worker and of any task. */
     last: signal<LastMoves>({ worker: null, task: null }),
-    /** Grows with each move that is counted. */
+    /** Increments when moves were counted. */
     moved: signal(0),
   };
   return {
@@ -111,9 +111,7 @@ function createSignals() {
   };
 }
 
-/**
- * Counts the actors in each state, in the order of `workerStates` and `presences`, and whether any has used something.
- */
+/** Counts actors by state (in the order of `workerStates` and `presences`), and whether any has usage. */
 function createCounts() {
   const workers = workerStates.map(() => 0);
   const tasks = workerStates.map(() => 0);
@@ -122,8 +120,8 @@ function createCounts() {
   const addTo =
     <Name>(counts: number[], names: readonly Name[]) =>
     (name: Name, by: 1 | -1) => {
-      const at = names.indexOf(name);
-      counts[at] = (counts[at] ?? 0) + by;
+      const index = names.indexOf(name);
+      counts[index] = (counts[index] ?? 0) + by;
     };
   const addWorker = addTo(workers, workerStates);
   const addTask = addTo(tasks, workerStates);

@@ -1,7 +1,7 @@
 /**
- * One event stream for all pages of a fleet in this browser, because browsers allow six connections to a host. It runs
- * in a SharedWorker, or in the page itself where there is none. It passes messages on as they come, and keeps the rows,
- * so that a page that joins has them at once.
+ * One event stream for all pages of a fleet in this browser, because browsers allow only six connections per host. Runs
+ * in a SharedWorker, or in the page if there is none. Forwards messages unchanged and keeps the rows for pages that
+ * join.
  */
 import type { Delta, Focus, Full, Hello, Topic } from '../../messages.ts';
 import { createMoves } from '../../moves.ts';
@@ -13,11 +13,11 @@ const keyOf = ({ entity, id }: Topic): string => `${entity} ${id}`;
 
 const createRows = () => new Map<string, PackedRow>();
 
-/** Keeps what the shared stream has sent, for a page that joins. */
+/** Keeps the state sent by the shared stream, for pages that join. */
 function createKnownFleet() {
   const rows = { workers: createRows(), tasks: createRows(), queues: createRows() };
   const moves = createMoves();
-  /** The last message about each actor that the stream follows; '' before the first. */
+  /** The last message about each followed actor, or '' before the first. */
   const topics = new Map<string, string>();
   let hello: string | null = null;
   let replica: string | null = null;
@@ -42,7 +42,7 @@ function createKnownFleet() {
     forgetSession(): void {
       hello = null;
     },
-    /** @returns whether the stream comes from another replica */
+    /** @returns whether the stream now comes from another replica */
     add(event: 'hello' | 'full' | 'delta', text: string, id: string): boolean {
       if (id !== '') seq = id;
       if (event === 'hello') {
@@ -81,13 +81,13 @@ function createKnownFleet() {
 }
 
 /**
- * Browsers allow six connections to a host, and each fleet's stream holds one. So only some may be open at once: the
- * others wait, and requests still find a connection. The Web Locks of the origin count them.
+ * Maximum number of open streams, one per fleet. Browsers allow six connections per host, and requests need some too.
+ * Counted with the Web Locks of the origin.
  */
 const streamsMax = 4;
 
 type StreamSlot = {
-  /** @returns whether a stream may be opened; true again while the slot is held */
+  /** @returns whether a stream may be opened. Stays true while the slot is held. */
   take(): Promise<boolean>;
   free(): void;
 };
@@ -108,7 +108,7 @@ function createStreamSlot(): StreamSlot {
     });
   return {
     async take() {
-      // Browsers have locks where a page is encrypted or of this machine.
+      // Browsers support locks only over TLS or on localhost.
       if (release !== null || navigator.locks === undefined) return true;
       for (let slot = 1; slot <= streamsMax; slot += 1) if (await tryLock(`stopgate.stream.${slot}`)) return true;
       return false;
@@ -121,25 +121,25 @@ function createStreamSlot(): StreamSlot {
 }
 
 export type ToHub =
-  /** Joins, or selects another actor; the whole fleet is sent to whoever joins. */
+  /** Joins, or selects another actor. A page that joins receives the whole fleet. */
   | { readonly select: Topic | null }
   | { readonly leave: true }
-  /** The session is another one. */
+  /** The session changed. */
   | { readonly reopen: true }
-  /** Every few seconds: a page that crashed does not say that it leaves. */
+  /** Sent every second, because a crashed page does not leave. */
   | { readonly alive: true };
 export type FromHub =
   | { readonly event: StreamEvent; readonly text: string }
   | { readonly lost: string | null }
   | { readonly locked: true }
-  /** Other fleets have all the streams that may be open. It is tried again. */
+  /** Other fleets hold all streams. It is retried. */
   | { readonly crowded: true };
 type Port = { postMessage(message: FromHub): void };
 type Member = { topic: Topic | null; aliveMs: number };
 
-/** As many as the service takes for one stream. Beyond them the pages that selected first get no news of their actor. */
+/** The service's limit per stream. Beyond it, the pages that selected first get no news of their actor. */
 const topicsMax = 64;
-/** A hidden page's timers run once a minute. */
+/** Several minutes, because the timers of hidden pages run only once a minute. */
 const goneAfterMs = 180_000;
 
 export function createHub(fleet: string) {
@@ -159,7 +159,7 @@ export function createHub(fleet: string) {
       }
       const isOther = known.add(event, text, id);
       tellAll({ event, text });
-      // Another replica may serve another log, which our rows do not belong to.
+      // Another replica may serve another log, so the known rows may be wrong.
       if (isOther) openSoon();
     },
     onLost: (lost) => tellAll({ lost }),
@@ -170,7 +170,7 @@ export function createHub(fleet: string) {
   });
   let isOpening = false;
   let isCrowded = false;
-  /** Several pages may change their minds at once. */
+  /** Deferred, because several pages may change their selection at once. */
   const openSoon = () => {
     if (isOpening) return;
     isOpening = true;
@@ -191,7 +191,7 @@ export function createHub(fleet: string) {
   };
   const select = (port: Port, topic: Topic | null) => {
     const isNew = !pages.has(port);
-    // The latest last.
+    // Keep the most recent selection last.
     pages.delete(port);
     pages.set(port, { topic, aliveMs: Date.now() });
     if (isNew) known.introduce((message) => port.postMessage(message));
@@ -199,7 +199,7 @@ export function createHub(fleet: string) {
     if (topic !== null && text !== undefined) port.postMessage({ event: topic.entity, text });
     if (!stream.isOpen() || (topic !== null && !known.follows(topic))) openSoon();
   };
-  const hearOf = (port: Port) => {
+  const markAlive = (port: Port) => {
     const nowMs = Date.now();
     const member = pages.get(port);
     if (member !== undefined) member.aliveMs = nowMs;
@@ -213,7 +213,7 @@ export function createHub(fleet: string) {
       else if ('reopen' in message) {
         known.forgetSession();
         openSoon();
-      } else hearOf(port);
+      } else markAlive(port);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** The outline of the log, as the time axis shows it: read for what is on screen, and kept up as the log grows. */
+/** The outline of the log for the time axis: loaded for the visible part, and updated as the log grows. */
 import { computed, effect, signal } from '@preact/signals';
 import type { OutlineBucket, OutlineReply, TimelineEntry, TimelinePage } from '../../messages.ts';
 import { route, selected } from '../route.ts';
@@ -7,16 +7,16 @@ import { focus, head } from './connection.ts';
 import { addPage } from './entry-pages.ts';
 import { isPast, logRange } from './past.ts';
 
-/** Entries from `fromSeq` to `toSeq` are on screen. `isOpen`: whatever is new, too. */
+/** The visible entries. If `isOpen`, new entries are included as they come. */
 export type Shown = { readonly fromSeq: number; readonly toSeq: number; readonly isOpen: boolean };
 
-/** About so many buckets are drawn. */
+/** Approximate number of buckets to draw. */
 const bucketsWanted = 400;
 const refreshMs = 2_000;
 const laneMax = 500;
 
 export const outline = signal<OutlineReply | null>(null);
-/** The newest entry that is known of: it moves with the live fleet. */
+/** The newest known entry; advances with the live fleet. */
 export const newestSeq = computed(() => Math.max(logRange.value?.lastSeq ?? 0, head.value.headSeq));
 export const shownRange = computed((): Shown => {
   const { range } = route.value;
@@ -32,19 +32,19 @@ export const lane = signal<readonly TimelineEntry[]>([]);
 const widthFor = ({ fromSeq, toSeq }: Shown): number =>
   2 ** Math.max(0, Math.ceil(Math.log2((toSeq - fromSeq + 1) / bucketsWanted)));
 
-/** The view must rest this long before it is read: a wheel turns many times. */
+/** Wait this long after a change before loading, because a wheel fires many events. */
 const settleMs = 120;
 let soon: ReturnType<typeof setTimeout> | undefined;
 let reading: AbortController | null = null;
 
 export function startOutline(): void {
   effect(() => {
-    // Until the log's ends are known, so is not what of it is shown.
+    // The visible part is unknown until the log's range is known.
     if (!isPast.value || fleet.value === '' || logRange.value === null) {
       reading?.abort();
       return;
     }
-    // Another part of the log: what is read for the old one is not wanted any more.
+    // The visible part changed, so cancel the request for the old one.
     void route.value.range;
     reading?.abort();
     clearTimeout(soon);
@@ -61,7 +61,7 @@ export function startOutline(): void {
   });
 }
 
-/** There are new entries, or some are still to be folded. Asking is also what keeps the fold going. */
+/** Whether there are new or unfolded entries. Requests also keep the background fold running. */
 function isStale(): boolean {
   const known = outline.peek();
   if (known === null) return true;
@@ -70,7 +70,7 @@ function isStale(): boolean {
   return isOpen && toSeq > (known.buckets.at(-1)?.toSeq ?? 0);
 }
 
-/** Reads what is missing. Of what is known only the last bucket is read again, since it grows. */
+/** Loads the missing buckets, and the last known one again because it grows. */
 async function read(): Promise<void> {
   const asking = new AbortController();
   reading = asking;
@@ -84,17 +84,17 @@ async function read(): Promise<void> {
   try {
     const path = `outline?from=${from}&to=${shown.toSeq}&width=${width}`;
     const reply = await askPatiently<OutlineReply>(path, undefined, asking.signal, () => {});
-    const buckets = [...kept.filter((it) => it.toSeq < from), ...reply.buckets];
+    const buckets = [...kept.filter((bucket) => bucket.toSeq < from), ...reply.buckets];
     if (!asking.signal.aborted) outline.value = { ...reply, buckets };
   } catch {
-    // The axis stays as it was; the jump itself says what is wrong.
+    // Keep the axis. The jump itself reports the error.
   }
   if (reading === asking) reading = null;
 }
 
-/** Returns the known buckets within the part that is shown, if they begin where it begins. */
+/** Returns the known buckets in the visible part, if they cover its beginning. */
 function keptFrom(buckets: readonly OutlineBucket[], fromSeq: number, toSeq: number): OutlineBucket[] {
-  const kept = buckets.filter((it) => it.toSeq >= fromSeq && it.fromSeq <= toSeq);
+  const kept = buckets.filter((bucket) => bucket.toSeq >= fromSeq && bucket.fromSeq <= toSeq);
   return buckets[0] !== undefined && buckets[0].fromSeq <= fromSeq ? kept : [];
 }
 

@@ -1,12 +1,12 @@
 /**
- * Time travel: the fleet at the entry that the route names, folded by the service. One request at a time; of several
- * wanted entries only the newest is loaded.
+ * Time travel: loads the fleet at the entry in the route, folded by the service. Sends one request at a time; if
+ * several entries were requested meanwhile, only the latest is loaded.
  */
 import { computed, effect, signal } from '@preact/signals';
 import type { TaskView, WorkerView } from '../../../../machines/index.ts';
 import type { Moment, PastActor, PastFleet } from '../../messages.ts';
 import { navigate, route, selected } from '../route.ts';
-import type { Place } from '../time-travel/place.ts';
+import type { TravelTarget } from '../time-travel/travel-target.ts';
 import { askPatiently, fleet, get, type Progress } from './api.ts';
 import { focus, head, liveFleet, nowMs, pause, reopen } from './connection.ts';
 import { createFleetStore } from './fleet-store.ts';
@@ -30,9 +30,9 @@ export const isPast = computed(() => route.value.at !== null);
 export const shownFleet = computed(() => (isPast.value ? pastFleet : liveFleet));
 /** The time on screen, by the log's clock. */
 export const shownMs = computed(() => (isPast.value ? (moment.value?.atMs ?? leftMs) : nowMs.value));
-/** When the live fleet was left: its rows are shown, dimmed, until those of the past are there. */
+/** When the live fleet was left. Its rows are shown dimmed until those of the past are loaded. */
 let leftMs = 0;
-/** The selected actor. Undefined: still loading; null: unknown. */
+/** View of the selected actor. Undefined while loading, null if unknown. */
 export const shownView = computed((): WorkerView | TaskView | null | undefined => {
   const id = selected.value?.id;
   if (isPast.value && pastView.value?.id === id) return pastView.value?.view;
@@ -40,14 +40,14 @@ export const shownView = computed((): WorkerView | TaskView | null | undefined =
   return focus.value?.id === id ? focus.value?.view : undefined;
 });
 
-/** The progress of the fold that is waited for; null: nothing takes long. */
+/** Progress of the current fold, or null. */
 export const pastProgress = signal<Progress | null>(null);
 let loading = new AbortController();
 
 let wanted: { at: number; topic: typeof selected.value } | null = null;
 let busy = false;
 let loadingAt: number | null = null;
-/** The page was in the past before. */
+/** Whether the page already is in the past. */
 let isEntered = false;
 
 export function startPast(): void {
@@ -67,7 +67,7 @@ export function startPast(): void {
     isEntered = true;
     const isOther = wanted?.at !== at && loadingAt !== at;
     wanted = { at, topic: selected.value };
-    // Of several only the newest is folded: an older one stops at once, and what it folded is a start.
+    // Abort an outdated request. The service continues from where it stopped.
     if (busy && isOther) loading.abort();
     if (!busy) void load();
   });
@@ -85,7 +85,7 @@ async function load(): Promise<void> {
       if (moment.peek()?.seq !== at) {
         const past = await ask<PastFleet>(`at/${at}`);
         pastFleet.apply(past, true);
-        // Both at once, so that the panel is not empty between the two.
+        // Update both together, so that the panel is never empty.
         if (topic !== null) pastView.value = await readActor(at, topic);
         moment.value = past;
         pastProgress.value = null;
@@ -105,23 +105,23 @@ const ask = <Body>(path: string): Promise<Body> =>
     pastProgress.value = progress;
   });
 
-/** Back to what was shown before, or to the present. */
+/** Returns to the entry shown before, or to the live state. */
 export function cancelPast(): void {
   const shown = moment.peek();
   if (shown === null) leavePast();
   else navigate({ at: shown.seq }, 'replace');
 }
 
-async function readActor(at: number, { entity, id }: NonNullable<typeof selected.value>) {
+async function readActor(seq: number, { entity, id }: NonNullable<typeof selected.value>) {
   const exists = entity === 'worker' ? pastFleet.workers.has(id) : pastFleet.tasks.has(id);
-  const view = exists ? (await ask<PastActor>(`at/${at}?${entity}=${id}`)).view : null;
-  return { id, seq: at, view };
+  const view = exists ? (await ask<PastActor>(`at/${seq}?${entity}=${id}`)).view : null;
+  return { id, seq, view };
 }
 
-/** The pointer is on the button: meanwhile the service starts what folds the past. */
+/** Makes the service start its history process, when the pointer is over the button. */
 export const prepareForPast = (): void => void get('range').catch(() => {});
 
-/** Starts where the page stands: at the newest entry, or where it was paused. */
+/** Enters time travel at the newest entry, or where the page was paused. */
 export async function enterPast(): Promise<void> {
   try {
     const range = await get<LogRange>('range');
@@ -133,30 +133,31 @@ export async function enterPast(): Promise<void> {
   }
 }
 
-/** Goes to a time or an entry, from wherever the page stands. */
-export async function goTo(place: Place): Promise<void> {
+/** Goes to a time or entry, from the live state or the past. */
+export async function goTo(place: TravelTarget): Promise<void> {
   try {
-    const at = 'seq' in place ? place.seq : (await get<{ seq: number }>(`moment?ms=${place.ms}`)).seq;
-    navigate({ at, range: null, paused: route.peek().paused ?? head.peek().seq });
+    const seq = 'seq' in place ? place.seq : (await get<{ seq: number }>(`moment?ms=${place.ms}`)).seq;
+    navigate({ at: seq, range: null, paused: route.peek().paused ?? head.peek().seq });
   } catch (error) {
     pastProblem.value = (error as Error).message;
   }
 }
 
-/** Back to the present, also of a page that was paused before. */
+/** Returns to the live state, even if the page was paused before. */
 export function leavePast(): void {
   navigate({ at: null, range: null, paused: null });
   if (pause.peek() !== null) reopen();
 }
 
-/** Resolves when the entry that the route names is loaded. */
+/** Resolves when the entry in the route is loaded. */
 export const settled = async (): Promise<void> => {
   while (busy) await new Promise((done) => setTimeout(done, 30));
 };
 
-// How many actors are in each state, as text, so that what shows the counts is rendered only when one has changed.
-
-/** Numbers in the order of `workerStates`, separated by commas; for workers, those of `presences` follow. */
+/**
+ * Number of actors in each of `workerStates`, followed for workers by each of `presences`. Joined into one string, so
+ * that components re-render only when a count changes.
+ */
 export const stateCounts = {
   worker: computed(() => {
     void shownFleet.value.version.value;

@@ -1,4 +1,4 @@
-/** The SharedWorker of a fleet's pages; its name is that of the fleet. */
+/** The SharedWorker of a fleet's pages. Its name is the fleet's name. */
 import { createHub, type ToHub } from './hub.ts';
 
 declare const self: { readonly name: string; onconnect: (event: MessageEvent) => void };

@@ -1,5 +1,7 @@
-/** The search text of the entries: words with a name before a colon filter by it, all others are looked for in the entries. */
-import { parsePlace } from '../time-travel/place.ts';
+/**
+ * The search text of the entries view. Words such as `type:…` filter by that field; all others are searched as text.
+ */
+import { parseTarget } from '../time-travel/travel-target.ts';
 
 const names = ['type', 'worker', 'task', 'check', 'outcome', 'guard', 'from', 'to'] as const;
 type Name = (typeof names)[number];
@@ -10,16 +12,16 @@ export type Filter = Readonly<Record<Exclude<Name, 'from' | 'to'> | 'text', stri
 };
 
 const nameOf = (word: string): Name | undefined => names.find((name) => word.startsWith(`${name}:`));
-const split = (text: string): string[] => text.split(/\s+/).filter((it) => it !== '');
+const split = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '');
 
 /** @param nowMs by the log's clock */
 export function readFilter(q: string, nowMs: number): Filter {
   const words = split(q);
   const given = (name: Name): string | null =>
-    words.findLast((it) => nameOf(it) === name)?.slice(name.length + 1) || null;
-  const text = words.filter((it) => nameOf(it) === undefined).join(' ');
+    words.findLast((word) => nameOf(word) === name)?.slice(name.length + 1) || null;
+  const text = words.filter((word) => nameOf(word) === undefined).join(' ');
   const timeOf = (name: 'from' | 'to') => {
-    const place = parsePlace(given(name) ?? '', nowMs);
+    const place = parseTarget(given(name) ?? '', nowMs);
     return place !== null && 'ms' in place ? place.ms : null;
   };
   return {
@@ -35,17 +37,17 @@ export function readFilter(q: string, nowMs: number): Filter {
   };
 }
 
-/** The text with another value of a filter; '': without it. */
+/** Replaces a filter in the search text. An empty value removes it. */
 export const withWord = (q: string, name: Name, value: string): string =>
-  [...split(q).filter((it) => nameOf(it) !== name), ...(value === '' ? [] : [`${name}:${value}`])].join(' ');
+  [...split(q).filter((word) => nameOf(word) !== name), ...(value === '' ? [] : [`${name}:${value}`])].join(' ');
 
-/** The search text of what was stored from one time to another, which is not in it. */
+/** The search text for entries stored from `fromMs` to `toMs` (exclusive). */
 export function textOfRange(fromMs: number, toMs: number, words: string): string {
   const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString().replace('.000Z', 'Z'));
-  return [words, `from:${from}`, `to:${to}`].filter((it) => it !== '').join(' ');
+  return [words, `from:${from}`, `to:${to}`].filter((word) => word !== '').join(' ');
 }
 
-/** As parameters of a request. */
+/** The filter as query parameters. */
 export const toQuery = (filter: Filter): string =>
   Object.entries(filter)
     .map(([name, value]) => (value === null ? '' : `&${name}=${encodeURIComponent(value)}`))

@@ -1,4 +1,4 @@
-/** All entries of the log, newest first: live or as of the moment that is shown, by the filters in the search text. */
+/** All entries of the log, newest first, live or up to the moment shown, filtered by the search text. */
 
 import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -15,18 +15,18 @@ import { DayHeading } from '../ui/text.tsx';
 import { type Filter, readFilter, toQuery, withWord } from './entries-filter.ts';
 
 const pageSize = 100;
-/** What the page holds. */
+/** Maximum number of entries on the page. */
 const entriesMax = 2_000;
 const refreshMs = 1_000;
 
-function useEntries(filter: Filter, at: number | null) {
+function useEntries(filter: Filter, seq: number | null) {
   const [loaded, setLoaded] = useState<EntryPages>(noEntries);
-  /** Older entries were not looked at. */
+  /** The log has been searched back to this entry. */
   const [readTo, setReadTo] = useState(0);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(true);
   const wanted = toQuery(filter);
-  const newest = at === null ? '' : `&before=${at + 1}`;
+  const newest = seq === null ? '' : `&before=${seq + 1}`;
   const read = (query: string, signal?: AbortSignal) =>
     get<EntriesPage>(`entries?limit=${pageSize}${wanted}${query}`, signal);
   const show = (page: EntriesPage) => {
@@ -52,13 +52,13 @@ function useEntries(filter: Filter, at: number | null) {
       .catch(fail)
       .finally(() => setBusy(false));
     const timer = setInterval(() => {
-      if (at === null && connection.peek() === 'live' && head.peek().seq > seen) void refresh().catch(fail);
+      if (seq === null && connection.peek() === 'live' && head.peek().seq > seen) void refresh().catch(fail);
     }, refreshMs);
     return () => {
       asked.abort();
       clearInterval(timer);
     };
-  }, [wanted, at, fleet.value]);
+  }, [wanted, seq, fleet.value]);
   const loadOlder = () => {
     setBusy(true);
     void read(`&before=${loaded.before}`)
@@ -82,7 +82,7 @@ export function EntriesView() {
       </p>
       <Problem text={problem} />
       {!busy && entries.length === 0 && problem === null && (
-        <p class="muted">{before === null ? 'No entry fits.' : `No entry fits from entry ${count(readTo)} on.`}</p>
+        <p class="muted">{before === null ? 'No matches.' : `No matches back to entry ${count(readTo)}.`}</p>
       )}
       <ol {...area}>
         {shown.toReversed().map((entry, index, all) => (
@@ -94,22 +94,22 @@ export function EntriesView() {
       </ol>
       {busy && <p class="muted">Reading the log…</p>}
       {!busy && entries.length >= entriesMax && (
-        <p class="muted">The page holds {count(entriesMax)} entries; “to:” and a time leads to older ones.</p>
+        <p class="muted">The page shows at most {count(entriesMax)} entries. Add “to:” and a time to see older ones.</p>
       )}
       {!busy && before !== null && entries.length < entriesMax && (
         <Button onClick={loadOlder}>{entries.length === 0 ? 'Search further back' : 'Older entries'}</Button>
       )}
       {!busy && before === null && entries.length > 0 && (
-        <p class="muted">These are all: {plural(entries.length, 'entry', 'entries')}.</p>
+        <p class="muted">That is all: {plural(entries.length, 'entry', 'entries')}.</p>
       )}
     </section>
   );
 }
 
-const momentText = (at: number): string =>
-  moment.value?.seq === at && moment.value.atMs > 0 ? `, ${dateTime(moment.value.atMs)}` : '';
+const momentText = (seq: number): string =>
+  moment.value?.seq === seq && moment.value.atMs > 0 ? `, ${dateTime(moment.value.atMs)}` : '';
 
-/** The types that people look for; any other can be typed. */
+/** Common types. Any other can be typed. */
 const types: readonly TimelineEntry['type'][] = [
   'stop.attempted',
   'decision',
@@ -145,8 +145,8 @@ const EntriesSearch = ({ filter }: { filter: Filter }) => (
       onChange={(event) => navigate({ q: withWord(route.value.q, 'type', event.currentTarget.value) })}
     >
       <option value="">any type</option>
-      {[...new Set([...types, ...(filter.type === null ? [] : [filter.type])])].map((it) => (
-        <option key={it}>{it}</option>
+      {[...new Set([...types, ...(filter.type === null ? [] : [filter.type])])].map((type) => (
+        <option key={type}>{type}</option>
       ))}
     </select>
   </search>

@@ -1,4 +1,4 @@
-/** Finds the workers and tasks that wait for a person, the longest wait first; what somebody has acknowledged is last. */
+/** Finds the workers and tasks that wait for a person, longest wait first, acknowledged ones last. */
 import type { FleetStore } from '../data/fleet-store.ts';
 import { sinceMsOf, type TaskRow, type WorkerRow } from '../data/rows.ts';
 
@@ -31,7 +31,7 @@ function rowsOf<Row>(rows: ReadonlyMap<string, Row>, ids: ReadonlySet<string>): 
   return [...ids].map((id) => rows.get(id)).filter((row) => row !== undefined);
 }
 
-/** The tasks that are one item with one of these workers: what becomes of them is asked with it. */
+/** The tasks that share an inbox item with one of these workers, whose answer form asks what happens to them. */
 export function tasksShownWith(fleet: Fleet, workers: ReadonlySet<string>): TaskOfWorker[] {
   return rowsOf(fleet.tasks, fleet.waitingTasks)
     .map((row) => ({ row, id: row.id, worker: row.escalatedWith ?? '' }))
@@ -39,10 +39,10 @@ export function tasksShownWith(fleet: Fleet, workers: ReadonlySet<string>): Task
     .map(({ id, worker }) => ({ id, worker }));
 }
 
-/** A task and the worker that it was escalated with are one thing to look at, until the worker is resolved. */
+/** A task and the worker it was escalated with are one inbox item until the worker is resolved. */
 function isShownWithWorker({ workers }: Fleet, task: TaskRow): boolean {
   const worker = workers.get(task.escalatedWith ?? '');
   if (worker === undefined || worker.state !== 'escalated') return false;
-  // One that was resolved and is escalated again waits for something else.
+  // If the worker was escalated again later, it waits for something else.
   return (worker.stateSinceMs ?? 0) <= (task.stateSinceMs ?? 0);
 }

@@ -1,4 +1,4 @@
-/** The inbox: who waits for a person, one after the other, by keyboard or thumb. When one is done the next comes. */
+/** The inbox: everything that waits for a person, to be handled one by one. When one is done, the next is opened. */
 import { useEffect, useRef } from 'preact/hooks';
 import { workerStates } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
@@ -13,7 +13,7 @@ import { For, Left } from '../ui/text.tsx';
 import { heldByMouse } from '../ui/use-held.ts';
 import { waitSinceOf } from './find-waiting.ts';
 import { act } from './inbox-keys.ts';
-import { holdList, isOutdated, type Listed, listed, noteSeen, sortList } from './place.ts';
+import { holdList, isOutdated, type Listed, listed, noteSeen, sortList } from './open-item.ts';
 import {
   chosenItems,
   inboxSize,
@@ -28,19 +28,18 @@ import {
   wake,
 } from './waiting.ts';
 
-/** One item of the inbox: who, why, and for how long. */
-/** `alike`: how many that are not shown ask the same. */
+/** `alike` is the number of hidden items that ask the same. */
 type CardProps = { readonly item: Listed; readonly isCurrent: boolean; readonly alike: number };
 
 function Card({ item, isCurrent, alike }: CardProps) {
   const { key, isGone } = item;
   const found = describe(item);
-  // The row has no more to say of one that is gone.
+  // Keep the last text of an item that is gone, because its row has changed.
   const lastText = useRef('');
   if (!isGone) lastText.current = found.text;
   const { id: title } = item;
   const { sinceMs, note, text, untilMs } = isGone
-    ? { sinceMs: null, note: 'waits no more', text: lastText.current, untilMs: null }
+    ? { sinceMs: null, note: 'no longer waiting', text: lastText.current, untilMs: null }
     : found;
   const card = useRef<HTMLLIElement>(null);
   useEffect(() => {
@@ -88,7 +87,7 @@ function describe({ entity, id }: Waiting) {
   if (entity === 'task' || row === undefined) {
     const task = liveFleet.tasks.get(id);
     const worker = task?.escalatedWith ?? null;
-    const left = worker === null ? null : `Escalated with ${worker}, and still waits; ${worker} no longer does`;
+    const left = worker === null ? null : `Escalated with ${worker} and still waiting; ${worker} no longer is`;
     const text = [left, task?.sentence, task?.title].filter(Boolean).join(' · ');
     return { text, sinceMs: task?.stateSinceMs ?? null, note: 'task', untilMs: null };
   }
@@ -104,10 +103,10 @@ export function Inbox() {
   const open = topic === null ? null : waitingKey(topic);
   const groups = groupAlike(all, open);
   const items = groups.map(({ item }) => item);
-  // Run once it is drawn.
+  // In an effect, so that it runs after drawing.
   useEffect(() => noteSeen(items, open), [items, open]);
   useEffect(() => () => noteSeen([], null), []);
-  if (isPast.value) return <p class="muted pad">The inbox is about now. Go back to live to see it.</p>;
+  if (isPast.value) return <p class="muted pad">The inbox shows the present only. Go back to live to see it.</p>;
   if (items.length === 0) return unattendedQueues.value.length === 0 ? <NobodyWaits /> : <UnattendedQueues />;
   return (
     <section class="inbox" aria-label="Inbox" {...held}>
@@ -138,7 +137,7 @@ export function Inbox() {
   );
 }
 
-/** Queues whose tasks nobody could take. A worker ends that; somebody may say that they see to it. */
+/** Queues with tasks but without a worker. A new worker resolves this; an operator may acknowledge it. */
 const UnattendedQueues = () => (
   <>
     {unattendedQueues.value.map(({ id, pending, reported, unattendedMs, acknowledgedBy }) => (
@@ -149,8 +148,8 @@ const UnattendedQueues = () => (
               Queue <bdi>{visible(id)}</bdi>
             </b>
           </Link>
-          : {plural(pending - reported, 'task waits', 'tasks wait')}, and no worker is there.{' '}
-          <span class="muted">{unattendedMs !== null && <For sinceMs={unattendedMs} />}</span> Start a worker of this
+          : {plural(pending - reported, 'task waits', 'tasks wait')}, and there is no worker.{' '}
+          <span class="muted">{unattendedMs !== null && <For sinceMs={unattendedMs} />}</span> Start a worker for this
           queue.
         </p>
         {acknowledgedBy === null ? (
@@ -167,7 +166,7 @@ const UnattendedQueues = () => (
   </>
 );
 
-/** Nothing to do: how it goes meanwhile, and what will come here. */
+/** Shown while the inbox is empty: how many agents work, and what will appear here. */
 function NobodyWaits() {
   void liveFleet.version.value;
   const atWork = workerStates.reduce(
@@ -183,7 +182,7 @@ function NobodyWaits() {
       <h2>Nobody waits for you</h2>
       <p>
         {atWork === 0 ? 'No agent is at work. ' : `${plural(atWork, 'agent is', 'agents are')} at work. `}
-        Escalations and questions come here by themselves, those that wait longest first; the tab says how many.
+        Escalations and questions appear here, the longest waiting first. The browser tab shows how many.
       </p>
       <p>
         <SnoozedNote />
@@ -212,7 +211,7 @@ const SnoozedNote = () =>
     </span>
   );
 
-/** Of those that ask the same, the first is shown, with how many there are; and the one that is open. */
+/** Groups items that ask the same. Shows the first of each group with the number of others, and the open one. */
 function groupAlike(items: readonly Listed[], open: string | null) {
   const groups = new Map<string, { item: Listed; alike: number }[]>();
   for (const item of items) {
@@ -226,7 +225,7 @@ function groupAlike(items: readonly Listed[], open: string | null) {
   return [...groups.values()].flat();
 }
 
-/** The buttons for all that are marked. They lie over the end of the list, so that marking moves nothing. */
+/** Buttons for the marked items. They overlay the end of the list, so that marking moves nothing. */
 function MarkedActions() {
   const count = chosenItems().length;
   if (count === 0) return null;

@@ -1,6 +1,6 @@
 /**
- * Answers that can still be taken back: one is sent ten seconds after it was given, sooner if the agent waits no longer than
- * that, or when the page is left. Until its effect is shown, what it answers is not in the inbox.
+ * Answers that can still be undone. An answer is sent after ten seconds, earlier if the agent stops waiting before, or
+ * when the page is left. The answered item is hidden from the inbox until the effect is shown.
  */
 import { computed, effect, signal } from '@preact/signals';
 import { head, hello, serviceMs } from '../data/connection.ts';
@@ -12,14 +12,14 @@ import {
   performAction,
   rememberName,
 } from '../operator/operator-actions.ts';
-import { forgetOurs, noteOurs, storedSeq, type TasksVerdict, targetKey } from '../operator/settle.ts';
+import { storedSeq, type TasksVerdict, targetKey, trackActions, untrackAction } from '../operator/settle.ts';
 import { requestSignIn } from '../operator/sign-in.tsx';
 import { namesOf } from '../operator/suggestions.ts';
 import { navigate, selection } from '../route.ts';
 
 /**
- * `prompt`: what the agent gets: its next prompt, the choice for its question, or why it may not. `question`: what an
- * escalation said when it was answered.
+ * `prompt` is the text for the agent: its next prompt, the chosen answer, or the reason for a denial. `question` is the
+ * text of the escalation when it was answered.
  */
 type Answer = {
   readonly request: ActionRequest;
@@ -28,36 +28,39 @@ type Answer = {
   readonly question?: string;
 };
 type Unsent = Answer & {
-  /** By the browser's clock. */
+  /** When it is sent, by the browser's clock. */
   readonly sendsAtMs: number;
   readonly isSent: boolean;
 };
 
 const undoMs = 10_000;
-/** An answer is sent this long before its agent stops waiting, so that it arrives in time. */
+/** Send an answer at least this long before the agent stops waiting. */
 const spareMs = 2_000;
 
 const answers = signal<readonly Unsent[]>([]);
 const replace = (old: Unsent, ...by: Unsent[]): void => {
-  answers.value = answers.peek().flatMap((it) => (it === old ? by : [it]));
+  answers.value = answers.peek().flatMap((answer) => (answer === old ? by : [answer]));
 };
 
 const answeredTargets = computed(() => answers.value.flatMap(({ request }) => request.targets));
-/** The keys of all that is answered, and whose answer has no effect yet. */
+/** Keys of items that were answered without a visible effect so far. */
 export const answeredKeys = computed(
   () => new Set(answeredTargets.value.filter(({ asksMore }) => asksMore !== true).map(targetKey)),
 );
-/** The entries of the requests of which the same is true. */
+/** Sequences of requests that were answered without a visible effect so far. */
 export const answeredRequests = computed(() => new Set(answeredTargets.value.map(({ seq }) => seq)));
-/** The answers that can be taken back, the latest last. */
+/** Answers that can be undone, latest last. */
 export const unsent = computed(() => answers.value.filter(({ isSent }) => !isSent));
 
-/** The last answer that came back, for the field that it was written in, as long as the question is the same. */
+/** The last answer that was undone or failed. It refills its text field as long as the question is unchanged. */
 let draft: Answer | null = null;
 export const draftOf = (key: string, question: string): string =>
   draft?.question === question && draft.request.targets.some((target) => targetKey(target) === key) ? draft.prompt : '';
 
-/** Gives the answer once the session is an operator's. @param around has the field for the operator's name, if it is unknown */
+/**
+ * Gives an answer, after signing in if needed.
+ * @param around the element with the field for the operator's name, if there is one
+ */
 export function giveAnswer(around: HTMLElement, answer: Answer): void {
   const name = around.querySelector<HTMLInputElement>('[name=by]');
   if (name !== null && !name.reportValidity()) return;
@@ -72,7 +75,7 @@ export function giveAnswer(around: HTMLElement, answer: Answer): void {
 function answerLater(answer: Answer): void {
   const { targets } = answer.request;
   draft = null;
-  noteOurs(targets);
+  trackActions(targets);
   const waitMs = Math.min(
     undoMs,
     ...targets.map(({ untilMs = Number.POSITIVE_INFINITY }) => untilMs - spareMs - serviceMs()),
@@ -80,12 +83,12 @@ function answerLater(answer: Answer): void {
   answers.value = [...answers.peek(), { ...answer, sendsAtMs: Date.now() + Math.max(0, waitMs), isSent: false }];
 }
 
-/** Takes the latest answer back, and shows what it was for. */
+/** Undoes the latest answer and opens its item. */
 export function undo(): void {
   const last = unsent.peek().at(-1);
   if (last === undefined) return;
   const { targets } = last.request;
-  for (const target of targets) forgetOurs(targetKey(target));
+  for (const target of targets) untrackAction(targetKey(target));
   replace(last);
   draft = last;
   const [first] = targets;
@@ -96,17 +99,17 @@ export function undo(): void {
 export const describeUnsent = ({ request: { action, targets } }: Unsent): string =>
   `${actionTexts[action].done}: ${namesOf(targets.map(({ id }) => id))}`;
 
-async function send(it: Unsent): Promise<void> {
-  const sent = { ...it, isSent: true };
-  replace(it, sent);
-  const { left, problem } = await performAction(it.request, operatorName(), { prompt: it.prompt }, it.also);
+async function send(answer: Unsent): Promise<void> {
+  const sent = { ...answer, isSent: true };
+  replace(answer, sent);
+  const { left, problem } = await performAction(answer.request, operatorName(), { prompt: answer.prompt }, answer.also);
   if (left !== null) {
     replace(sent);
-    draft = { ...it, request: left };
-    if (isUnauthorized(problem)) requestSignIn(() => answerLater({ ...it, request: left }));
+    draft = { ...answer, request: left };
+    if (isUnauthorized(problem)) requestSignIn(() => answerLater({ ...answer, request: left }));
     return;
   }
-  const shownAt = Math.max(...it.request.targets.map((target) => storedSeq(targetKey(target))));
+  const shownAt = Math.max(...answer.request.targets.map((target) => storedSeq(targetKey(target))));
   const stop = effect(() => {
     if (head.value.seq < shownAt) return;
     replace(sent);
@@ -114,7 +117,7 @@ async function send(it: Unsent): Promise<void> {
   });
 }
 
-/** Nothing runs once the page is gone, so the tasks do not wait for their workers. */
+/** Sends an answer while the page is being closed. Does not wait for the workers before sending the tasks. */
 function sendLeaving({ request, prompt, also }: Answer): void {
   void performAction(request, operatorName(), { prompt });
   const tasks = (also?.tasks ?? []).map(({ id }) => ({ entity: 'task', id }) as const);
@@ -124,10 +127,10 @@ function sendLeaving({ request, prompt, also }: Answer): void {
 
 export function startAnswers(): void {
   setInterval(() => {
-    for (const it of unsent.peek()) if (it.sendsAtMs <= Date.now()) void send(it);
+    for (const answer of unsent.peek()) if (answer.sendsAtMs <= Date.now()) void send(answer);
   }, 250);
   addEventListener('pagehide', () => {
-    for (const it of unsent.peek()) sendLeaving(it);
+    for (const answer of unsent.peek()) sendLeaving(answer);
     answers.value = [];
   });
 }

@@ -1,16 +1,14 @@
-/** Who waits for a person, live, and which of them are marked to act on many at once. */
+/** The live items of the inbox, which of them are snoozed in this browser, and which are marked for a bulk action. */
 import { computed, signal } from '@preact/signals';
 import { liveFleet, tick } from '../data/connection.ts';
 import { findWaiting, type Waiting } from './find-waiting.ts';
 import { answeredKeys } from './unsent.ts';
 
-// What is snoozed, in this browser alone.
-
-/** `sinceMs`: since when it waited; one that waits for something else is shown at once. */
+/** `sinceMs` is when the item began to wait. If it later waits for something else, it is shown again. */
 type Snoozed = { readonly untilMs: number; readonly sinceMs: number };
 
 const storageKey = 'stopgate.snoozed';
-/** Whoever snoozes more does not read the inbox; the oldest are shown again. */
+/** Maximum number of snoozed items. Beyond it, the oldest are shown again. */
 const snoozedMax = 500;
 
 const read = (): ReadonlyMap<string, Snoozed> => {
@@ -30,7 +28,7 @@ const write = (next: ReadonlyMap<string, Snoozed>): void => {
 export const snoozeLengths = { hour: 'for an hour', tomorrow: 'until tomorrow, 9:00' } as const;
 export type SnoozeLength = keyof typeof snoozeLengths;
 
-/** Hides an item from this browser's operator; others see it all the same. */
+/** Hides an item in this browser only. */
 export function snooze(item: Waiting, length: SnoozeLength): void {
   const until = new Date();
   if (length === 'hour') until.setHours(until.getHours() + 1);
@@ -39,7 +37,7 @@ export function snooze(item: Waiting, length: SnoozeLength): void {
     until.setHours(9, 0, 0, 0);
   }
   const key = waitingKey(item);
-  const sinceMs = findWaiting(liveFleet).find((it) => waitingKey(it) === key)?.sinceMs;
+  const sinceMs = findWaiting(liveFleet).find((item) => waitingKey(item) === key)?.sinceMs;
   if (sinceMs !== undefined) write(new Map([...snoozed.peek(), [key, { untilMs: until.getTime(), sinceMs }]]));
 }
 
@@ -58,16 +56,16 @@ export const itemOf = (key: string): Waiting => {
   return { entity: entity as Waiting['entity'], id: id.join('/') };
 };
 
-/** All that wait, but those that are answered, and those that are snoozed. */
+/** The waiting items without answered ones, split into shown and snoozed. */
 const split = computed(() => {
   void liveFleet.version.value;
   if (snoozed.value.size > 0) void tick.value;
-  const open = findWaiting(liveFleet).map((it) => ({ key: waitingKey(it), sinceMs: it.sinceMs }));
+  const open = findWaiting(liveFleet).map((item) => ({ key: waitingKey(item), sinceMs: item.sinceMs }));
   const left = open.filter(({ key }) => !answeredKeys.value.has(key));
   const shown = left.filter(({ key, sinceMs }) => !isSnoozed(key, sinceMs)).map(({ key }) => key);
   return { keys: shown.join('\n'), snoozed: left.length - shown.length };
 });
-/** As one text, so that what reads it is rendered only when it differs. */
+/** One string, so that components re-render only when it differs. */
 const waitingKeys = computed(() => split.value.keys);
 export const snoozedCount = computed(() => split.value.snoozed);
 
@@ -76,33 +74,36 @@ export const waiting = computed((): readonly Waiting[] =>
 );
 export const inboxSize = computed(() => waiting.value.length);
 
-/** The queues whose tasks no worker that is alive could take, the longest first. */
+/** Queues with tasks that no live worker could take, the longest first. */
 export const unattendedQueues = computed(() => {
   void liveFleet.version.value;
   return [...liveFleet.queues.values()]
     .filter(({ unattendedMs }) => unattendedMs !== null)
     .sort((a, b) => (a.unattendedMs ?? 0) - (b.unattendedMs ?? 0));
 });
-/** All that people are told of: it stands in the header and in the title of the tab. */
+/** The number shown in the header and in the tab's title. */
 export const inboxCount = computed(() => inboxSize.value + unattendedQueues.value.length);
 
-/** The keys of those that are marked. */
+/** Keys of the marked items. */
 export const marked = signal<ReadonlySet<string>>(new Set());
 
-export const chosenItems = (): readonly Waiting[] => waiting.value.filter((it) => marked.value.has(waitingKey(it)));
+export const chosenItems = (): readonly Waiting[] => waiting.value.filter((item) => marked.value.has(waitingKey(item)));
 
-/** Returns what is asked, as the card shows it; equal texts are one question. */
+/** The question as shown on the card. Equal texts count as the same question. */
 export function questionOf({ entity, id }: Waiting): string {
   void liveFleet.version.value;
   return (entity === 'worker' ? liveFleet.workers.get(id)?.sentence : liveFleet.tasks.get(id)?.sentence) ?? '';
 }
 
-/** Returns this one, though it may be snoozed, and then those that ask the same, in the inbox's order. */
+/** Returns this item (even if snoozed), followed by others that ask the same, in the inbox's order. */
 export function alikeOf(item: Waiting): readonly Waiting[] {
   const [key, text] = [waitingKey(item), questionOf(item)];
-  const isAsked = (it: Waiting) => liveFleet.workers.get(it.id)?.awaitsInput === true;
-  const isAlike = (it: Waiting) =>
-    waitingKey(it) !== key && it.entity === item.entity && questionOf(it) === text && isAsked(it) === isAsked(item);
+  const isAsked = (item: Waiting) => liveFleet.workers.get(item.id)?.awaitsInput === true;
+  const isAlike = (candidate: Waiting) =>
+    waitingKey(candidate) !== key &&
+    candidate.entity === item.entity &&
+    questionOf(candidate) === text &&
+    isAsked(candidate) === isAsked(item);
   return [item, ...waiting.value.filter(isAlike)];
 }
 

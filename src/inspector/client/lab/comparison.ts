@@ -1,17 +1,17 @@
-/** The text of the lab and what it comes to: the last stops, decided again under it. The newest text counts. */
+/** The state of the policy lab: its text, and the last stops decided again under it. */
 import { signal } from '@preact/signals';
 import type { WhatIfAnswer } from '../../messages.ts';
 import { ApiError, askPatiently, get, type Issue, type Progress } from '../data/api.ts';
 
 const textKey = 'stopgate.policy';
 export const attemptsMax = 10_000;
-/** The time from the last letter to the question, in ms. */
+/** Delay between the last keystroke and the request. */
 const pauseMs = 500;
 
 export type Problem = { readonly message: string; readonly issues: readonly Issue[] };
 
 export const text = signal(sessionStorage.getItem(textKey) ?? '');
-/** The policies in force; null: not known yet. */
+/** The policies in force, or null while unknown. */
 export const inForce = signal<string | null>(null);
 export const last = signal(200);
 export const isBusy = signal(false);
@@ -22,7 +22,7 @@ export const problem = signal<Problem | null>(null);
 let comparison = new AbortController();
 let pause: ReturnType<typeof setTimeout> | undefined;
 
-/** The lab's text has changed: it is compared once nothing more is typed. */
+/** Call this when the text has changed. It is compared once typing pauses. */
 export function change(next: string): void {
   if (next === text.peek()) return;
   text.value = next;
@@ -40,7 +40,7 @@ export function cancel(): void {
   comparison.abort();
 }
 
-/** @param when the text becomes what is in force; what is typed before the reply came stays */
+/** Loads the policies in force. @param when whether they replace the text always, or only if it is empty */
 export async function loadInForce(when: 'always' | 'if empty'): Promise<void> {
   try {
     inForce.value = (await get<{ text: string }>('policy')).text;
@@ -50,7 +50,7 @@ export async function loadInForce(when: 'always' | 'if empty'): Promise<void> {
   }
 }
 
-/** The policies in force, but with so many retries in each. */
+/** Sets the text to the policies in force, with this number of retries in each. */
 export async function tryRetries(retries: number): Promise<void> {
   await loadInForce('always');
   change(text.peek().replace(/(\bretries: *)(\d+|null)/g, `$1${retries}`));
@@ -63,8 +63,8 @@ export async function compare(): Promise<void> {
   isBusy.value = true;
   try {
     const question = { policy: text.peek(), last: last.peek() };
-    const found = await askPatiently<WhatIfAnswer>('what-if', question, aborted, (it) => {
-      progress.value = it;
+    const found = await askPatiently<WhatIfAnswer>('what-if', question, aborted, (news) => {
+      progress.value = news;
     });
     if (aborted.aborted) return;
     answer.value = found;

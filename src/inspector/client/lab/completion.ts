@@ -3,7 +3,7 @@ import type { Completion, CompletionContext, CompletionResult } from '@codemirro
 import { ensureSyntaxTree, syntaxTree } from '@codemirror/language';
 import type { EditorState } from '@codemirror/state';
 
-/** Completes what stopgate.yaml may have at a place of the text, by its JSON Schema. It is pure, without a page. */
+/** The subset of JSON Schema that is used here. */
 export type Schema = {
   readonly $ref?: string;
   readonly $defs?: Readonly<Record<string, Schema>>;
@@ -17,26 +17,26 @@ export type Schema = {
   readonly const?: unknown;
 };
 
-/** A key of a mapping; null: an item of a list. */
+/** A key of a mapping, or null for an item of a list. */
 type Step = string | null;
 type Node = ReturnType<ReturnType<typeof syntaxTree>['resolveInner']>;
 
-/** The longest time spent on parsing, in ms. A few lines take one. */
+/** Maximum time for parsing. A few lines take one millisecond. */
 const parseMs = 1_000;
 
-/** The steps from the top of the file to the mapping that a key at `pos` is, or would be, in. */
+/** Returns the path from the top of the file to the mapping that contains, or would contain, a key at `pos`. */
 function pathOfKey(state: EditorState, pos: number): Step[] {
   const line = state.doc.lineAt(pos);
   if (line.text.trim() !== '') return climb(state, pos);
-  // A blank line belongs to no mapping yet: it goes where its indentation puts it.
+  // A blank line belongs to no mapping yet; its indentation decides.
   const above = lineAbove(state, line.number, pos - line.from);
   return above === null ? [] : climb(state, above);
 }
 
-/** Returns the steps to the value of the key that ends at `pos`. */
+/** Returns the path to the value of the key that ends at `pos`. */
 const pathOfValue = (state: EditorState, pos: number): Step[] => climb(state, pos, true);
 
-/** `own`: also the key that `pos` is in. */
+/** @param own whether to include the key at `pos` itself */
 function climb(state: EditorState, pos: number, own = false): Step[] {
   const steps: Step[] = [];
   const tree = ensureSyntaxTree(state, pos, parseMs) ?? syntaxTree(state);
@@ -50,7 +50,7 @@ function climb(state: EditorState, pos: number, own = false): Step[] {
   return steps;
 }
 
-/** Finds the line of the key that a line of this indentation belongs to. Null: there is none. */
+/** Finds a position in the mapping that a line of this indentation belongs to, or null. */
 function lineAbove({ doc }: EditorState, lineNumber: number, indent: number): number | null {
   for (let number = lineNumber - 1; number > 0; number -= 1) {
     const { text, from, to } = doc.line(number);
@@ -63,10 +63,10 @@ function lineAbove({ doc }: EditorState, lineNumber: number, indent: number): nu
 
 const unquote = (key: string): string => key.replace(/^(['"])(.*)\1$/, '$2');
 
-/** Returns all schemas that may apply there, with every `$ref` and `anyOf` resolved. Empty: none is known. */
+/** Returns all schemas that may apply at a path, with `$ref` and `anyOf` resolved. */
 function schemasAt(root: Schema, path: readonly Step[]): Schema[] {
   return path.reduce<Schema[]>(
-    (found, step) => found.flatMap((it) => below(it, step)).flatMap((it) => alternatives(root, it)),
+    (found, step) => found.flatMap((schema) => below(schema, step)).flatMap((schema) => alternatives(root, schema)),
     alternatives(root, root),
   );
 }
@@ -84,16 +84,16 @@ function alternatives(root: Schema, schema: Schema): Schema[] {
   if (target !== undefined) return alternatives(root, target);
   return anyOf === undefined
     ? [schema]
-    : anyOf.flatMap((it) => alternatives(root, it)).map((it) => describeAs(it, schema));
+    : anyOf.flatMap((branch) => alternatives(root, branch)).map((branch) => describeAs(branch, schema));
 }
 
-const describeAs = (it: Schema, { description }: Schema): Schema =>
-  it.description === undefined && description !== undefined ? { ...it, description } : it;
+const describeAs = (branch: Schema, { description }: Schema): Schema =>
+  branch.description === undefined && description !== undefined ? { ...branch, description } : branch;
 
 const keyPlace = /(?:^\s*(?:- +)*|[{,] *)([\w-]*)$/;
 const valuePlace = /([\w-]+): +([\w-]*)$/;
 
-/** Other parts of stopgate.yaml have no say in a comparison. */
+/** The keys of stopgate.yaml that affect a comparison. */
 const topLevel: ReadonlySet<string> = new Set([
   'policies',
   'strict',
@@ -138,10 +138,10 @@ function keysOf(schemas: readonly Schema[], isTop: boolean): Completion[] {
 }
 
 function valuesOf(schemas: readonly Schema[]): Completion[] {
-  const values = schemas.flatMap((it): unknown[] => {
-    if (it.enum !== undefined) return [...it.enum];
-    if (it.const !== undefined) return [it.const];
-    return it.type === 'boolean' ? [true, false] : it.type === 'null' ? [null] : [];
+  const values = schemas.flatMap((schema): unknown[] => {
+    if (schema.enum !== undefined) return [...schema.enum];
+    if (schema.const !== undefined) return [schema.const];
+    return schema.type === 'boolean' ? [true, false] : schema.type === 'null' ? [null] : [];
   });
   return [...new Set(values.map(String))].map((label) => ({ label, type: 'enum' }));
 }

@@ -1,4 +1,4 @@
-/** The result of a comparison, in groups: each stop that would have been decided differently, or whose result is unknown. */
+/** The result of a comparison: stops that would have been decided differently or have an unknown result, in groups. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
@@ -12,13 +12,16 @@ import { count, dateTime, plural } from '../ui/format.ts';
 import { DecisionMark, Name } from '../ui/text.tsx';
 import { type Group, type Grouping, groupDifferences, groupings } from './share.ts';
 
-/** Shows where stops led and where they would lead: both on the worker's chart, with how many. */
 type Known = WhatIfDifference & { readonly after: NonNullable<WhatIfDifference['after']> };
 
+/** The states that stops led to, and would lead to, on two charts. */
 function StateCharts({ differences }: { differences: readonly WhatIfDifference[] }) {
-  const known = differences.filter((it): it is Known => it.after !== null);
+  const known = differences.filter((difference): difference is Known => difference.after !== null);
   const [before, after] = useMemo(
-    () => [countStates(known.map((it) => it.before)), countStates(known.map((it) => it.after))],
+    () => [
+      countStates(known.map((difference) => difference.before)),
+      countStates(known.map((difference) => difference.after)),
+    ],
     [differences],
   );
   return (
@@ -37,13 +40,13 @@ function StateCharts({ differences }: { differences: readonly WhatIfDifference[]
 
 /** Counts decisions by state, in the order of the drawing's states. */
 const countStates = (decisions: readonly { readonly state: string }[]): number[] =>
-  workerStates.map((state) => decisions.filter((it) => it.state === state).length);
+  workerStates.map((state) => decisions.filter((decision) => decision.state === state).length);
 
 const grouping = signal<Grouping>('guard');
-/** The number of differences listed in a group; the others are shown on request. */
+/** Maximum number of differences listed per group. */
 const listedMax = 50;
 
-/** `isOld`: of an earlier text, while the newest is compared or has problems. */
+/** `isOld`: the answer belongs to an earlier text, while the current one is compared or has problems. */
 export function Differences({ answer, isOld }: { answer: WhatIfAnswer; isOld: boolean }) {
   const { differences, omitted, compared } = answer;
   const groups = groupDifferences([...differences].reverse(), grouping.value);
@@ -53,12 +56,12 @@ export function Differences({ answer, isOld }: { answer: WhatIfAnswer; isOld: bo
         {summaryOf(answer)} <span class="muted">({Math.round(answer.tookMs)} ms)</span>
       </h3>
       {compared === 0 && <p class="muted">The log has no decided stops yet. Let an agent try to stop first.</p>}
-      {compared > 0 && differences.length === 0 && <p class="muted">Each would have been decided the same way.</p>}
+      {compared > 0 && differences.length === 0 && <p class="muted">All would have been decided the same way.</p>}
       {differences.length > 0 && <GroupBy />}
       {groups.map((group) => (
         <GroupView key={`${grouping.value}:${group.title}`} group={group} isOpen={groups.length === 1} />
       ))}
-      {differences.some((it) => it.after !== null) && (
+      {differences.some((difference) => difference.after !== null) && (
         <Opened title="On the chart">
           <StateCharts differences={differences} />
         </Opened>
@@ -71,24 +74,24 @@ export function Differences({ answer, isOld }: { answer: WhatIfAnswer; isOld: bo
 }
 
 function summaryOf({ compared, unknown, differ }: WhatIfAnswer): string {
-  const rest = unknown > 0 ? `, ${count(unknown)} cannot be told` : '';
+  const rest = unknown > 0 ? `, ${count(unknown)} unknown` : '';
   return `${count(differ)} of ${plural(compared, 'stop')} would differ${rest}`;
 }
 
 const GroupBy = () => (
   <fieldset class="row segmented">
     <legend class="sr-only">Group by</legend>
-    {groupings.map((it) => (
-      <label key={it}>
+    {groupings.map((name) => (
+      <label key={name}>
         <input
           type="radio"
           name="grouping"
-          checked={grouping.value === it}
+          checked={grouping.value === name}
           onChange={() => {
-            grouping.value = it;
+            grouping.value = name;
           }}
         />
-        by {it}
+        by {name}
       </label>
     ))}
   </fieldset>
@@ -97,15 +100,15 @@ const GroupBy = () => (
 const GroupView = ({ group: { title, differences }, isOpen }: { group: Group; isOpen: boolean }) => (
   <Opened title={title} note={count(differences.length)} isOpen={isOpen}>
     <ul class="plain">
-      {differences.slice(0, listedMax).map((it) => (
-        <Difference key={`${it.worker}:${it.attempt}`} difference={it} />
+      {differences.slice(0, listedMax).map((difference) => (
+        <Difference key={`${difference.worker}:${difference.attempt}`} difference={difference} />
       ))}
     </ul>
     {differences.length > listedMax && <p class="muted">and {count(differences.length - listedMax)} earlier ones</p>}
   </Opened>
 );
 
-/** A section whose inside is rendered once it is opened. */
+/** A collapsible section whose content is rendered when it is first opened. */
 function Opened({ title, note, isOpen = false, children }: OpenedProps) {
   const [wasOpened, setOpened] = useState(isOpen);
   return (

@@ -1,6 +1,6 @@
 /**
- * The editor of policies: CodeMirror with the schema of stopgate.yaml. It lives in a shadow root, where its styles are
- * adopted style sheets: the page's content security policy allows no `<style>`.
+ * The policy editor: CodeMirror with the schema of stopgate.yaml. It lives in a shadow root, where CodeMirror uses
+ * adopted style sheets, because the content security policy allows no `<style>`.
  */
 
 import { $defs, properties } from 'stopgate:schema';
@@ -20,18 +20,18 @@ export type Editor = {
   setText(text: string): void;
   /** Marks the problems at their lines. An empty list removes the marks. */
   showProblems(issues: readonly Issue[]): void;
-  /** Marks what differs from `original`; null removes the marks. */
+  /** Marks differences from `original`. Null removes the marks. */
   showDifference(original: string | null): void;
-  /** Puts the cursor there; both are 1-based. */
+  /** Moves the cursor. Line and column are 1-based. */
   goTo(line: number, column: number): void;
   close(): void;
 };
 type Options = { readonly text: string; readonly label: string; readonly onChange: (text: string) => void };
 
-/** Chromium also writes them where text is replaced, or has several lines: so that is done here. */
+/** Replaces text itself, because Chromium writes `style` attributes when it replaces text or inserts several lines. */
 function replaceText(event: InputEvent, view: EditorView): boolean {
   const { inputType, data, isComposing } = event;
-  // Not the view's own selection: it hears of a change afterwards.
+  // The view's own selection is updated too late.
   const selection = (view.root as Document).getSelection?.();
   if (inputType !== 'insertText' || data === null || isComposing || !selection?.anchorNode || !selection.focusNode)
     return false;
@@ -50,8 +50,8 @@ function replaceText(event: InputEvent, view: EditorView): boolean {
       scrollIntoView: true,
       userEvent: 'input.type',
     });
-  // Brackets that are typed go around what is selected.
-  const isHandled = view.state.facet(EditorView.inputHandler).some((it) => it(view, from, to, data, replace));
+  // Input handlers may act instead: a typed bracket encloses the selection.
+  const isHandled = view.state.facet(EditorView.inputHandler).some((handler) => handler(view, from, to, data, replace));
   if (!isHandled) view.dispatch(replace());
   return true;
 }
@@ -77,10 +77,10 @@ export function openEditor(host: HTMLElement, { text, label, onChange }: Options
         theme,
         difference.of([]),
         autocompletion({ override: [completeFrom({ properties, $defs })] }),
-        // Tab leaves the editor, as everywhere else on the page.
+        // No Tab binding, so that Tab leaves the editor as everywhere on the page.
         keymap.of([...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
         EditorView.domEventHandlers({ beforeinput: replaceText }),
-        // Plain text: otherwise Chromium writes `style` attributes into what is typed, which the page's policy forbids.
+        // Otherwise Chromium writes `style` attributes into typed text, which the content security policy forbids.
         EditorView.contentAttributes.of({
           'aria-label': label,
           spellcheck: 'false',
@@ -101,7 +101,7 @@ export function openEditor(host: HTMLElement, { text, label, onChange }: Options
       view.dispatch(
         setDiagnostics(
           view.state,
-          issues.map((it) => toDiagnostic(view.state, it)),
+          issues.map((issue) => toDiagnostic(view.state, issue)),
         ),
       ),
     showDifference(original) {
@@ -122,7 +122,7 @@ function offsetOf({ doc }: EditorState, line: number, column: number): number {
   return Math.min(from + column - 1, to);
 }
 
-/** The service gives where it begins: the word there is underlined. */
+/** The service reports only where a problem begins, so underline the word there. */
 function toDiagnostic(state: EditorState, { line = 1, column = 1, message }: Issue): Diagnostic {
   const from = offsetOf(state, line, column);
   const word = state.wordAt(from);
@@ -162,7 +162,7 @@ const theme = EditorView.theme({
   },
   '.cm-completionInfo': { padding: '6px 8px' },
   '.cm-diagnostic-error': { borderLeftColor: 'var(--bad)' },
-  // The page loads no `data:` images.
+  // The content security policy forbids `data:` images.
   '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--bad)' },
   '.cm-lint-marker-error': { content: 'normal', color: 'var(--bad)' },
   '.cm-lint-marker-error::before': { content: '"●"' },

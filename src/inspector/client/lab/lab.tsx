@@ -1,4 +1,4 @@
-/** The policy lab: other policies, and what they would have made of the last stops, as they are typed. Nothing is run. */
+/** The policy lab: edits policies and shows how they would have decided the last stops. Nothing is run. */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { fleet } from '../data/api.ts';
@@ -12,9 +12,9 @@ import { type Editor, openEditor } from './editor.ts';
 import { fromFragment, sharedCharsMax, toFragment } from './share.ts';
 import './lab.css';
 
-/** Shows what is wrong with the policies: each problem is a link to its place in the text. */
 type Props = { readonly problem: Problem; readonly goTo: (line: number, column: number) => void };
 
+/** The problems of the policies, with links to their positions in the text. */
 export function PolicyProblems({ problem: { message, issues }, goTo }: Props) {
   if (issues.length === 0) return <p class="problem">{message}</p>;
   return (
@@ -31,14 +31,14 @@ export function PolicyProblems({ problem: { message, issues }, goTo }: Props) {
   );
 }
 
-/** The tools for the text of the lab: compare it with what is in force, share it, take it along. */
+/** Buttons to compare the text with the policies in force, reset it, share it or copy it. */
 export function LabTools({ showDifference }: { showDifference: (isShown: boolean) => void }) {
   const isShown = useSignal(false);
   const news = useSignal('');
   const tell = async (work: Promise<unknown>, done: string) => {
     news.value = await work.then(
       () => done,
-      () => 'The browser does not let this page copy: select the text and copy it.',
+      () => 'The browser does not allow copying here: select the text and copy it.',
     );
   };
   useSignalEffect(() => {
@@ -52,7 +52,7 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
         <Button
           aria-pressed={isShown.value}
           disabled={inForce.value === null}
-          title="To the policies in force"
+          title="Compare with the policies in force"
           onClick={() => {
             isShown.value = !isShown.value;
             showDifference(isShown.value);
@@ -65,7 +65,7 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
         </Button>
         <Button
           disabled={text.value.length > sharedCharsMax}
-          title={text.value.length > sharedCharsMax ? 'The text is too long for an address' : undefined}
+          title={text.value.length > sharedCharsMax ? 'The text is too long for a link' : undefined}
           onClick={() =>
             void tell(copyLink(), 'The link is copied. It contains the text, which is not sent to any server.')
           }
@@ -73,7 +73,7 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
           Copy link
         </Button>
         <Button
-          title="For stopgate.yaml"
+          title="Copy for stopgate.yaml"
           onClick={() =>
             void tell(
               navigator.clipboard.writeText(text.peek()),
@@ -91,7 +91,7 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
   );
 }
 
-/** For the palette, which loads the lab with it. */
+/** Used by the palette, which loads the lab for it. */
 export const { tryRetries } = comparison;
 
 async function copyLink(): Promise<void> {
@@ -151,7 +151,7 @@ export function Lab() {
   );
 }
 
-/** A shared text is taken from the address, once, and compared at once; so is one that was kept over a reload. */
+/** Takes a shared text from the address, or one kept over a reload, and compares it. */
 async function open(): Promise<void> {
   const shared = await fromFragment(location.hash);
   if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search);

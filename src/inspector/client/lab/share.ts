@@ -1,8 +1,8 @@
-/** A text in an address: after the `#`, so that no server gets it, and compressed. */
+/** Shares a text in a link: compressed, after the `#`, so that it is not sent to any server. Groups differences. */
 import type { WhatIfDifference } from '../../messages.ts';
 
 const prefix = '#policy=';
-/** The longest address that chat programs take. */
+/** Longer links are cut off by chat programs. */
 export const sharedCharsMax = 20_000;
 
 export async function toFragment(text: string): Promise<string> {
@@ -12,7 +12,7 @@ export async function toFragment(text: string): Promise<string> {
   return prefix + btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
 
-/** Resolves to null if the fragment is none of ours, or was cut off. */
+/** Resolves to null if the fragment has no shared text, or was cut off. */
 export async function fromFragment(fragment: string): Promise<string | null> {
   if (!fragment.startsWith(prefix)) return null;
   try {
@@ -24,7 +24,7 @@ export async function fromFragment(fragment: string): Promise<string | null> {
   }
 }
 
-/** @throws Error more than `bytesMax` come out: a short address may unfold to gigabytes */
+/** @throws Error if the output exceeds `bytesMax`, because a short link may expand to gigabytes */
 async function pass(
   bytes: Uint8Array<ArrayBuffer>,
   stream: CompressionStream | DecompressionStream,
@@ -41,19 +41,19 @@ async function pass(
   }
 }
 
-/** Differences in groups: which policy, guard or cause decides now, and which then. */
+/** Differences are grouped by the change of policy, guard or cause. */
 export const groupings = ['policy', 'guard', 'cause'] as const;
 export type Grouping = (typeof groupings)[number];
 export type Group = { readonly title: string; readonly differences: readonly WhatIfDifference[] };
 
-/** The largest first; what cannot be told is last. */
+/** Sorted by size, unknown results last. */
 export function groupDifferences(differences: readonly WhatIfDifference[], by: Grouping): Group[] {
   const groups = new Map<string, WhatIfDifference[]>();
-  for (const it of differences) {
-    const title = titleOf(it, by);
+  for (const difference of differences) {
+    const title = titleOf(difference, by);
     const group = groups.get(title);
-    if (group === undefined) groups.set(title, [it]);
-    else group.push(it);
+    if (group === undefined) groups.set(title, [difference]);
+    else group.push(difference);
   }
   const rank = ({ differences: [first] }: Group) => (first?.after === null ? 1 : 0);
   return [...groups]

@@ -1,4 +1,4 @@
-/** The search field and the selects above a table. What they are set to is in the route. */
+/** The search field and selects above a table. Their values are in the route. */
 
 import type { ComponentChildren } from 'preact';
 import { navigate, route } from '../route.ts';
@@ -16,7 +16,7 @@ type Props = {
   readonly total: number;
   readonly noun: string;
   readonly selects: readonly Select[];
-  /** More buttons, at the end. */
+  /** Buttons at the end. */
   readonly children?: ComponentChildren;
 };
 
@@ -24,7 +24,7 @@ export const showAll = (): void => navigate({ q: '', state: '', presence: '', ag
 
 export function Filters({ total, noun, selects, children }: Props) {
   const { q, state, presence, agent, queue } = route.value;
-  const isFiltered = [q, state, presence, agent, queue].some((it) => it !== '');
+  const isFiltered = [q, state, presence, agent, queue].some((value) => value !== '');
   return (
     <search class="row filters">
       <SearchField noun={noun} />
@@ -67,16 +67,16 @@ function SearchField({ noun }: { noun: string }) {
   );
 }
 
-/** Hidden while there is no choice. A value from the address is offered even if no row has it. */
+/** Hidden if there is no choice. A value from the address is offered even if no row has it. */
 function SelectField({ select: { name, any, options } }: { select: Select }) {
   const value = route.value[name];
   if (options.length < 2 && value === '') return null;
   return (
     <select aria-label={name} value={value} onChange={(event) => navigate({ [name]: event.currentTarget.value })}>
       <option value="">{any}</option>
-      {[...new Set([...options, ...(value === '' ? [] : [value])])].map((it) => (
-        <option key={it} value={it}>
-          {it}
+      {[...new Set([...options, ...(value === '' ? [] : [value])])].map((choice) => (
+        <option key={choice} value={choice}>
+          {choice}
         </option>
       ))}
     </select>
@@ -85,7 +85,7 @@ function SelectField({ select: { name, any, options } }: { select: Select }) {
 
 const valuesMax = 100;
 
-/** The values of a column, as options of a select. */
+/** The values of a column, for the options of a select. */
 export function valuesOf<Row>(rows: Iterable<Row>, field: keyof Row): string[] {
   const found = new Set<string>();
   for (const row of rows) {

@@ -1,4 +1,4 @@
-/** A table of any length: only the rows in view are rendered. Arrow keys move between rows, Enter opens one. */
+/** A table of any length that renders only the rows in view. Arrow keys move between rows, Enter opens one. */
 import type { ComponentChildren, RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { FleetStore } from '../data/fleet-store.ts';
@@ -15,7 +15,7 @@ import { headPx, rowPx, useRowFocus, useVirtualRows } from './virtual-rows.ts';
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 const glideMs = 150;
 
-/** Rows that changed places glide there, and new ones fade in, so that none teleports. A scrolled list stays as it is. */
+/** Animates rows that changed places, and fades new ones in. Scrolling is not animated. */
 function useGlide(box: RefObject<HTMLElement | null>, ids: readonly string[], first: number, last: number): void {
   const shown = useRef({ ids, places: new Map<string, number>() });
   useLayoutEffect(() => {
@@ -34,7 +34,7 @@ function useGlide(box: RefObject<HTMLElement | null>, ids: readonly string[], fi
 export type Column<Row> = {
   readonly key: string;
   readonly title: string;
-  /** Columns of rank 3 are the first to be hidden on a narrow screen, those of rank 1 never are. */
+  /** On narrow screens, columns of rank 3 are hidden first, those of rank 1 never. Default: 1. */
   readonly rank?: 1 | 2 | 3;
   readonly render: (row: Row) => ComponentChildren;
 };
@@ -95,7 +95,7 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
       </table>
       {ids.length === 0 && (
         <p class="no-match muted" role="status">
-          None fits the search and the filters. <Button onClick={showAll}>Show all</Button>
+          No matches. <Button onClick={showAll}>Show all</Button>
         </p>
       )}
     </div>
@@ -114,7 +114,7 @@ type LineProps<Row> = Pick<GridProps<Row>, 'columns' | 'isOpened' | 'open'> & {
   readonly onFocus: (index: number) => void;
 };
 
-/** It reads a signal, so it is rendered only when a property changes: all of them are stable while the row is. */
+/** Re-rendered only when a property changes. All properties are stable while the row is. */
 function Line<Row>({ columns, id, row, index, isActive, isOpened, open, onFocus }: LineProps<Row>) {
   return (
     <tr
@@ -144,7 +144,7 @@ const Gap = ({ px }: { px: number }) => (
   <tr aria-hidden="true" class="gap" style={{ height: `${px}px` }} />
 );
 
-/** A click sorts ascending, the next descending, the third not at all. */
+/** The first click sorts ascending, the second descending, the third removes the sorting. */
 function Heading<Row>({ column: { key, title, rank = 1 } }: { column: Column<Row> }) {
   const { sort } = route.value;
   const direction = sort === key ? 'ascending' : sort === `-${key}` ? 'descending' : 'none';
@@ -165,15 +165,13 @@ function Heading<Row>({ column: { key, title, rank = 1 } }: { column: Column<Row
   );
 }
 
-/** For `rowOf`: reads the version during the table's rendering, so that changed rows render the table alone. */
+/** Use in `rowOf`: reads the version while the table renders, so that changed rows re-render only the table. */
 export function rowIn<Row>({ version }: FleetStore, rows: ReadonlyMap<string, Row>, id: string): Row | undefined {
   void version.value;
   return rows.get(id);
 }
 
-// Table cells that several lists share.
-
-/** Not in the tab order: the row is, and Enter opens it. */
+/** Not in the tab order, because the row is and Enter opens it. */
 export const ActorLink = ({ entity, id }: { entity: 'worker' | 'task'; id: string }) => (
   <Link to={selection(entity, id)} tabIndex={-1}>
     <Name value={id} />
@@ -183,11 +181,11 @@ export const ActorLink = ({ entity, id }: { entity: 'worker' | 'task'; id: strin
 export const NameCell = ({ value }: { value: string | null }) =>
   value === null ? <NoValue /> : <Name value={value} />;
 
-/** What was used, as the agent reports it. */
+/** Usage as reported by the agent. */
 export const Cost = ({ row }: { row: Used }) =>
   hasUsage(row) ? <span title={`${count(row.tokens)} tokens`}>{cost(row)}</span> : <NoValue />;
 
-/** Leaves out the cost where nobody reports it. */
+/** Removes the cost column if no cost is known. */
 export const columnsFor = <Row,>(columns: readonly Column<Row>[], isCostKnown: boolean): readonly Column<Row>[] =>
   isCostKnown ? columns : columns.filter(({ key }) => key !== 'cost');
 

@@ -1,4 +1,4 @@
-/** The ids that the current list shows. Updated on each change; in a large fleet at most once a second. */
+/** The ids in the current list, filtered and sorted by the route. In a large fleet updated at most once a second. */
 import { computed, effect, signal } from '@preact/signals';
 import type { FleetStore } from '../data/fleet-store.ts';
 import { shownFleet, shownMs } from '../data/past.ts';
@@ -23,10 +23,9 @@ const figures = computed(() => {
   return figuresOf(shownFleet.value.tasks.values(), shownMs.value);
 });
 
-/** Returns the figures of a queue from its tasks, as of now. All tasks are read once for all queues. */
+/** Current figures of a queue. Computed for all queues at once. */
 export const figuresOfQueue = (queue: string): QueueFigures => figures.value.get(queue) ?? noFigures;
 
-/** Filters and sorts rows by the route. */
 type Value = string | number | null;
 type SortKeys<Row> = Readonly<Record<string, (row: Row) => Value>>;
 
@@ -65,7 +64,7 @@ const queueKeys: SortKeys<QueueRow> = {
   reported: (row) => -row.reported,
 };
 
-/** The ids of the workers to list, in order. */
+/** The ids of the workers to list, sorted. */
 function listWorkers(fleet: FleetStore, { q: text, state, presence, agent, queue, sort }: Route): string[] {
   const search = text.toLowerCase();
   const states = new Set(state === '' ? [] : state.split(','));
@@ -94,7 +93,7 @@ function listQueues(fleet: FleetStore, { q: text, sort }: Route): string[] {
 
 const includes = (text: string | null, search: string): boolean => text?.toLowerCase().includes(search) ?? false;
 
-/** Rows without a value come last in both directions; equal rows are compared by `tie`, else stay in the order of their ids. */
+/** Rows without a value come last in both directions. Equal rows are ordered by `tie`, then by id. */
 function order<Row>(
   rows: ReadonlyMap<string, Row>,
   matches: (row: Row) => boolean,
@@ -121,7 +120,7 @@ function order<Row>(
 
 const cache = new WeakMap<object, { readonly ids: readonly string[]; readonly first: string | undefined }>();
 
-/** Sorts ids once, and again only when there are others, since comparing them is slow. */
+/** Caches sorted ids until the set of ids changes, because comparing them is slow. */
 function sortedIds(rows: ReadonlyMap<string, unknown>): readonly string[] {
   const cached = cache.get(rows);
   const first = rows.keys().next().value;
@@ -137,9 +136,9 @@ const compare = (a: string | number, b: string | number): number =>
   typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b));
 
 export const listedIds = signal<readonly string[]>([]);
-/** The pointer is over the list, so nothing may move. */
+/** Whether the mouse is over the list, so that nothing may move. */
 export const isHeld = signal(false);
-/** Rows would be in another order by now: how many are not in it yet. Null: they would not. */
+/** Set while a held list is outdated: the number of new rows that it does not show yet. Null if it is up to date. */
 export const newWhileHeld = signal<number | null>(null);
 
 function addedTo(shown: readonly string[], next: readonly string[]): number {
@@ -147,7 +146,7 @@ function addedTo(shown: readonly string[], next: readonly string[]): number {
   return next.filter((id) => !known.has(id)).length;
 }
 
-/** A list of this size or more is sorted at most once a second. */
+/** Lists of at least this size are sorted at most once a second. */
 const largeSize = 400;
 const intervalMs = 1_000;
 const none = () => [];

@@ -1,4 +1,4 @@
-/** The whole fleet at a glance: names if there are few workers, otherwise one small cell for each on a canvas. */
+/** The fleet at a glance: names if there are few workers, otherwise a small cell for each on a canvas. */
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { workerStates } from '../../../../machines/values/states.ts';
@@ -12,9 +12,7 @@ import { Link } from '../ui/controls.tsx';
 import { plural } from '../ui/format.ts';
 import { listedIds } from './listed-ids.ts';
 
-// Lays out and paints the cells of the workers. States differ in shape as well as in colour.
-
-/** In CSS pixels. `cell`: the side of a cell. */
+/** In CSS pixels. `cell` is the side length of a cell. */
 type CellLayout = {
   readonly cell: number;
   readonly perRow: number;
@@ -22,7 +20,7 @@ type CellLayout = {
   readonly height: number;
 };
 
-/** The table below must stay within reach, also on a phone. */
+/** Maximum height, so that the table below stays in reach even on a phone. */
 const heightMax = 400;
 const cellSizes = [20, 16, 12, 9, 6];
 
@@ -39,7 +37,7 @@ type CellPainter = {
   /** Sizes and clears the canvas. */
   begin(): void;
   paint(index: number, row: WorkerRow | undefined): void;
-  /** Reads the colours again, after a change of the colour scheme. */
+  /** Call this after the colour scheme has changed. */
   readColours(): void;
 };
 
@@ -83,8 +81,8 @@ function coloursOfPage() {
 type Cell = { readonly x: number; readonly y: number; readonly size: number; readonly colour: string };
 
 /**
- * Cuts the shape of a state: stopped and idle are hollow, blocked has a horizontal bar, escalated a vertical one,
- * inactive a marked corner.
+ * Draws the shape of a state, so that states differ not only in colour: stopped and idle are hollow, blocked has a
+ * horizontal bar, escalated a vertical one, and inactive workers a marked corner.
  */
 function cutShape(context: CanvasRenderingContext2D, row: WorkerRow, { x, y, size, colour }: Cell): void {
   const state = row.state;
@@ -101,7 +99,7 @@ function cutShape(context: CanvasRenderingContext2D, row: WorkerRow, { x, y, siz
   context.fillRect(x + size - corner, y, corner, corner);
 }
 
-/** One small cell for each worker, drawn on a canvas. Only cells that changed are drawn again. */
+/** One small cell for each worker on a canvas. Only changed cells are redrawn. */
 function WorkerCanvas({ ids }: { ids: readonly string[] }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const box = useRef<HTMLDivElement>(null);
@@ -185,7 +183,7 @@ function usePainting(
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(paintDirty);
     });
-    // `subscribe` has called back at once; everything is painted first instead.
+    // `subscribe` has already scheduled a frame, but everything must be painted first.
     cancelAnimationFrame(frame);
     paintAll();
     const dark = matchMedia('(prefers-color-scheme: dark)');

@@ -1,6 +1,6 @@
 /**
- * The chart as a strip: six states with how many are in each, and how many came and left in the last ten minutes. A
- * click filters. It opens to the whole chart, or to one cell for each worker.
+ * The state strip: how many actors are in each state, and how many came and left in the last ten minutes. A click
+ * filters. It can be expanded to the chart, or to a cell for each worker.
  */
 import { signal } from '@preact/signals';
 import { type State, workerStates } from '../../../../machines/values/states.ts';
@@ -22,7 +22,7 @@ function toggle(next: Shown): void {
 
 type Props = { readonly machine: 'worker' | 'task' };
 
-/** The buttons that open and close the strip. */
+/** The buttons that expand and collapse the strip. */
 export const StripTools = ({ machine }: Props) => (
   <div class="row strip-tools">
     <Toggle name="Chart" isOn={shown.value === 'chart'} onClick={() => toggle('chart')} />
@@ -34,7 +34,7 @@ const FleetChart = createLazy('the chart', async () => (await import('../chart/m
 
 const Overview = createLazy('the cells', async () => (await import('./overview.tsx')).Overview);
 
-/** The chart or the overview that those buttons open. */
+/** The expanded chart or overview. */
 export function OpenedStrip({ machine }: Props) {
   if (shown.value === 'chart') return <FleetChart machine={machine} />;
   return shown.value === 'cells' && machine === 'worker' ? <Overview /> : null;
@@ -91,12 +91,12 @@ function useFlows(machine: 'worker' | 'task') {
   const came = workerStates.map(() => 0);
   const left = workerStates.map(() => 0);
   const add = (counts: number[], state: State, times: number) => {
-    const at = workerStates.indexOf(state);
-    counts[at] = (counts[at] ?? 0) + times;
+    const index = workerStates.indexOf(state);
+    counts[index] = (counts[index] ?? 0) + times;
   };
-  for (const it of moves.of(machine)) {
-    add(left, it.from, it.count);
-    add(came, it.to, it.count);
+  for (const move of moves.totals(machine)) {
+    add(left, move.from, move.count);
+    add(came, move.to, move.count);
   }
   return { came, left, minutes: 10 };
 }

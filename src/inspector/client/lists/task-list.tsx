@@ -1,4 +1,4 @@
-/** All tasks, the escalated first: the strip of states, the filters and the table. */
+/** The lists of tasks and queues. */
 import { shownFleet } from '../data/past.ts';
 import type { QueueRow, TaskRow } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';

@@ -1,13 +1,13 @@
-/** The rows of a table that are in view, and its keyboard focus, which may move beyond that view. */
+/** The rows of a table that are in view, and the keyboard focus, which may move beyond the view. */
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 
-/** On a phone a row has two lines: why stands below. See styles/narrow-screens.css. */
+/** On a phone a row has two lines. See styles/narrow-screens.css. */
 const narrow = matchMedia('(max-width: 620px)');
-/** Every row has this height. */
+/** The height of every row. */
 export const rowPx = (): number => (narrow.matches ? 58 : 32);
-/** The sticky head. On a phone there is none. */
+/** The height of the sticky head. On a phone there is none. */
 export const headPx = (): number => (narrow.matches ? 0 : 32);
 /** Rows rendered beyond each edge of the view. */
 const overscan = 6;
@@ -16,13 +16,13 @@ const heightDefaultPx = 600;
 
 type VirtualRows = {
   readonly box: RefObject<HTMLDivElement | null>;
-  /** The rows to render: from `first`, up to but without `last`. */
+  /** The rows to render: from `first` up to, but excluding, `last`. */
   readonly first: number;
   readonly last: number;
-  /** The room above and below them, in pixels. */
+  /** The space above and below them, in pixels. */
   readonly abovePx: number;
   readonly belowPx: number;
-  /** The number of rows that a page key moves by. */
+  /** How many rows a page key moves. */
   readonly page: number;
   readonly scrollTo: (index: number) => void;
 };
@@ -34,7 +34,7 @@ export function useVirtualRows(count: number): VirtualRows {
     count,
     overscan,
     estimateSize: rowPx,
-    // The head covers the first row's height of the view, so the last row in view ends above the edge by as much.
+    // Compensates for the sticky head, which covers the top of the view.
     scrollPaddingEnd: headPx(),
     initialRect: { width: 0, height: heightDefaultPx },
     getScrollElement: () => box.current,
@@ -67,7 +67,7 @@ export function useVirtualRows(count: number): VirtualRows {
 type RowFocus = {
   /** The index of the row in the tab order. */
   readonly active: number;
-  /** Always the same function. */
+  /** A stable function. */
   readonly onFocus: (index: number) => void;
   readonly onKeyDown: (event: KeyboardEvent) => void;
 };
@@ -76,9 +76,9 @@ type RowFocus = {
 export function useRowFocus(rows: VirtualRows, ids: readonly string[], open: (id: string) => void): RowFocus {
   const { box, page, scrollTo } = rows;
   const [active, setActive] = useState(0);
-  /** A ref beside the state, because keys may come faster than frames. */
+  /** A ref in addition to the state, because keys may come faster than frames. */
   const current = useRef(0);
-  /** The focus is due as soon as the current row is rendered. */
+  /** Whether to focus the current row once it is rendered. */
   const isDue = useRef(false);
   useLayoutEffect(() => {
     if (!isDue.current) return;
@@ -95,11 +95,11 @@ export function useRowFocus(rows: VirtualRows, ids: readonly string[], open: (id
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const focused = event.target instanceof Element ? event.target.closest<HTMLElement>('tr[data-index]') : null;
-    // The focused row may have moved since; but a step that is still due counts from where it leads.
+    // The focused row may have moved, so read its index. A pending step counts from its target.
     const from = focused === null || isDue.current ? current.current : Number(focused.dataset.index);
-    const at = Math.min(from, ids.length - 1);
-    const target = targetOf(event.key, at, ids.length, page);
-    const id = ids[at];
+    const index = Math.min(from, ids.length - 1);
+    const target = targetOf(event.key, index, ids.length, page);
+    const id = ids[index];
     if (target !== undefined) moveTo(target);
     else if (event.key === 'Enter' && focused !== null && id !== undefined) open(id);
     else return;
@@ -112,12 +112,12 @@ export function useRowFocus(rows: VirtualRows, ids: readonly string[], open: (id
   return { active: Math.min(active, Math.max(0, ids.length - 1)), onFocus, onKeyDown };
 }
 
-const targetOf = (key: string, at: number, count: number, page: number): number | undefined =>
+const targetOf = (key: string, index: number, count: number, page: number): number | undefined =>
   ({
-    ArrowDown: at + 1,
-    ArrowUp: at - 1,
-    PageDown: at + page,
-    PageUp: at - page,
+    ArrowDown: index + 1,
+    ArrowUp: index - 1,
+    PageDown: index + page,
+    PageUp: index - page,
     Home: 0,
     End: count - 1,
   })[key];

@@ -1,4 +1,4 @@
-/** All workers, what waits for a person first: the strip of states, the filters and the table. */
+/** The list of workers, those that wait for a person first. */
 import { presences } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
 import { isPast, shownFleet, shownMs } from '../data/past.ts';
@@ -17,7 +17,7 @@ const commands = [
   `npx stopgate publish worker w1 step.updated '{"step":"1","status":"done"}'`,
 ];
 
-/** In place of an empty worker list: how to create a worker, or where to go in the past. */
+/** Shown instead of an empty list: how to create a worker, or where to go in the past. */
 function NoWorkers() {
   if (isPast.value)
     return (
@@ -29,18 +29,15 @@ function NoWorkers() {
   return (
     <div class="empty">
       <h2>No workers yet</h2>
-      <p>
-        A worker appears with its first entry. Paste these three lines into a terminal, in the folder of the service:
-      </p>
+      <p>A worker appears with its first entry. Paste these three lines into a terminal in the service’s folder:</p>
       <pre>{commands.join('\n')}</pre>
       <p class="muted">
-        They plan a step, ask whether the worker may stop, and mark the step as done. This page updates by itself.
+        They plan a step, ask whether the worker may stop, and mark the step as done. This page updates automatically.
       </p>
     </div>
   );
 }
 
-/** The columns of the worker table: who, in which state and why, and how long already. */
 const workerColumns: readonly Column<WorkerRow>[] = [
   { key: 'worker', title: 'Worker', render: (row) => <ActorLink entity="worker" id={row.id} /> },
   { key: 'state', title: 'State', render: (row) => <State row={row} /> },
@@ -68,7 +65,7 @@ const State = ({ row }: Cell) => (
   </span>
 );
 
-/** It goes on by itself, or by a person: its mark is a ring. */
+/** Whether it waits for background work, a limit, a person or a hold. Its mark is then a ring. */
 const isWaiting = (row: WorkerRow): boolean => row.isWaiting || row.awaitsInput || row.waitsFor === 'hold';
 
 function noteOf(row: WorkerRow): string | null {
@@ -79,7 +76,7 @@ function noteOf(row: WorkerRow): string | null {
   return row.isWaiting ? 'waiting' : row.awaitsInput ? 'asks' : row.waitsFor === 'hold' ? 'held' : null;
 }
 
-/** Says in one sentence how it stands: what a person would ask first. Only what may need somebody stands out. */
+/** The status in one sentence. Only workers that may need a person stand out. */
 function Why({ row }: Cell) {
   const rank = rankOf(row);
   const isPlain = rank === 'working' || rank === 'idle' || (rank === 'stopped' && row.lastCause !== 'capped');
@@ -97,7 +94,7 @@ function Why({ row }: Cell) {
   );
 }
 
-/** The time that is left, since the row says nothing about it. */
+/** Shows the remaining time of a pause. */
 const PausedTag = ({ row: { pausedBy, pausedUntilMs } }: Cell) => (
   <span class="tag" title={`by ${visible(pausedBy ?? '')}${pausedUntilMs === null ? ', until its session ends' : ''}`}>
     paused

@@ -1,14 +1,14 @@
 /**
- * The answer to an escalation, beside what it is about: a suggestion or one's own words, for one or for all that ask the
- * same, and what becomes of the task. A task alone has no agent to answer: it goes back to its queue, or is cancelled. It
- * can be taken back for ten seconds (inbox/unsent.ts).
+ * The form to answer an escalation: a suggestion or a free text, for one worker or all that ask the same, and what
+ * happens to the task. A task without a worker is requeued or cancelled. Answers can be undone for ten seconds
+ * (inbox/unsent.ts).
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { operatorNameLengthMax } from '../../../../machines/values/limits.ts';
 import { liveFleet } from '../data/connection.ts';
 import { tasksShownWith } from '../inbox/find-waiting.ts';
 import { snoozeOne } from '../inbox/inbox-keys.ts';
-import { takeField, wantedField } from '../inbox/place.ts';
+import { focusField, wantedField } from '../inbox/open-item.ts';
 import { answeredKeys, draftOf, giveAnswer } from '../inbox/unsent.ts';
 import { alikeOf, questionOf, type SnoozeLength, snoozeLengths, type Waiting, waitingKey } from '../inbox/waiting.ts';
 import { Button, Submit } from '../ui/controls.tsx';
@@ -18,10 +18,10 @@ import { isOverBudget } from './operator-dialog.tsx';
 import type { TasksVerdict } from './settle.ts';
 import { namesOf } from './suggestions.ts';
 
-/** A choice for each of the first digits; more would push the field off the screen. */
+/** One choice for each of the keys 1 to 3. More would push the text field off the screen. */
 const choicesMax = 3;
 
-/** `choices`: for a worker. */
+/** `choices` are suggested prompts, for workers only. */
 type Props = { readonly item: Waiting; readonly choices?: readonly string[] };
 
 export const AnswerBox = (props: Props) =>
@@ -44,7 +44,7 @@ function AnswerForm({ item, choices = [] }: Props) {
     const wanted = wantedField.value;
     if (wanted === null) return;
     wantedField.value = null;
-    if (wanted.key === waitingKey(item) && form.current !== null) takeField(form.current, wanted.field);
+    if (wanted.key === waitingKey(item) && form.current !== null) focusField(form.current, wanted.field);
   }, [wantedField.value]);
   const answer = (action: 'resume' | 'stop') => {
     if (form.current === null) return;
@@ -95,12 +95,12 @@ function AnswerForm({ item, choices = [] }: Props) {
       )}
       {alike.length > 1 && (
         <label>
-          <input type="checkbox" checked={isForAll} onChange={() => setForAll(!isForAll)} /> The same answer to all{' '}
+          <input type="checkbox" checked={isForAll} onChange={() => setForAll(!isForAll)} /> Send the same answer to all{' '}
           {alike.length} that ask this
         </label>
       )}
       <TasksField tasks={tasks.map(({ id }) => id)} />
-      {isOverBudget(item) && <p class="muted">Its budget is used up: your answer grants the same budget once more.</p>}
+      {isOverBudget(item) && <p class="muted">Its budget is used up. Your answer grants the same budget again.</p>}
       <NameField />
       <p class="row buttons">
         <Submit title="Enter">{isTask ? `Back to ${isMany ? 'their queues' : 'its queue'}` : 'Send'}</Submit>
@@ -114,7 +114,7 @@ function AnswerForm({ item, choices = [] }: Props) {
   );
 }
 
-/** Asked once: it is kept in this browser. */
+/** Asks for the operator's name once; it is stored in this browser. */
 export const NameField = () =>
   operatorName() === '' ? (
     <input
@@ -123,7 +123,7 @@ export const NameField = () =>
       maxLength={operatorNameLengthMax}
       autoComplete="name"
       aria-label="Who answers"
-      placeholder="Your name, which is stored with the answer"
+      placeholder="Your name (stored with the answer)"
     />
   ) : null;
 
@@ -141,15 +141,15 @@ const Choices = ({ choices, take }: ChoicesProps) => (
   </>
 );
 
-/** By default what was escalated goes on: left as it is, it would come back as an item of its own. */
+/** Asks what happens to the escalated tasks. A task that stays escalated becomes an inbox item of its own. */
 const TasksField = ({ tasks }: { tasks: readonly string[] }) =>
   tasks.length === 0 ? null : (
     <span class="tasks-field">
       {tasks.length === 1 ? 'Its task' : 'Its tasks'} {namesOf(tasks)}:{' '}
-      <select name="tasks" aria-label={`What becomes of ${namesOf(tasks)}`}>
+      <select name="tasks" aria-label={`What happens to ${namesOf(tasks)}`}>
         <option value="resume">goes back to its queue</option>
         <option value="stop">is cancelled</option>
-        <option value="">stays escalated, as an item of its own</option>
+        <option value="">stays escalated, as a separate item</option>
       </select>
     </span>
   );

@@ -54,16 +54,16 @@ const Resolution = ({ resolution }: { resolution: NonNullable<NoteProps['resolut
   </section>
 );
 
-/** The operator's actions on one actor, as buttons: those that make sense in its present state. */
+/** Properties of the buttons for an operator's actions on one actor. */
 type ButtonsProps = {
   readonly entity: 'worker' | 'task';
   readonly id: string;
   readonly escalation: WorkerView['escalation'];
-  /** It can be retired no more, or never could. */
+  /** Whether it cannot be retired (any more). */
   readonly ended: boolean;
-  /** Its answer stands below: to resume or stop it is a part of that. */
+  /** Whether an answer form is shown, which includes resume and stop. */
   readonly hasAnswer: boolean;
-  /** Of a worker: whether a pause holds, and whether it has stops to be paused. A task cannot be paused. */
+  /** For workers: whether it is paused, and whether it can be. Tasks cannot be paused. */
   readonly pause?: { readonly isPaused: boolean; readonly isPausable: boolean };
 };
 
@@ -75,20 +75,20 @@ const keys: Readonly<Partial<Record<OperatorAction, string>>> = {
   unpause: 'P',
 };
 
-/** `place`: buttons that take each other's place have the same, so that the focus stays where it is. */
-type Offered = { readonly action: OperatorAction; readonly text: string; readonly place: string };
+/** Buttons that replace each other have the same `place`, so that the focus is kept. */
+type OfferedAction = { readonly action: OperatorAction; readonly text: string; readonly place: string };
 
-function offeredActions({ entity, escalation, ended, hasAnswer, pause }: ButtonsProps): readonly Offered[] {
+function offeredActions({ entity, escalation, ended, hasAnswer, pause }: ButtonsProps): readonly OfferedAction[] {
   const offer = (
     action: OperatorAction,
     text: string = actionTexts[action].button,
     place: string = action,
-  ): Offered => ({
+  ): OfferedAction => ({
     action,
     text,
     place,
   });
-  const offered: Offered[] = [];
+  const offered: OfferedAction[] = [];
   if (escalation !== null) {
     if (escalation.acknowledgedBy === null) offered.push(offer('acknowledge'));
     if (!hasAnswer) offered.push(offer('resume'), offer('stop'));

@@ -1,30 +1,30 @@
-/** The actions of an operator on actors. Each action becomes an entry per actor, with the operator's name. */
+/** An operator's actions on actors. Each action becomes one entry per actor, with the operator's name. */
 import { signal } from '@preact/signals';
 import { ApiError, post } from '../data/api.ts';
 import { hello } from '../data/connection.ts';
 import type { TaskOfWorker } from '../inbox/find-waiting.ts';
 import {
-  forgetOurs,
-  noteOurs,
   noteStored,
   type OperatorAction,
   settle,
   type TasksVerdict,
   targetKey,
+  trackActions,
+  untrackAction,
 } from './settle.ts';
 import { requestSignIn } from './sign-in.tsx';
 
 export type { OperatorAction };
 /**
- * A queue can only be acknowledged. What an agent asks is answered by `allow` and `deny`: its `request`, as the entry `seq`
- * asked it, which the agent holds until `untilMs` by the service's clock. `asksMore`: it asks something else too.
+ * The target of an action. A queue can only be acknowledged. `allow` and `deny` answer the agent's `request` of entry
+ * `seq`, which the agent holds until `untilMs` by the service's clock. `asksMore`: the agent also asks something else.
  */
 export type Target = {
   readonly entity: 'worker' | 'task' | 'queue';
   readonly id: string;
   readonly request?: string;
   readonly seq?: number;
-  /** The entry of the escalation that is shown, so that a newer one is left alone. */
+  /** The entry of the escalation shown, so that the action does not affect a newer one. */
   readonly escalation?: number;
   readonly untilMs?: number;
   readonly asksMore?: boolean;
@@ -33,9 +33,9 @@ export type ActionRequest = {
   readonly action: OperatorAction;
   /** At least one. */
   readonly targets: readonly Target[];
-  /** Prompts to choose from, for `resume`; absent: those for the worker that is shown. */
+  /** Suggested prompts for `resume`. */
   readonly suggestions?: readonly string[];
-  /** Still escalated, though the workers that they were escalated with are resolved: the action on them failed. */
+  /** Tasks whose own action failed, so that they are still escalated although their workers are resolved. */
   readonly tasks?: readonly TaskOfWorker[];
 };
 export const actionTexts = {
@@ -44,7 +44,7 @@ export const actionTexts = {
   stop: { button: 'Stop…', title: 'Stop', done: 'Stopped' },
   retire: { button: 'Retire…', title: 'Retire', done: 'Retired' },
   pause: { button: 'Pause…', title: 'Pause', done: 'Paused' },
-  unpause: { button: 'Resume judging', title: 'Resume judging', done: 'Judged again' },
+  unpause: { button: 'Resume judging', title: 'Resume judging', done: 'Judging resumed' },
   allow: { button: 'Allow', title: 'Allow', done: 'Allowed' },
   deny: { button: 'Deny…', title: 'Deny', done: 'Denied' },
 } as const satisfies Record<OperatorAction, object>;
@@ -53,18 +53,18 @@ const nameKey = 'stopgate.by';
 export const operatorName = (): string => localStorage.getItem(nameKey) ?? '';
 export const rememberName = (name: string): void => localStorage.setItem(nameKey, name.trim());
 
-/** The action to confirm; null: none. */
+/** The action to confirm, or null. */
 export const pendingAction = signal<ActionRequest | null>(null);
-/** The last action, or why it failed, for all to see. */
+/** Result of the last action, for display. */
 export const actionNews = signal<{ readonly text: string; readonly isProblem: boolean } | null>(null);
 
-/** Tells whether the panel offers what takes an operator: not to somebody who signed in with a token that may only read. */
+/** Whether to offer operator actions. They are hidden for a session with a read-only token. */
 export const mayOperate = (): boolean => hello.value === null || hello.value.operator || !hello.value.session;
 
-/** These need no more than a name. */
+/** Actions that need nothing but the operator's name. */
 const needsNoDialog: ReadonlySet<OperatorAction> = new Set(['acknowledge', 'unpause']);
 
-/** Asks for a token first, if this session is not an operator's. */
+/** Requests an action. Asks for a token first if the session is not an operator's. */
 export function requestAction(request: ActionRequest): void {
   if (request.targets.length === 0) return;
   const confirm = () => {
@@ -75,10 +75,10 @@ export function requestAction(request: ActionRequest): void {
   else requestSignIn(confirm);
 }
 
-/** The outcome of an action, also for `actionNews`. `left`: what failed, to be asked for again; null: nothing did. */
+/** The outcome of an action. `left` is the failed part, to be retried, or null. */
 type Outcome = { readonly text: string; readonly problem: Error | null; readonly left: ActionRequest | null };
 
-/** What an action needs apart from its targets. `forMs`: how long a pause holds; null or absent: until the session ends. */
+/** Further input. `forMs` is the duration of a pause; null or absent means until the session ends. */
 export type ActionDetails = { readonly prompt?: string; readonly forMs?: number | null };
 
 export async function performAction(
@@ -88,14 +88,14 @@ export async function performAction(
   also?: TasksVerdict,
 ): Promise<Outcome> {
   const { action, targets } = request;
-  // Before the answers: the stream may be quicker.
-  noteOurs(targets);
+  // Before sending, because the stream may be faster than the replies.
+  trackActions(targets);
   const runTarget = async (target: Target) => {
     const key = targetKey(target);
     try {
       noteStored(key, (await perform(action, target, by, details)).seq);
     } catch (error) {
-      forgetOurs(key);
+      untrackAction(key);
       throw error;
     }
   };
@@ -113,7 +113,7 @@ export async function performAction(
   };
 }
 
-/** @returns the entry that it became */
+/** @returns the sequence of the action's entry */
 function perform(
   action: OperatorAction,
   { entity, id, request, seq, escalation }: Target,

@@ -1,4 +1,4 @@
-/** Confirms an operator's action, with the name of the operator and a prompt for the agent. */
+/** The dialog that confirms an operator's action and asks for the operator's name and a prompt for the agent. */
 import { useState } from 'preact/hooks';
 import { operatorNameLengthMax } from '../../../../machines/values/limits.ts';
 import { visible } from '../../visible-text.ts';
@@ -25,7 +25,7 @@ import { effectsOf, type TasksVerdict } from './settle.ts';
 import { requestSignIn } from './sign-in.tsx';
 import { namesOf } from './suggestions.ts';
 
-/** Finds the tasks that were escalated with a worker: its resolution alone leaves them as they are. */
+/** Finds the tasks escalated with these workers. Resolving a worker does not resolve its tasks. */
 function tasksEscalatedWith(targets: readonly Target[]): TaskOfWorker[] {
   const workers = new Set(targets.filter(({ entity }) => entity === 'worker').map(({ id }) => id));
   return tasksShownWith(liveFleet, workers);
@@ -37,7 +37,7 @@ const choices = [
   ['stop', 'Cancel it', 'Cancel them'],
 ] as const;
 
-/** `isOfMany`: tasks of several workers. */
+/** `isOfMany`: the tasks belong to several workers. */
 type Props = { readonly tasks: readonly TaskOfWorker[]; readonly isOfMany: boolean };
 
 function TasksChoice({ tasks: [first, ...others], isOfMany }: Props) {
@@ -64,7 +64,7 @@ function TasksChoice({ tasks: [first, ...others], isOfMany }: Props) {
   );
 }
 
-/** A person was asked because a budget is used up. */
+/** Whether a worker was escalated because its budget is used up. */
 export const isOverBudget = ({ entity, id }: Target): boolean =>
   entity === 'worker' && liveFleet.workers.get(id)?.lastCause === 'budget';
 
@@ -88,7 +88,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
     rememberName(by);
     const forMs = readPauseLength(String(fields.get('length')), String(fields.get('typed') ?? ''));
     if (action === 'pause' && forMs === undefined) {
-      refuse('Write a time such as 45m, 3h or 2d. A pause lasts 7d at most.');
+      refuse('Enter a duration such as 45m, 3h or 2d, at most 7d.');
       return;
     }
     const verdict = fields.get('tasks');
@@ -108,7 +108,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
           <p key={text}>{text}</p>
         ))}
         {action === 'resume' && targets.some(isOverBudget) && (
-          <p>Its budget is used up: whoever resumes grants the same budget once more, from here on.</p>
+          <p>Its budget is used up. Resuming grants the same budget again.</p>
         )}
         <Questions targets={targets} />
         {action === 'resume' && !isForTasks && (
@@ -144,7 +144,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
 function describe(targets: ActionRequest['targets']): string {
   const [only] = targets;
   if (targets.length !== 1 || only === undefined) {
-    const [entity, other] = new Set(targets.map((it) => it.entity));
+    const [entity, other] = new Set(targets.map((target) => target.entity));
     return entity === undefined || other !== undefined ? `${targets.length} at once` : plural(targets.length, entity);
   }
   return `${only.entity} ${only.id}`;
@@ -153,7 +153,7 @@ function describe(targets: ActionRequest['targets']): string {
 /** More questions would push the buttons off the screen. */
 const questionsMax = 5;
 
-/** What it is about, as the dialog lies over it: each question, with those that ask it. */
+/** Lists each question with those that ask it, because the dialog covers them. */
 function Questions({ targets }: Pick<ActionRequest, 'targets'>) {
   const asking = new Map<string, string[]>();
   for (const { entity, id } of targets) {
@@ -196,9 +196,9 @@ const PromptField = ({ label, prompt, setPrompt, suggestions }: PromptFieldProps
     {suggestions.length > 0 && (
       <fieldset class="suggestions">
         <legend>Suggestions</legend>
-        {suggestions.map((it) => (
-          <Button key={it} aria-pressed={prompt === it} onClick={() => setPrompt(it)}>
-            {visible(it)}
+        {suggestions.map((suggestion) => (
+          <Button key={suggestion} aria-pressed={prompt === suggestion} onClick={() => setPrompt(suggestion)}>
+            {visible(suggestion)}
           </Button>
         ))}
       </fieldset>
@@ -206,7 +206,7 @@ const PromptField = ({ label, prompt, setPrompt, suggestions }: PromptFieldProps
   </>
 );
 
-/** `left`: the request, or what of it has failed and is offered again. */
+/** `left` is the request, or the part of it that failed and can be retried. */
 function useSend(request: ActionRequest) {
   const [left, setLeft] = useState(request);
   const [problem, setProblem] = useState<string | null>(null);
@@ -220,14 +220,14 @@ function useSend(request: ActionRequest) {
     const again = outcome.left;
     if (again === null) {
       close();
-      // The button that was pressed may be gone now.
+      // The button that was pressed may no longer exist.
       requestAnimationFrame(() => document.querySelector<HTMLElement>('aside h2')?.focus({ preventScroll: true }));
       return;
     }
     setBusy(false);
     setProblem(outcome.text);
     setLeft(again);
-    // Over this dialog, which keeps what was typed.
+    // The sign-in opens over this dialog, which keeps its input.
     if (isUnauthorized(outcome.problem)) requestSignIn(() => setProblem(null));
   };
   return { left, send, busy, problem, refuse: setProblem, close };

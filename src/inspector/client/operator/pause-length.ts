@@ -1,8 +1,8 @@
-/** How long a pause holds: the lengths that the page offers, and the length that an operator types. */
+/** Lengths of a pause: the offered ones, and parsing of a typed one. */
 import { pauseMsMax } from '../../../../machines/values/limits.ts';
 import { parseDuration } from '../../../../machines/values/time.ts';
 
-/** `forMs` null: until the worker's session ends. */
+/** `forMs` null means until the worker's session ends. */
 export const pauseLengths = [
   { value: 'session', text: 'Until its session ends', forMs: null },
   { value: '30m', text: '30 minutes', forMs: 1_800_000 },
@@ -10,12 +10,12 @@ export const pauseLengths = [
   { value: '1d', text: '1 day', forMs: 86_400_000 },
 ] as const;
 
-/** The value of the choice that has a field of its own. */
+/** Value of the choice with a text field. */
 export const typedLength = 'typed';
 
 /**
- * Reads the choice and what was typed beside it, e.g. `45m`, `1.5h` or `7 d`.
- * @returns null: the pause has no end; undefined: the text is no length, or it is longer than the protocol allows
+ * Reads the choice and the text typed beside it, e.g. `45m`, `1.5h` or `7 d`.
+ * @returns milliseconds, null for a pause without an end, or undefined if the text is invalid or too long a duration
  */
 export function readPauseLength(choice: string, typed: string): number | null | undefined {
   const offered = pauseLengths.find(({ value }) => value === choice);

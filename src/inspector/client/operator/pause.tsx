@@ -1,4 +1,4 @@
-/** A person's pause of a worker: the line that says that it holds, and the choice of how long it is to hold. */
+/** A person's pause of a worker: the note while it is paused, the choice of its length, and its shortcuts. */
 import { computed } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
 import type { WorkerView } from '../../../../machines/index.ts';
@@ -13,7 +13,7 @@ import { pauseLengths, typedLength } from './pause-length.ts';
 
 type Pause = NonNullable<WorkerView['paused']>;
 
-/** Returns the pause while it holds. One with a time ends without an entry, so no new view comes then. */
+/** Returns the pause while it is in effect. A timed pause ends without an entry, and so without a new view. */
 export function usePause(paused: WorkerView['paused']): Pause | null {
   const until = paused?.until ?? null;
   const isOver = useMemo(() => computed(() => until !== null && Date.parse(until) <= shownMs.value), [until]);
@@ -28,7 +28,7 @@ export const PauseNote = ({ pause: { by, since, until } }: { pause: Pause }) => 
   </p>
 );
 
-/** The end in the reader's time zone, with a countdown. The page's clock may be a little behind the entry's. */
+/** The end in the reader's time zone, with a countdown. The page's clock may lag slightly behind the entry's. */
 function Until({ sinceMs, untilMs }: { sinceMs: number; untilMs: number }) {
   const now = Math.max(sinceMs, shownMs.value);
   return (
@@ -39,7 +39,7 @@ function Until({ sinceMs, untilMs }: { sinceMs: number; untilMs: number }) {
   );
 }
 
-/** How long the pause is to hold: a choice, or a time that is typed. Typing takes the choice that it belongs to. */
+/** The choice of a pause's length. Typing a duration selects its choice. */
 export function PauseChoice() {
   const typed = useRef<HTMLInputElement>(null);
   return (
@@ -59,7 +59,7 @@ export function PauseChoice() {
           maxLength={20}
           autoComplete="off"
           aria-label="Another time, 7 days at most"
-          placeholder="45m, 3h, 7d at most"
+          placeholder="45m, 3h, at most 7d"
           onInput={() => {
             if (typed.current !== null) typed.current.checked = true;
           }}
@@ -69,7 +69,7 @@ export function PauseChoice() {
   );
 }
 
-/** The view of the worker that is shown, if an operator may pause it here; null: there is none. */
+/** The selected worker if an operator may pause it here, otherwise null. */
 function shownWorker(): WorkerView | null {
   if (route.peek().worker === null || isPast.peek() || !mayOperate()) return null;
   const view = shownView.peek();
@@ -79,7 +79,7 @@ function shownWorker(): WorkerView | null {
 const isPausedNow = ({ paused }: WorkerView): boolean =>
   paused !== null && (paused.until === null || nowMs.peek() < Date.parse(paused.until));
 
-/** A worker whose session has ended, or that was retired, has no stops to be paused. */
+/** A retired worker, or one whose session has ended, has no stops to pause. */
 const isPausable = (view: WorkerView): boolean => view.ended === null && !isPausedNow(view);
 
 const pauseKey = (title: string, action: 'pause' | 'unpause', fits: (view: WorkerView) => boolean): Shortcut => ({
@@ -96,7 +96,7 @@ const pauseKey = (title: string, action: 'pause' | 'unpause', fits: (view: Worke
   },
 });
 
-/** One key pauses the worker that is shown, and ends its pause. */
+/** One key pauses the selected worker, and ends its pause. */
 export const pauseKeys: readonly Shortcut[] = [
   pauseKey('Pause this worker', 'pause', isPausable),
   pauseKey('Resume judging this worker (unpause)', 'unpause', isPausedNow),

@@ -1,4 +1,4 @@
-/** Shows what an agent asks a person, with a form for each answer. */
+/** Requests of an agent to a person (permissions and questions), with forms to answer them. */
 
 import { useComputed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -22,23 +22,22 @@ import { hasMouse } from '../ui/use-held.ts';
 import { NameField, SnoozeField } from './answer-box.tsx';
 import type { OperatorAction, Target } from './operator-actions.ts';
 
-/** Requests of one agent that keep their places: when one is answered, the buttons of the next stay where they are. */
 type InputRequest = WorkerView['inputs'][number];
-/** `isGone`: it waits no more. */
+/** A request that keeps its place, so that the buttons of others do not move. If `isGone`, it no longer waits. */
 type PlacedRequest = Placed & { readonly input: InputRequest };
 
-/** A finger gives no sign when it has left, so a phone keeps this many requests that are gone. */
+/** How many gone requests to keep in place. Needed on phones, where nothing tells when the finger has left. */
 const goneMax = 12;
 
-/** @param open those that wait @param isUsed somebody points at them; a jump in time moves them all the same */
-function usePlaces(open: readonly InputRequest[], isUsed: boolean): readonly PlacedRequest[] {
+/** @param open the waiting requests @param isUsed whether someone points at them; ignored in the past */
+function useStableOrder(open: readonly InputRequest[], isUsed: boolean): readonly PlacedRequest[] {
   const places = useRef<readonly PlacedRequest[]>([]);
-  const known = new Map([...places.current.map(({ input }) => input), ...open].map((it) => [keyOf(it), it]));
-  const keys = open.filter((it) => it.request !== null || !isCopy(it, known)).map(keyOf);
+  const known = new Map([...places.current.map(({ input }) => input), ...open].map((input) => [keyOf(input), input]));
+  const keys = open.filter((input) => input.request !== null || !isCopy(input, known)).map(keyOf);
   const order = keepOrder(!isPast.value && (isUsed || !hasMouse.matches) ? places.current : [], keys);
   const gone = order.filter(({ isGone }) => isGone).slice(-goneMax);
   places.current = order
-    .filter((it) => !it.isGone || gone.includes(it))
+    .filter((place) => !place.isGone || gone.includes(place))
     .flatMap(({ key, isGone }) => {
       const input = known.get(key);
       return input === undefined ? [] : [{ key, isGone, input }];
@@ -48,17 +47,17 @@ function usePlaces(open: readonly InputRequest[], isUsed: boolean): readonly Pla
 
 const keyOf = ({ seq }: InputRequest): string => String(seq);
 
-/** An agent may report a question and then, by another of its hooks, ask for its answer. */
+/** An agent may report a question and then request its answer through another hook. */
 const isCopy = ({ tool, detail }: InputRequest, known: ReadonlyMap<string, InputRequest>): boolean =>
-  [...known.values()].some((it) => it.request !== null && it.tool === tool && it.detail === detail);
+  [...known.values()].some((other) => other.request !== null && other.tool === tool && other.detail === detail);
 
-/** An agent's questions with their choices, and words of one's own, to be answered at once. */
+/** Properties of the form that answers all questions of a request at once. */
 type FormProps = {
   readonly questions: readonly Question[];
-  /** The questions wait no more. */
+  /** Whether the request no longer waits. */
   readonly isGone: boolean;
   readonly send: (message: string) => void;
-  /** What else may be done with them. */
+  /** Further buttons. */
   readonly children: ComponentChildren;
 };
 
@@ -68,13 +67,13 @@ function QuestionForm({ questions, isGone, send, children }: FormProps) {
       const own = String(fields.get(`own-${index}`) ?? '').trim();
       return [...fields.getAll(`choice-${index}`).map(String), ...(own === '' ? [] : [own])];
     });
-    if (answers.every((it) => it.length > 0)) send(toMessage(questions, answers));
-    else form.querySelector<HTMLElement>(`[name=own-${answers.findIndex((it) => it.length === 0)}]`)?.focus();
+    if (answers.every((answer) => answer.length > 0)) send(toMessage(questions, answers));
+    else form.querySelector<HTMLElement>(`[name=own-${answers.findIndex((answer) => answer.length === 0)}]`)?.focus();
   };
   return (
     <Form class="questions" submit={submit}>
-      {questions.map((it, index) => (
-        <QuestionField key={it.question} question={it} name={String(index)} isGone={isGone} />
+      {questions.map((question, index) => (
+        <QuestionField key={question.question} question={question} name={String(index)} isGone={isGone} />
       ))}
       <p class="row buttons">
         <Submit disabled={isGone}>Answer</Submit>
@@ -91,11 +90,16 @@ const QuestionField = ({ question: { question, isMultiple, choices }, name, isGo
     <legend class="strong">
       <Text value={question} max={600} />
     </legend>
-    {choices.map((it) => (
-      <ChoiceField key={it.label} choice={it} name={`choice-${name}`} type={isMultiple ? 'checkbox' : 'radio'} />
+    {choices.map((choice) => (
+      <ChoiceField
+        key={choice.label}
+        choice={choice}
+        name={`choice-${name}`}
+        type={isMultiple ? 'checkbox' : 'radio'}
+      />
     ))}
     <label class="own">
-      {choices.length === 0 ? 'Your answer' : 'Or in your words'}
+      {choices.length === 0 ? 'Your answer' : 'Or in your own words'}
       <input name={`own-${name}`} maxLength={1_000} autoComplete="off" />
     </label>
   </fieldset>
@@ -118,18 +122,15 @@ const ChoiceField = ({ choice: { label, description }, name, type }: ChoiceProps
   </label>
 );
 
-// What an agent asks of a person: a permission with its tool and input, or a question. Answered here where the policy
-// holds it.
-
-/** `inputs`: those that are shown, or still were when somebody began to point at them; `live`: those that wait. */
+/** `inputs` are the requests shown, possibly frozen while someone points at them. `live` are those that still wait. */
 type RequestProps = Pick<WorkerView, 'worker' | 'inputs' | 'rules' | 'escalation'> & {
   readonly live: WorkerView['inputs'];
   readonly isUsed: boolean;
 };
 
 export function InputRequests({ worker, inputs, rules, escalation, live, isUsed }: RequestProps) {
-  const open = inputs.filter(({ seq }) => live.some((it) => it.seq === seq));
-  const shown = usePlaces(open, isUsed);
+  const open = inputs.filter(({ seq }) => live.some((input) => input.seq === seq));
+  const shown = useStableOrder(open, isUsed);
   if (shown.length === 0) return null;
   return (
     <section class="escalation" aria-label="Asks a person">
@@ -152,7 +153,9 @@ export function InputRequests({ worker, inputs, rules, escalation, live, isUsed 
   );
 }
 
-/** `askMs`: for how long the agent waits for an answer from here; null: it does not. `asksMore`: something else too. */
+/**
+ * `askMs` is how long the agent waits for an answer from here, or null. `asksMore`: the agent also asks something else.
+ */
 type LineProps = Pick<PlacedRequest, 'input' | 'isGone'> &
   Pick<WorkerView, 'worker'> & { readonly askMs: number | null; readonly asksMore: boolean };
 
@@ -160,7 +163,7 @@ function InputLine({ worker, input, isGone, askMs, asksMore }: LineProps) {
   const { tool, message, kind, detail, request, since, seq } = input;
   const questions = readQuestions(detail);
   const untilMs = Date.parse(since) + (askMs ?? 0);
-  // Rendered again when it ends, not each second.
+  // Re-renders only when the wait ends, not every second.
   const isHeld = useComputed(() => untilMs > shownMs.value).value;
   const canAnswer = isHeld && request !== null && !isPast.value;
   const others = useAlike(worker, canAnswer ? input : null);
@@ -196,9 +199,9 @@ function InputLine({ worker, input, isGone, askMs, asksMore }: LineProps) {
       )}
       {questions === null
         ? detail !== null && <Detail detail={detail} />
-        : !canAnswer && <Asked questions={questions} />}
+        : !canAnswer && <QuestionList questions={questions} />}
       <p class="muted">
-        {isGone ? 'It waits no more.' : isAnswered ? 'You have answered.' : <Ago thenMs={Date.parse(since)} />}
+        {isGone ? 'No longer waiting.' : isAnswered ? 'You have answered.' : <Ago thenMs={Date.parse(since)} />}
         {!isOver && canAnswer && (
           <>
             {' · '}
@@ -224,10 +227,10 @@ function InputLine({ worker, input, isGone, askMs, asksMore }: LineProps) {
       {canAnswer && isDenying && !isOver && (
         <DenyForm deny={(reason) => answer('deny', reason)} close={() => setDenying(false)} />
       )}
-      {/* Below the buttons: it comes when the others are read, and moves nothing. */}
+      {/* Below the buttons, because it appears later and must not move them. */}
       {canAnswer && others.length > 0 && (
         <label class="row">
-          <input type="checkbox" checked={isForAll} onChange={() => setForAll(!isForAll)} /> The same answer to all{' '}
+          <input type="checkbox" checked={isForAll} onChange={() => setForAll(!isForAll)} /> Send the same answer to all{' '}
           {others.length + 1} that ask exactly this
         </label>
       )}
@@ -237,7 +240,7 @@ function InputLine({ worker, input, isGone, askMs, asksMore }: LineProps) {
 
 type DenyProps = { readonly deny: (reason: string) => void; readonly close: () => void };
 
-/** Asks for a reason beside the question, which stays in sight. */
+/** Asks for a reason below the question, which stays visible. */
 function DenyForm({ deny, close }: DenyProps) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => form.current?.querySelector('input')?.focus(), []);
@@ -262,19 +265,20 @@ function DenyForm({ deny, close }: DenyProps) {
         maxLength={20_000}
         autoComplete="off"
         aria-label="Reason, for the agent (optional)"
-        placeholder="Reason, which the agent gets (optional)"
+        placeholder="Reason for the agent (optional)"
       />
       <button type="submit">Deny</button>
     </form>
   );
 }
 
-/** At most so many views are read to compare them; the answer then leaves the rest for another one. */
+/** Maximum number of workers to compare. The rest needs another answer. */
 const alikeMax = 50;
 
 /**
- * Finds the other workers that wait for an answer to the very same request. Their rows say only the beginning of it, so
- * each is read whole: a command that differs in one word is another one. @param input null: it cannot be answered here
+ * Finds other workers that wait for an answer to exactly the same request. Rows have only its beginning, so the full
+ * view of each candidate is loaded.
+ * @param input null if it cannot be answered here
  */
 function useAlike(worker: string, input: InputRequest | null): readonly Target[] {
   const [found, setFound] = useState<readonly Target[]>([]);
@@ -291,11 +295,11 @@ function useAlike(worker: string, input: InputRequest | null): readonly Target[]
     for (const id of ids.split('\n'))
       read(id).then(
         ({ inputs, rules, escalation }) => {
-          const same = rules.askMs === null ? undefined : inputs.find((it) => isSame(it, input));
+          const same = rules.askMs === null ? undefined : inputs.find((other) => isSame(other, input));
           if (same === undefined) return;
           const { seq, since, request } = same;
           const untilMs = Date.parse(since) + (rules.askMs ?? 0);
-          const asksMore = escalation !== null || inputs.some((it) => it.seq !== seq);
+          const asksMore = escalation !== null || inputs.some((other) => other.seq !== seq);
           const target: Target = { entity: 'worker', id, request: request ?? '', seq, untilMs, asksMore };
           setFound((known) => [...known, target]);
         },
@@ -309,7 +313,7 @@ function useAlike(worker: string, input: InputRequest | null): readonly Target[]
 const isSame = (one: InputRequest, other: InputRequest): boolean =>
   one.request !== null && (['kind', 'tool', 'message', 'detail'] as const).every((key) => one[key] === other[key]);
 
-/** Each field of a tool's input stands by itself, so that no text can pass for another field. */
+/** Shows each field of a tool's input separately, so that no text can pass for another field. */
 function Detail({ detail }: { detail: string }) {
   const fields = readFields(detail);
   if (fields === null) return <Text block value={detail} max={600} />;
@@ -329,7 +333,7 @@ function Detail({ detail }: { detail: string }) {
   );
 }
 
-const Asked = ({ questions }: { questions: readonly Question[] }) => (
+const QuestionList = ({ questions }: { questions: readonly Question[] }) => (
   <ul>
     {questions.map(({ question, choices }) => (
       <li key={question}>

@@ -1,31 +1,33 @@
-/** One action on several actors, and then on the tasks that were escalated with them: what was done, and what was not. */
+/**
+ * Runs an action on several actors and then on the tasks escalated with them, and reports what succeeded and failed.
+ */
 import { signal } from '@preact/signals';
 import type { TaskOfWorker } from '../inbox/find-waiting.ts';
 import { namesOf } from './suggestions.ts';
 
 type Topic = { readonly entity: 'worker' | 'task' | 'queue'; readonly id: string };
 
-/** The verdict on the tasks that were escalated with the workers; by itself each stays escalated. */
+/** The verdict on tasks escalated with the workers. Without one, they stay escalated. */
 export type TasksVerdict = { readonly verdict: 'resume' | 'stop'; readonly tasks: readonly TaskOfWorker[] };
 
 type Run<Item> = (item: Item) => Promise<unknown>;
-/** `done` and `title`: the words for what succeeded and for what failed. */
+/** `done` and `title` are the words for success and failure. */
 type Action<Target> = { targets: readonly Target[]; run: Run<Target>; done: string; title: string };
 type Failed<Item> = { readonly item: Item; readonly reason: Error };
 type Settled<Item> = { readonly done: readonly Item[]; readonly failed: readonly Failed<Item>[] };
 
 type Outcome<Target> = {
-  /** A sentence on what was done, and what was not. */
+  /** Describes what succeeded and failed. */
   readonly text: string;
-  /** The error of the first that failed; null: none did. */
+  /** The first error, or null. */
   readonly problem: Error | null;
   readonly failed: readonly Target[];
   readonly failedTasks: readonly TaskOfWorker[];
 };
 
 /**
- * Runs the action on all targets, then on their tasks. A task is left as it is if the action on its worker failed; a
- * worker that is not a target was resolved before.
+ * Runs the action on all targets, then on the tasks. Skips tasks whose worker's action failed. A worker that is not
+ * among the targets was resolved earlier.
  */
 export async function settle<Target extends Topic>(
   action: Action<Target>,
@@ -34,15 +36,15 @@ export async function settle<Target extends Topic>(
   const own = await runAll(action.targets, action.run);
   const unresolved = new Set(own.failed.filter(({ item }) => item.entity === 'worker').map(({ item }) => item.id));
   const theirs = also?.tasks.filter(({ worker }) => !unresolved.has(worker)) ?? [];
-  // After its worker: until then a task is a part of that.
+  // Only after the workers: until then a task belongs to its worker's item.
   const tasks = also === undefined ? { done: [], failed: [] } : await runAll(theirs, also.run);
-  const left = also?.tasks.filter((it) => !tasks.done.includes(it)) ?? [];
+  const left = also?.tasks.filter((task) => !tasks.done.includes(task)) ?? [];
   const [failed] = tasks.failed;
   const texts = describeTargets(action, own);
   if (tasks.done.length > 0)
     texts.push(`${also?.verdict === 'stop' ? 'Cancelled' : 'Back in the queue'}: ${idsOf(tasks.done)}`);
   if (left.length > 0)
-    texts.push(`Left as before: task ${idsOf(left)}${failed === undefined ? '' : ` (${failed.reason.message})`}`);
+    texts.push(`Unchanged: task ${idsOf(left)}${failed === undefined ? '' : ` (${failed.reason.message})`}`);
   return {
     text: texts.join('. '),
     problem: own.failed[0]?.reason ?? failed?.reason ?? null,
@@ -55,8 +57,8 @@ async function runAll<Item>(items: readonly Item[], run: Run<Item>): Promise<Set
   const done: Item[] = [];
   const failed: Failed<Item>[] = [];
   const results = await Promise.allSettled(items.map(run));
-  items.forEach((item, at) => {
-    const result = results[at];
+  items.forEach((item, index) => {
+    const result = results[index];
     if (result?.status === 'rejected') failed.push({ item, reason: result.reason as Error });
     else done.push(item);
   });
@@ -79,12 +81,11 @@ function describeTargets<Target extends Topic>(
 
 const idsOf = (items: readonly { readonly id: string }[]): string => namesOf(items.map(({ id }) => id));
 
-/** Describes in words what an operator's actions do: for one actor, and for several at once. */
 export type OperatorAction = 'acknowledge' | 'resume' | 'stop' | 'retire' | 'pause' | 'unpause' | 'allow' | 'deny';
 
 type Effect = readonly [one: string, many: string];
 
-const ofWorkers: Readonly<Record<OperatorAction, Effect>> = {
+const workerEffects: Readonly<Record<OperatorAction, Effect>> = {
   acknowledge: [
     'You take charge of it. It stays escalated until it is resolved.',
     'You take charge of them. They stay escalated until they are resolved.',
@@ -95,23 +96,23 @@ const ofWorkers: Readonly<Record<OperatorAction, Effect>> = {
   ],
   stop: [
     'It stops for good: its next attempt to stop is allowed.',
-    'They stop for good: the next attempt of each to stop is allowed.',
+    'They stop for good: the next attempt of each is allowed.',
   ],
   retire: [
-    'It is done for good: its tasks go back to the queue, and every stop is allowed.',
-    'They are done for good: their tasks go back to the queue, and every stop is allowed.',
+    'It is finished for good: its tasks go back to the queue, and every stop is allowed.',
+    'They are finished for good: their tasks go back to the queue, and every stop is allowed.',
   ],
   pause: [
-    'While the pause holds, its stops are allowed and not judged, and its tasks go back to their queue. A new pause replaces an older one.',
-    'While the pauses hold, their stops are allowed and not judged, and their tasks go back to their queues. A new pause replaces an older one.',
+    'While it is paused, its stops are allowed without being judged. Its tasks go back to their queue. A new pause replaces an older one.',
+    'While they are paused, their stops are allowed without being judged. Their tasks go back to their queues. A new pause replaces an older one.',
   ],
   unpause: ['Its stops are judged again.', 'Their stops are judged again.'],
-  allow: ['The agent may do what it asks for, this once.', 'Each agent may do what it asks for, this once.'],
-  deny: ['The agent may not do what it asks for.', 'No agent of them may do what it asks for.'],
+  allow: ['The agent may proceed this once.', 'Each agent may proceed this once.'],
+  deny: ['The agent may not proceed.', 'None of these agents may proceed.'],
 };
 
-/** A task has no agent. */
-const ofTasks: Readonly<Partial<Record<OperatorAction, Effect>>> = {
+/** The effect on tasks, which have no agent. */
+const taskEffects: Readonly<Partial<Record<OperatorAction, Effect>>> = {
   resume: [
     'It goes back to its queue, where a worker may claim it.',
     'They go back to their queues, where workers may claim them.',
@@ -119,15 +120,15 @@ const ofTasks: Readonly<Partial<Record<OperatorAction, Effect>>> = {
   stop: ['It is cancelled.', 'They are cancelled.'],
 };
 
-const ofQueue = 'You see to it that a worker comes. Nobody is reminded any more.';
+const queueEffect = 'You take care of starting a worker. Nobody is reminded again.';
 
-/** Describes the effect, one text for each kind of actor; where there are both, it says which. */
+/** Describes the effect of an action. Returns one text per kind of actor, prefixed with the kind if there are both. */
 export function effectsOf(action: OperatorAction, targets: readonly Pick<Topic, 'entity'>[]): readonly string[] {
-  if (targets.some(({ entity }) => entity === 'queue')) return [ofQueue];
+  if (targets.some(({ entity }) => entity === 'queue')) return [queueEffect];
   const tasks = targets.filter(({ entity }) => entity === 'task').length;
   const workers = targets.length - tasks;
-  const [forWorkers, forTasks] = [ofWorkers[action], ofTasks[action]];
-  // What makes no difference to a task is said once, of all.
+  const [forWorkers, forTasks] = [workerEffects[action], taskEffects[action]];
+  // If the effect is the same for workers and tasks, describe it once.
   if (tasks === 0 || forTasks === undefined) return [pick(forWorkers, targets.length)];
   if (workers === 0) return [pick(forTasks, tasks)];
   return [
@@ -138,41 +139,41 @@ export function effectsOf(action: OperatorAction, targets: readonly Pick<Topic, 
 
 const pick = ([one, many]: Effect, count: number): string => (count === 1 ? one : many);
 
-// What this page has just acted on: so that it can tell its operator's work from that of others.
+// Tracks what this page has just acted on, to distinguish this operator's changes from those of others.
 
-/** The log's entry of each action; infinite until it is known. */
-let ours: ReadonlyMap<string, number> = new Map();
+/** Sequence of each action's entry by target; infinite until known. */
+let ownActions: ReadonlyMap<string, number> = new Map();
 
 const keyOf = ({ entity, id }: Topic) => `${entity}/${id}`;
 
-/** As `ours`, of the last action, also when its effect has been shown. */
+/** Entries of the last action by target. Unlike `ours`, kept after the effect has been shown. */
 const stored = signal<ReadonlyMap<string, number>>(new Map());
 
-/** Notes the targets of this page's last action, and forgets those before. One that asks something else too stays. */
-export function noteOurs(targets: readonly (Topic & { readonly asksMore?: boolean })[]): void {
+/** Replaces the tracked targets with those of a new action. A target that also asks something else is not tracked. */
+export function trackActions(targets: readonly (Topic & { readonly asksMore?: boolean })[]): void {
   const done = targets.filter(({ asksMore }) => asksMore !== true);
-  ours = new Map(done.map((it) => [keyOf(it), Number.POSITIVE_INFINITY]));
+  ownActions = new Map(done.map((item) => [keyOf(item), Number.POSITIVE_INFINITY]));
   stored.value = new Map();
 }
 
-/** @param seq the entry of the action on it */
+/** @param seq the entry of the action */
 export function noteStored(key: string, seq: number): void {
-  if (ours.has(key)) ours = new Map([...ours, [key, seq]]);
+  if (ownActions.has(key)) ownActions = new Map([...ownActions, [key, seq]]);
   stored.value = new Map([...stored.peek(), [key, seq]]);
 }
 
-/** Forgets a target whose change came from somebody else, did not happen, or has been shown. */
-export function forgetOurs(key: string): void {
-  ours = new Map([...ours].filter(([it]) => it !== key));
+/** Stops tracking a target: its action failed, was undone, or its effect has been handled. */
+export function untrackAction(key: string): void {
+  ownActions = new Map([...ownActions].filter(([other]) => other !== key));
 }
 
-/** Forgets the actions whose effect is shown: what comes after `seq` is somebody else's. */
-export function forgetShown(seq: number): void {
-  ours = new Map([...ours].filter(([, it]) => it > seq));
+/** Stops tracking actions whose effect is shown, given that the page shows entries up to `seq`. */
+export function untrackShown(seq: number): void {
+  ownActions = new Map([...ownActions].filter(([, untilSeq]) => untilSeq > seq));
 }
 
-/** The entry of this page's last action, if it was on this actor; 0: it was not. */
+/** The entry of this page's last action if it was on this actor, otherwise 0. */
 export const storedSeq = (key: string): number => stored.value.get(key) ?? 0;
 
-export const isOurs = (key: string | null): boolean => key !== null && ours.has(key);
+export const isTracked = (key: string | null): boolean => key !== null && ownActions.has(key);
 export { keyOf as targetKey };

@@ -1,4 +1,4 @@
-/** Asks for a token: for reading, or for operator actions. It becomes a cookie that scripts cannot read. */
+/** Asks for a token, for reading or for operator actions. It becomes a cookie that scripts cannot read. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -6,7 +6,7 @@ import { signIn } from '../data/api.ts';
 import { hello, renewSession } from '../data/connection.ts';
 import { Button, Dialog, Form, Problem, Submit } from '../ui/controls.tsx';
 
-/** This is called after the operator has signed in; null: the dialog is closed. */
+/** Called after the operator has signed in. Null while the dialog is closed. */
 const afterSignIn = signal<(() => void) | null>(null);
 
 /** Opens the dialog that asks for the operator token. */
@@ -14,7 +14,7 @@ export function requestSignIn(next: () => void = () => {}): void {
   afterSignIn.value = next;
 }
 
-/** In place of the page, if reading requires a token. */
+/** Shown instead of the page if reading requires a token. */
 export const LockedPage = () => (
   <main id="main" class="locked">
     <h1>stopgate inspector</h1>
@@ -22,13 +22,13 @@ export const LockedPage = () => (
       <p>This service requires a token.</p>
     ) : (
       <p role="alert">
-        Your session has ended: the token is not valid any more, or somebody signed out in this browser. Sign in again
-        to go on where you were.
+        Your session has ended: the token is no longer valid, or someone signed out in this browser. Sign in again to
+        continue where you were.
       </p>
     )}
     <TokenForm label="Token" onSuccess={() => {}}>
-      It is the service’s <code>--token</code> or <code>STOPGATE_TOKEN</code>, or a token of your own. Whoever runs the
-      service creates one for you with <code>stopgate token</code>.
+      Use the service’s <code>--token</code> or <code>STOPGATE_TOKEN</code>, or your own token. Whoever runs the service
+      can create one for you with <code>stopgate token</code>.
     </TokenForm>
   </main>
 );
@@ -61,7 +61,7 @@ export function SignInDialog() {
 const NoOperatorToken = ({ close }: { close: () => void }) => (
   <div class="token">
     <p>
-      This service has no operator token, so nobody can do this here. Start it with <code>--token</code>, or use{' '}
+      This service has no operator token, so this cannot be done here. Start it with <code>--token</code>, or use{' '}
       <code>stopgate resolve</code> with operator credentials.
     </p>
     <p class="row buttons">
@@ -74,7 +74,7 @@ type TokenFormProps = {
   readonly label: string;
   readonly onSuccess: () => void;
   readonly onCancel?: () => void;
-  /** The text that says where to find the token. */
+  /** Explains where to find the token. */
   readonly children: ComponentChildren;
 };
 

@@ -1,10 +1,10 @@
-/** Prompts that may help: what the worker was told last, its next step, and another way where the same failed again. */
+/** Suggested prompts: the last prompt, the next step, and another approach if the same failure repeats. */
 import type { WorkerView } from '../../../../machines/index.ts';
 import { visible } from '../../visible-text.ts';
 
 const isOpen = ({ status }: { status: string }) => !['done', 'completed', 'cancelled'].includes(status);
 const charsMax = 400;
-const decide = 'Decide it yourself: take the simplest option, note why, and go on.';
+const decide = 'Decide yourself: take the simplest option, note why, and continue.';
 
 export function suggestPrompts({ plan, lastDecision, escalation }: WorkerView): string[] {
   const step = plan.find(isOpen);
@@ -14,15 +14,19 @@ export function suggestPrompts({ plan, lastDecision, escalation }: WorkerView): 
     escalation?.cause === 'stuck' && finding !== undefined
       ? `Your last attempts failed the same way (${finding.check}). Stop, explain the cause in two sentences, then try another approach.`
       : null,
-    step === undefined ? null : `Go on with the next step of the plan: ${step.title}`,
+    step === undefined ? null : `Continue with the next step of the plan: ${step.title}`,
     lastDecision?.action === 'escalate' ? decide : null,
   ];
   return [
-    ...new Set(prompts.filter((it): it is string => it != null && it.trim() !== '').map((it) => it.slice(0, charsMax))),
+    ...new Set(
+      prompts
+        .filter((prompt): prompt is string => prompt != null && prompt.trim() !== '')
+        .map((prompt) => prompt.slice(0, charsMax)),
+    ),
   ];
 }
 
-/** Suggests prompts for several workers: those that fit each of them, then some that name none. */
+/** Suggests prompts for several workers: those that all have in common, then general ones. */
 export function suggestForMany(views: readonly WorkerView[]): string[] {
   const each = views.map(suggestPrompts);
   const common = (each[0] ?? []).filter((prompt) => each.every((prompts) => prompts.includes(prompt)));
@@ -35,15 +39,13 @@ export function suggestForMany(views: readonly WorkerView[]): string[] {
             'Your last attempts failed the same way. Stop, explain the cause in two sentences, then try another approach.',
           ]
         : []),
-      ...(every(({ plan }) => plan.some(isOpen)) ? ['Go on with the next open step of your plan.'] : []),
+      ...(every(({ plan }) => plan.some(isOpen)) ? ['Continue with the next open step of your plan.'] : []),
       decide,
     ]),
   ];
 }
 
-// Names of many actors, in a text.
-
-/** The number of names in a text; more would fill the dialog of a phone. */
+/** Maximum number of names in a text. More would fill a dialog on a phone. */
 const namesMax = 12;
 
 export function namesOf(ids: readonly string[]): string {

@@ -1,11 +1,11 @@
-/** A worker among its parents and sub-agents, as a tree. */
+/** A worker's parents and subagents as a tree. */
 import { shownFleet } from '../data/past.ts';
 import type { WorkerRow } from '../data/rows.ts';
 import { selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { Name, StateMark } from '../ui/text.tsx';
 
-/** The number of workers drawn in the tree; the list of workers has the others. */
+/** Maximum number of workers in the tree. The list of workers has the rest. */
 const shownMax = 60;
 
 type Node = { readonly row: WorkerRow; readonly children: readonly Node[] };
@@ -40,7 +40,7 @@ const Branch = ({ node: { row, children }, id }: { node: Node; id: string }) => 
   </li>
 );
 
-/** Builds the tree from the topmost parent down. Null: the worker is unknown. */
+/** Builds the tree from the topmost parent down. Null if the worker is unknown. */
 function treeAround(workers: ReadonlyMap<string, WorkerRow>, id: string): Node | null {
   let top = workers.get(id);
   if (top === undefined) return null;
@@ -58,13 +58,13 @@ function treeAround(workers: ReadonlyMap<string, WorkerRow>, id: string): Node |
   const placed = new Set<string>();
   const nodeOf = (row: WorkerRow): Node => {
     placed.add(row.id);
-    const below = (children.get(row.id) ?? []).filter((it) => !placed.has(it.id) && placed.size < shownMax);
+    const below = (children.get(row.id) ?? []).filter((child) => !placed.has(child.id) && placed.size < shownMax);
     return { row, children: below.map(nodeOf) };
   };
   return nodeOf(top);
 }
 
-/** Returns the workers that the diagram follows besides the worker itself: its parent and its sub-agents. */
+/** Returns the worker's parent and subagents, which the diagram shows too. */
 export function relativesOf(workers: ReadonlyMap<string, WorkerRow>, id: string): string[] {
   const parent = workers.get(id)?.parent ?? null;
   const below = [...workers.values()].filter((row) => row.parent === id).map((row) => row.id);

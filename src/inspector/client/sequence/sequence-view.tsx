@@ -1,4 +1,4 @@
-/** The sequence diagram of a worker: a lifeline for each who takes part, an arrow for each entry, the oldest on top. */
+/** The sequence diagram of a worker: a lifeline per participant, an arrow per entry, oldest on top. */
 import { Fragment } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Decision } from '../../../../machines/index.ts';
@@ -17,7 +17,7 @@ import { useEntries } from './entries.ts';
 import { Family } from './family.tsx';
 import './sequence.css';
 
-/** The stream tells that something came; the diagram is read again then. */
+/** The newest entry in the stream. The diagram is reloaded when it changes. */
 const newestOf = () => (isPast.value ? null : (focus.value?.entries.at(-1)?.seq ?? null));
 
 export function SequenceView({ id }: { id: string }) {
@@ -44,22 +44,22 @@ const columnPx = 108;
 const rowPx = 34;
 
 function Diagram({ sequence: { participants, messages }, worker }: { sequence: Sequence; worker: string }) {
-  const at = new Map(participants.map(({ key }, index) => [key, index * columnPx + columnPx / 2]));
+  const columns = new Map(participants.map(({ key }, index) => [key, index * columnPx + columnPx / 2]));
   const width = participants.length * columnPx;
   if (messages.length === 0) return <p class="muted">No entries yet.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
     <section class="lanes" tabIndex={0} aria-label={`${plural(messages.length, 'message')} of ${worker}`}>
       <div class="lane-heads" style={{ width: `${width}px` }}>
-        {participants.map((it) => (
-          <Head key={it.key} participant={it} isOwn={it.key === `worker ${worker}`} />
+        {participants.map((participant) => (
+          <Head key={participant.key} participant={participant} isOwn={participant.key === `worker ${worker}`} />
         ))}
       </div>
       <ol style={{ '--lanes': `${width}px` }}>
         {messages.map((message, index) => (
           <Fragment key={message.seq}>
             <DayHeading atMs={message.atMs} previousMs={messages[index - 1]?.atMs} />
-            <Row message={message} at={at} width={width} />
+            <Row message={message} columns={columns} width={width} />
           </Fragment>
         ))}
       </ol>
@@ -74,9 +74,13 @@ const Head = ({ participant: { kind, name }, isOwn }: { participant: Participant
   </div>
 );
 
-type RowProps = { readonly message: Message; readonly at: ReadonlyMap<string, number>; readonly width: number };
+type MessageRowProps = {
+  readonly message: Message;
+  readonly columns: ReadonlyMap<string, number>;
+  readonly width: number;
+};
 
-function Row({ message, at, width }: RowProps) {
+function Row({ message, columns, width }: MessageRowProps) {
   const { seq, atMs, from, to, type, text, count } = message;
   const times = count > 1 ? ` ×${count}` : '';
   return (
@@ -90,10 +94,10 @@ function Row({ message, at, width }: RowProps) {
       </Link>
       <svg width={width} height={rowPx} viewBox={`0 0 ${width} ${rowPx}`} aria-hidden="true">
         <title>{`${dateTime(atMs)} ${type}${times}: ${visible(text)}`}</title>
-        {[...at.values()].map((x) => (
+        {[...columns.values()].map((x) => (
           <line key={x} stroke="var(--line)" x1={x} x2={x} y1="0" y2={rowPx} />
         ))}
-        <Arrow from={at.get(from) ?? 0} to={at.get(to) ?? 0} label={`${wordOf(message)}${times}`} />
+        <Arrow from={columns.get(from) ?? 0} to={columns.get(to) ?? 0} label={`${wordOf(message)}${times}`} />
       </svg>
     </li>
   );
@@ -102,7 +106,7 @@ function Row({ message, at, width }: RowProps) {
 function Arrow({ from, to, label }: { from: number; to: number; label: string }) {
   const y = rowPx - 10;
   const side = to < from ? -1 : 1;
-  // Where it is seen: most lifelines are to the left.
+  // Keep the label of a long arrow near its left end, where it is visible.
   const middle = from === to ? from + 30 : Math.min(from, to) + Math.min(Math.abs(to - from), 2 * columnPx) / 2;
   const path = from === to ? `M${from},${y - 8}h24v8H${from + 6}` : `M${from},${y}H${to - side * 6}`;
   const tip = from === to ? `M${from},${y}l8,-4v8z` : `M${to},${y}l${-side * 8},-4v8z`;
@@ -117,14 +121,14 @@ function Arrow({ from, to, label }: { from: number; to: number; label: string })
   );
 }
 
-/** Returns what it says, if that is one word. */
+/** The label of an arrow: the outcome in one word, otherwise the type. */
 function wordOf({ type, entry: { data } }: Message): string {
   if (type === 'decision') return verdictOf(data as Decision).word;
   const { outcome } = data as { outcome?: unknown };
   return type === 'check.finished' && typeof outcome === 'string' ? outcome : type;
 }
 
-/** The colours of the verdicts, where an entry has one. */
+/** The verdict kind that gives an arrow its colour, if it has one. */
 function colourOf({ type, entry: { data } }: Message): string | undefined {
   if (type === 'decision') return verdictKindOf(data as Decision);
   const { outcome } = data as { outcome?: unknown };

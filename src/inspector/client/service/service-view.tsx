@@ -1,4 +1,4 @@
-/** The service itself: first in a sentence how it stands, then each part of it as a table. What is not known says so. */
+/** The service view: its health in one sentence, then a table for each part. Unknown values are shown as such. */
 import { useEffect, useState } from 'preact/hooks';
 import type { LimitLine, ReplicaLine, RunnerLine, ServiceReport } from '../../service-messages.ts';
 import { fleet, get } from '../data/api.ts';
@@ -10,10 +10,10 @@ import { Name, Text } from '../ui/text.tsx';
 import { DeadEntries, Log, nearShare, percent, Store, Table, Unknown } from './stored.tsx';
 import './service.css';
 
-/** The service gathers it once a second for all pages. */
+/** The service builds the report at most once a second for all pages. */
 const refreshMs = 2_000;
 
-/** Reads the last report of the service, and why there is none now. */
+/** Loads the service's report, and the error if it cannot be loaded. */
 function useReport() {
   const [report, setReport] = useState<ServiceReport | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -46,10 +46,10 @@ export function ServiceView() {
       {problem !== null && (
         <p class="problem" role="alert">
           {problem}
-          {report !== null && `. What follows is as of ${dateTime(report.nowMs)}.`}
+          {report !== null && `. The report below is from ${dateTime(report.nowMs)}.`}
         </p>
       )}
-      {isPast.value && <p class="muted">This is the service as it is now: the log does not keep how it was.</p>}
+      {isPast.value && <p class="muted">This is the service as it is now. The log does not record its past.</p>}
       {report === null ? problem === null && <p class="muted pad">Asking the service…</p> : <Report report={report} />}
     </section>
   );
@@ -80,16 +80,16 @@ const Report = ({ report }: Shown) => (
 const shareOf = ({ used, max }: LimitLine): number | null => (used === null ? null : used / max);
 const isNear = (limit: LimitLine): boolean => (shareOf(limit) ?? 0) >= nearShare;
 
-/** Whatever somebody should look at, the worst first. */
+/** Everything that needs attention, the worst first. */
 function concernsOf({ outage, replicas, runners, limits, nats }: ServiceReport): string[] {
   const away = nats.connections.filter(({ isConnected }) => !isConnected);
   return [
-    ...(outage === null ? [] : [`nothing is judged here since ${dateTime(outage.sinceMs)}: ${outage.reason}`]),
+    ...(outage === null ? [] : [`nothing has been judged here since ${dateTime(outage.sinceMs)}: ${outage.reason}`]),
     ...(outage === null && away.length > 0 ? ['NATS is away'] : []),
-    ...replicas.filter(({ state }) => state === 'silent').map(({ name }) => `nothing is heard of ${name}`),
+    ...replicas.filter(({ state }) => state === 'silent').map(({ name }) => `${name} is silent`),
     ...replicas.filter(({ state, isSelf }) => state === 'behind' && !isSelf).map(({ name }) => `${name} is behind`),
     ...runners.filter(({ isServed }) => isServed === false).map(({ name }) => `nobody serves the runner ${name}`),
-    ...limits.filter(isNear).map(({ bound }) => `${bound}: near the bound`),
+    ...limits.filter(isNear).map(({ bound }) => `${bound}: near the limit`),
   ];
 }
 
@@ -110,8 +110,8 @@ function Standing({ report }: Shown) {
             <b>{plural(concerns.length, 'thing')} to look at</b>
           </p>
           <ul>
-            {concerns.map((it) => (
-              <Text key={it} as="li" value={it} />
+            {concerns.map((concern) => (
+              <Text key={concern} as="li" value={concern} />
             ))}
           </ul>
         </>
@@ -137,7 +137,7 @@ const Replicas = ({ report: { replicas, nowMs } }: Shown) => (
     note={
       <>
         {replicas.length > 1 &&
-          'None leads: each judges the attempts that fall to it, and takes over those of one that is gone.'}
+          'There is no leader: each judges its share of the attempts, and takes over from a replica that is gone.'}
         {replicas.map(({ name, duties }) => duties.length > 0 && <Duties key={name} name={name} duties={duties} />)}
       </>
     }
@@ -165,7 +165,7 @@ const Duties = ({ name, duties }: { name: string; duties: readonly string[] }) =
   <>
     {' '}
     <Name value={name} />{' '}
-    {duties.map((duty) => (duty === 'snapshots' ? 'takes the snapshots' : 'cuts the log')).join(' and ')}.
+    {duties.map((duty) => (duty === 'snapshots' ? 'takes the snapshots' : 'trims the log')).join(' and ')}.
   </>
 );
 
@@ -182,12 +182,7 @@ const Nats = ({ report: { nats } }: Shown) => (
     rows={nats.connections.map(({ name, isConnected, forMs, breaks }) => ({
       key: name,
       isBad: !isConnected,
-      cells: [
-        name === 'log' ? 'of the log' : 'of requests',
-        isConnected ? 'connected' : 'broken, trying again',
-        duration(forMs),
-        count(breaks),
-      ],
+      cells: [name, isConnected ? 'connected' : 'broken, reconnecting', duration(forMs), count(breaks)],
     }))}
   />
 );
@@ -208,7 +203,7 @@ const Runners = ({ report: { runners, runnersOmitted } }: Shown) => (
     title="Runners"
     note={
       runnersOmitted > 0
-        ? `Of the first attempts that are open; ${count(runnersOmitted)} more are not counted.`
+        ? `Checks of the first open stops; ${count(runnersOmitted)} more stops are not counted.`
         : 'Checks of open stops, by where they run.'
     }
     heads={['Runner', 'Served', '#Waiting', '#Running', '#Oldest waits']}
@@ -228,11 +223,11 @@ const Runners = ({ report: { runners, runnersOmitted } }: Shown) => (
 
 const amount = (bound: string, number: number) => (bound.startsWith('bytes') ? bytes(number) : count(number));
 
-/** The fullest first, those that are not known last. */
+/** The fullest first, unknown ones last. */
 const Limits = ({ report: { limits } }: Shown) => (
   <Table
     title="Limits"
-    heads={['Bound', '#Taken', '#At most', '#Share']}
+    heads={['Limit', '#Used', '#Maximum', '#Share']}
     rows={limits
       .toSorted((a, b) => (shareOf(b) ?? -1) - (shareOf(a) ?? -1))
       .map((limit) => {
@@ -264,7 +259,7 @@ function Policies({ report: { policies } }: Shown) {
       title="Policies in force"
       note={
         seq === 0 ? (
-          'None was ever set: each stop is allowed.'
+          'None was ever set: every stop is allowed.'
         ) : (
           <>
             Set by {setBy === null ? <Unknown /> : <Name value={setBy} />}

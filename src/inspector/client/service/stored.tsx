@@ -1,4 +1,4 @@
-/** Shows what is stored: the log and its snapshots, the streams in the store of NATS, and the dead entries. */
+/** The stored parts of the service view: log and snapshots, NATS streams, and dead entries; and their tables. */
 
 import type { ComponentChildren } from 'preact';
 import type { ServiceReport } from '../../service-messages.ts';
@@ -6,12 +6,10 @@ import { Link } from '../ui/controls.tsx';
 import { bytes, count, dateTime, duration, plural } from '../ui/format.ts';
 import { Name, Text } from '../ui/text.tsx';
 
-// The tables of the service's page: words at the left, numbers at the right, a row that somebody should look at marked.
-
-/** Never a zero in its place. */
+/** For unknown values, which must not be shown as 0. */
 export const Unknown = () => <span class="muted">not known</span>;
 
-/** From this share on a bound is near; the alert of a full fleet begins there too. */
+/** A limit is near from this share on. The alert for a full fleet uses the same threshold. */
 export const nearShare = 0.8;
 export const percent = (share: number): string =>
   share > 0 && share < 0.01 ? '< 1 %' : `${Math.floor(share * 100)} %`;
@@ -20,7 +18,7 @@ type Row = { readonly key: string; readonly isBad?: boolean; readonly cells: rea
 type TableProps = {
   readonly title: string;
   readonly note?: ComponentChildren;
-  /** A column of numbers begins with `#`. */
+  /** The title of a numeric column begins with `#`. */
   readonly heads: readonly string[];
   readonly rows: readonly Row[];
 };
@@ -64,7 +62,7 @@ const classOf = (head: string) => (head.startsWith('#') ? 'number' : undefined);
 
 type FactsProps = {
   readonly title: string;
-  /** A value of null is not known. */
+  /** A null value is unknown. */
   readonly facts: readonly (readonly [name: string, value: ComponentChildren])[];
   readonly children?: ComponentChildren;
 };
@@ -109,12 +107,12 @@ export function Log({ report: { store, snapshots, retention, nowMs } }: Shown) {
         ['Last entry', log && entry(log.lastSeq, log.lastMs)],
         ['Entries', log && count(log.messages)],
         ['Size', log && bytes(log.bytes)],
-        ['Kept', `${kept.join(' and ') || 'for ever'}${retention.archive === null ? '' : ', then archived'}`],
+        ['Kept', `${kept.join(' and ') || 'forever'}${retention.archive === null ? '' : ', then archived'}`],
         [
           'Newest snapshot',
           snapshots &&
             (newest === null
-              ? 'none yet: a start folds the whole log'
+              ? 'none yet: a restart reads the whole log'
               : `${bytes(newest.bytes)}, up to #${count(newest.seq)}, ${duration(nowMs - newest.atMs)} old`),
         ],
         ['Entries since', snapshots && count(snapshots.entriesSince)],
@@ -126,7 +124,7 @@ export function Log({ report: { store, snapshots, retention, nowMs } }: Shown) {
 export function Store({ report: { store, storeProblem } }: Shown) {
   if (store === null)
     return (
-      <Facts title="Store of NATS" facts={[['Streams', null]]}>
+      <Facts title="NATS storage" facts={[['Streams', null]]}>
         {storeProblem !== null && <Text as="p" class="muted" value={storeProblem} />}
       </Facts>
     );
@@ -145,11 +143,11 @@ export function Store({ report: { store, storeProblem } }: Shown) {
     })),
     ...(account === null
       ? []
-      : [{ key: 'account', first: 'all of the account', messages: '', used: account.bytes, max: account.bytesMax }]),
+      : [{ key: 'account', first: 'whole account', messages: '', used: account.bytes, max: account.bytesMax }]),
   ];
   return (
     <Table
-      title="Store of NATS"
+      title="NATS storage"
       heads={['Stream', '#Messages', '#Size', '#Limit', '#Share']}
       rows={rows.map(({ key, first, messages, used, max }) => ({
         key,

@@ -1,4 +1,4 @@
-/** Bars over time, stacked where there are several series, with axes. The colours are those of the verdicts. */
+/** A bar chart over time, stacked if there are several series, in the colours of the verdicts. */
 import { useRef } from 'preact/hooks';
 import { createAxis, createValueAxis, ticksOf, type ValueUnit } from '../../axes.ts';
 import type { FleetStatistics } from '../../messages.ts';
@@ -10,14 +10,14 @@ import { show } from './range-picker.tsx';
 
 export type Series = {
   readonly name: string;
-  /** The colour: a kind of verdict, or `plain`. */
+  /** A verdict kind or `plain`; determines the colour. */
   readonly kind: string;
-  /** One for each bucket. */
+  /** One value per bucket. */
   readonly values: readonly number[];
 };
-/** The index of a bucket; null: the whole span. */
+/** The index of the picked bucket, or null for the whole span. */
 export type Picking = { readonly picked: number | null; readonly pick: (index: number | null) => void };
-/** `entries`: the words that find the entries that are counted. */
+/** `entries` is the search text that finds the counted entries. */
 export type Counting = {
   readonly title: string;
   readonly unit: ValueUnit;
@@ -30,18 +30,18 @@ type ChartProps = Picking &
     readonly label: string;
   };
 
-/** The time of a bucket, or of several, as far as it is counted. */
+/** The time range of one or several buckets, clipped to the counted span. */
 export function timeOf(
   { span, buckets, bucketMs, fromMs, toMs }: FleetStatistics,
   first: number,
   last = first,
 ): TimeRange {
   const [begin, end] = [buckets[first]?.atMs ?? fromMs, (buckets[last]?.atMs ?? toMs) + bucketMs];
-  // What ends now goes on to the end of its bucket.
+  // A span that ends now extends to the end of its last bucket.
   return { fromMs: Math.max(fromMs, begin), toMs: span === 'custom' ? Math.min(toMs, end) : end };
 }
 
-/** The change that leads to the entries of a bucket; null: of the whole span. */
+/** The route change that shows the entries of a bucket, or of the whole span with null. */
 export function toEntries(statistics: FleetStatistics, picked: number | null, words: string): Partial<Route> {
   const { fromMs, toMs } = timeOf(statistics, picked ?? 0, picked ?? statistics.buckets.length - 1);
   return { view: 'entries', q: textOfRange(fromMs, toMs, words), span: '' };
@@ -66,7 +66,7 @@ export function Chart({ statistics, series, unit, entries, label, picked, pick }
     const [from, to] = [pressedAt.current, indexAt(event)];
     pressedAt.current = null;
     if (event.button !== 0 || from === null) return;
-    // Dragged over several: their time. Clicked: what one is made of.
+    // A drag shows the selected range; a click shows the entries of a bucket.
     if (from !== to) show(timeOf(statistics, Math.min(from, to), Math.max(from, to)));
     else navigate(toEntries(statistics, to, entries));
   };
@@ -100,8 +100,8 @@ export function Chart({ statistics, series, unit, entries, label, picked, pick }
         {axis.ticks.map(({ value }) => (
           <line key={value} x1="0" x2={size.width} y1={y(value)} y2={y(value)} />
         ))}
-        {series.map(({ kind, values }, at) => (
-          <path key={kind} class="bar" data-verdict-kind={kind} d={barsPath(values, below(series, at), y, step)} />
+        {series.map(({ kind, values }, index) => (
+          <path key={kind} class="bar" data-verdict-kind={kind} d={barsPath(values, below(series, index), y, step)} />
         ))}
       </svg>
       <TimeAxis {...statistics} />
@@ -109,8 +109,8 @@ export function Chart({ statistics, series, unit, entries, label, picked, pick }
   );
 }
 
-const below = (series: readonly Series[], at: number) => (index: number) =>
-  series.slice(0, at).reduce((sum, { values }) => sum + (values[index] ?? 0), 0);
+const below = (series: readonly Series[], level: number) => (index: number) =>
+  series.slice(0, level).reduce((sum, { values }) => sum + (values[index] ?? 0), 0);
 
 function barsPath(
   values: readonly number[],
@@ -123,17 +123,17 @@ function barsPath(
     .map((value, index) => {
       if (value === 0) return '';
       const bottom = y(base(index));
-      // What happened at all is seen.
+      // Keep small values visible.
       const height = Math.max(1.5, bottom - y(base(index) + value));
       return `M${(index * step + gap / 2).toFixed(1)},${bottom.toFixed(1)}v${(-height).toFixed(1)}h${(step - gap).toFixed(1)}v${height.toFixed(1)}z`;
     })
     .join('');
 }
 
-/** As wide as four labels, whatever the room. */
+/** Wide enough for four labels, whatever the actual width. */
 const axisWidth = 340;
 
-/** Text of the page, not of the drawing, which is as large as there is room. */
+/** Rendered as HTML, because text in the SVG would be stretched. */
 function TimeAxis({ buckets, bucketMs }: FleetStatistics) {
   const [first, last] = [buckets[0]?.atMs ?? 0, buckets.at(-1)?.atMs ?? 0];
   const axis = createAxis([], first, last + bucketMs, axisWidth);
@@ -145,7 +145,7 @@ function TimeAxis({ buckets, bucketMs }: FleetStatistics) {
       <p class="ticks" aria-hidden="true">
         {ticksOf(axis).map(({ ms, text }) => {
           const x = axis.x(ms);
-          // It would reach out of the picture.
+          // Labels at the edges would overflow.
           return x < 20 || x > axisWidth - 20 ? null : (
             <span key={ms} style={{ left: `${(100 * x) / axisWidth}%` }}>
               {text}

@@ -1,4 +1,4 @@
-/** Which time the history shows: three spans that end now, or any range, typed as for "go to". */
+/** Picks the time that the history shows: a span that ends now, or a typed range. */
 
 import { useEffect, useState } from 'preact/hooks';
 import type { EntriesPage } from '../../messages.ts';
@@ -36,9 +36,9 @@ export function RangePicker({ span }: { span: Span | TimeRange }) {
   );
   return (
     <search class="row spans no-print">
-      {spanNames.map((it) => (
-        <Button key={it} aria-pressed={it === span} onClick={() => show(it, 'replace')}>
-          {spanTitles[it]}
+      {spanNames.map((name) => (
+        <Button key={name} aria-pressed={name === span} onClick={() => show(name, 'replace')}>
+          {spanTitles[name]}
         </Button>
       ))}
       <Form class="row" aria-label="Another time" submit={submit}>
@@ -51,10 +51,10 @@ export function RangePicker({ span }: { span: Span | TimeRange }) {
   );
 }
 
-/** The service's own entries have no place in the list: the one before it is as good. */
+/** Returns the time of an entry. Housekeeping entries are not listed, so this may be the time of the one before. */
 async function timeOfEntry(seq: number): Promise<number> {
   const { entries } = await get<EntriesPage>(`entries?limit=1&before=${seq + 1}`);
   const [found] = entries;
-  if (found === undefined) throw new Error(`There is nothing at or before entry ${seq}.`);
+  if (found === undefined) throw new Error(`There is no entry at or before ${seq}.`);
   return found.atMs;
 }

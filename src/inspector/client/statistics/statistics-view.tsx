@@ -1,4 +1,4 @@
-/** The fleet over a span of time: a sentence, small multiples on one time axis, and tables of checks and costs. */
+/** The history of the fleet over a span of time: a summary, small charts, and tables of checks and costs. */
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -17,10 +17,10 @@ import { querySpan, readSpan, spanTitles } from './span.ts';
 import { CheckTable, flakyText, UsageTables } from './tables.tsx';
 import './statistics.css';
 
-/** The service only counts what is new. */
+/** Refreshing is cheap, because the service counts only new entries. */
 const refreshMs = 5_000;
 
-/** The statistics of a span: counted by the service, and again from time to time while they may change. */
+/** Loads the statistics of a span, and refreshes them while they may change. */
 function useStatistics(span: Span | TimeRange) {
   const query = querySpan(span);
   const [counted, setCounted] = useState<{ query: string; statistics: FleetStatistics } | null>(null);
@@ -42,7 +42,7 @@ function useStatistics(span: Span | TimeRange) {
           isLast = statistics.span === 'custom' && statistics.toMs < nowMs.peek();
         }
       } catch (error) {
-        setProblem(asked.signal.aborted ? 'It was cancelled. Choose a span to count again.' : (error as Error).message);
+        setProblem(asked.signal.aborted ? 'Cancelled. Choose a span to count again.' : (error as Error).message);
       }
       setProgress(null);
       if (!asked.signal.aborted && !isLast) timer = setTimeout(() => void load(), refreshMs);
@@ -78,9 +78,7 @@ function Shown({ statistics }: { statistics: FleetStatistics }) {
   return (
     <>
       <Headline statistics={statistics} />
-      {knownFromMs !== null && (
-        <p class="muted">Counted from {dateTime(knownFromMs)} on: the log holds nothing earlier.</p>
-      )}
+      {knownFromMs !== null && <p class="muted">Counted since {dateTime(knownFromMs)}: the log has nothing earlier.</p>}
       <TimePicker statistics={statistics} picked={index} pick={setPicked} />
       <div class="multiples">
         {multiplesOf(statistics, index).map(({ title, value, note, ...counting }) => (
@@ -90,7 +88,7 @@ function Shown({ statistics }: { statistics: FleetStatistics }) {
               <Link
                 class="value strong"
                 to={toEntries(statistics, index, counting.entries)}
-                title="The entries that are counted"
+                title="Show the counted entries"
               >
                 {value}
               </Link>
@@ -107,21 +105,21 @@ function Shown({ statistics }: { statistics: FleetStatistics }) {
 }
 
 type Buckets = FleetStatistics['buckets'];
-/** `value`: at the picked time, or over the whole span. */
+/** `value` is the value at the picked time, or over the whole span. */
 type Multiple = Counting & { readonly value: string; readonly note: ComponentChildren };
 
 const isEmpty = ({ verdicts, escalations, resolved, checkMs, usd, tokens }: Buckets[number]): boolean =>
-  Object.values(verdicts).every((it) => it === 0) && escalations + resolved + checkMs + usd + tokens === 0;
+  Object.values(verdicts).every((count) => count === 0) && escalations + resolved + checkMs + usd + tokens === 0;
 
-/** The shown time, in words. */
+/** Describes the time shown. */
 const whenOf = ({ span, fromMs, toMs }: FleetStatistics): string =>
   span === 'custom' ? `from ${localTime(fromMs)} to ${dateTime(toMs)}` : `in the ${spanTitles[span].toLowerCase()}`;
 
-/** What an operator asks first: how much, how much of it was stopped, and which check cannot be trusted. */
+/** What an operator asks first: how many stops, how many were blocked, and which check is flaky. */
 function Headline({ statistics }: { statistics: FleetStatistics }) {
   const { buckets, checks } = statistics;
   const of = (kind: keyof typeof verdictWords) => sum(buckets, ({ verdicts }) => verdicts[kind]);
-  const all = sum(buckets, ({ verdicts }) => Object.values(verdicts).reduce((total, it) => total + it, 0));
+  const all = sum(buckets, ({ verdicts }) => Object.values(verdicts).reduce((total, count) => total + count, 0));
   const flaky = checks.filter(({ differing }) => differing > 0).sort((a, b) => shareOf(b) - shareOf(a))[0];
   return (
     <p class="headline">
@@ -155,7 +153,7 @@ const Nothing = ({ statistics }: { statistics: FleetStatistics }) => (
   </div>
 );
 
-/** The keyboard's way to a time; the pointer's is over the bars. */
+/** Picks a time by keyboard. The pointer does it over the bars. */
 function TimePicker({ statistics, picked, pick }: Picking & { readonly statistics: FleetStatistics }) {
   const { buckets } = statistics;
   const { fromMs, toMs } = timeOf(statistics, picked ?? 0, picked ?? buckets.length - 1);
@@ -187,10 +185,10 @@ function TimePicker({ statistics, picked, pick }: Picking & { readonly statistic
 const sum = (buckets: Buckets, of: (bucket: Buckets[number]) => number): number =>
   buckets.reduce((total, bucket) => total + of(bucket), 0);
 
-/** Writes a duration, in ms if it is under a second. */
+/** Formats a duration, in ms if it is below a second. */
 const spent = (ms: number): string => (ms > 0 && ms < 1_000 ? millis(ms) : duration(ms));
 
-/** What a guard that blocks means, for people. */
+/** Titles for the blocks by each guard. */
 const guardWords: Readonly<Record<string, string>> = {
   checks: 'Blocked: a check failed',
   hooks: 'Blocked: the task is not done',
@@ -201,8 +199,8 @@ const guardWords: Readonly<Record<string, string>> = {
 
 function multiplesOf(statistics: FleetStatistics, picked: number | null): Multiple[] {
   const { buckets, resolveMs, usage } = statistics;
-  const at = picked === null ? null : (buckets[picked] ?? null);
-  const within = at === null ? buckets : [at];
+  const pickedBucket = picked === null ? null : (buckets[picked] ?? null);
+  const within = pickedBucket === null ? buckets : [pickedBucket];
   const kinds = (Object.keys(verdictWords) as (keyof typeof verdictWords)[]).map((kind) => ({
     name: verdictWords[kind],
     kind,
@@ -211,9 +209,9 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
   }));
   const toKind = (kind: string) => toEntries(statistics, picked, `type:decision outcome:${kind}`);
   const guards = [...new Set(buckets.flatMap(({ guards: all }) => Object.keys(all)))]
-    .map((guard) => ({ guard, all: sum(buckets, (it) => it.guards[guard] ?? 0) }))
+    .map((guard) => ({ guard, all: sum(buckets, (bucket) => bucket.guards[guard] ?? 0) }))
     .sort((a, b) => b.all - a.all);
-  const resolved = at === null ? resolveMs.p50 : at.resolveMs;
+  const resolved = pickedBucket === null ? resolveMs.p50 : pickedBucket.resolveMs;
   return [
     {
       title: 'Stops',
@@ -224,7 +222,7 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
       note: (
         <span class="row legend">
           {kinds
-            .filter(({ values }) => values.some((it) => it > 0))
+            .filter(({ values }) => values.some((value) => value > 0))
             .map(({ name, kind, total }) => (
               <Link key={kind} to={toKind(kind)} data-verdict-kind={kind}>
                 <i class="swatch" aria-hidden="true" />
@@ -239,20 +237,20 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
         guardWords[guard] ?? `Blocked by ${guard}`,
         `type:decision outcome:blocked guard:${guard}`,
       ];
-      return { title, entries, ...oneSeries('blocked', (it) => it.guards[guard] ?? 0), note: null };
+      return { title, entries, ...oneSeries('blocked', (bucket) => bucket.guards[guard] ?? 0), note: null };
     }),
     {
       title: 'Escalations',
       entries: 'type:decision outcome:escalated',
-      ...oneSeries('escalated', (it) => it.escalations),
-      note: `${count(sum(within, (it) => it.resolved))} resolved${
+      ...oneSeries('escalated', (bucket) => bucket.escalations),
+      note: `${count(sum(within, (bucket) => bucket.resolved))} resolved${
         resolved === null ? '' : `, half of them within ${duration(resolved)}`
       }`,
     },
     {
       title: 'Not judged',
       entries: 'type:decision outcome:unjudged',
-      ...oneSeries('unjudged', (it) => it.verdicts.unjudged),
+      ...oneSeries('unjudged', (bucket) => bucket.verdicts.unjudged),
       note: null,
     },
     {
@@ -260,8 +258,8 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
       unit: 'ms',
       entries: 'type:check.finished',
       note: null,
-      value: spent(sum(within, (it) => it.checkMs)),
-      series: [{ name: 'time in checks', kind: 'plain', values: buckets.map((it) => it.checkMs) }],
+      value: spent(sum(within, (bucket) => bucket.checkMs)),
+      series: [{ name: 'time in checks', kind: 'plain', values: buckets.map((bucket) => bucket.checkMs) }],
     },
     ...(usage === null ? [] : [costOf(buckets, within)]),
   ];
@@ -274,16 +272,18 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
   }
 }
 
-/** In dollars where somebody reports them, else in tokens. */
+/** In dollars if any were reported, otherwise in tokens. */
 function costOf(buckets: Buckets, within: Buckets): Multiple {
-  const [usd, tokens] = [sum(within, (it) => it.usd), sum(within, (it) => it.tokens)];
-  const isInDollars = sum(buckets, (it) => it.usd) > 0;
+  const [usd, tokens] = [sum(within, (bucket) => bucket.usd), sum(within, (bucket) => bucket.tokens)];
+  const isInDollars = sum(buckets, (bucket) => bucket.usd) > 0;
   return {
     title: isInDollars ? 'Cost' : 'Tokens',
     entries: 'type:usage.reported',
     unit: isInDollars ? 'usd' : 'count',
     value: isInDollars ? dollars(usd) : count(tokens),
-    series: [{ name: 'cost', kind: 'plain', values: buckets.map((it) => (isInDollars ? it.usd : it.tokens)) }],
+    series: [
+      { name: 'cost', kind: 'plain', values: buckets.map((bucket) => (isInDollars ? bucket.usd : bucket.tokens)) },
+    ],
     note: isInDollars ? `${count(tokens)} tokens` : 'no agent reports dollars',
   };
 }

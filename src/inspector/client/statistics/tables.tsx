@@ -1,4 +1,4 @@
-/** The checks of a span: how often each fails, how long it takes, whether it can be trusted, and what it blocked; and what was used. */
+/** The tables of checks (failures, flakiness, duration, blocked stops) and of usage by day, model and task. */
 import type { ComponentChildren } from 'preact';
 import { createDurationWriter } from '../../axes.ts';
 import type { CheckStatistics, FleetStatistics, UsageLine, UsageStatistics } from '../../messages.ts';
@@ -14,7 +14,7 @@ const failures = 'outcome:fail,error,timeout';
 
 export function CheckTable({ statistics }: { statistics: FleetStatistics }) {
   const { checks } = statistics;
-  if (checks.length === 0) return <p class="muted">No check was run, and none blocked a stop.</p>;
+  if (checks.length === 0) return <p class="muted">No checks ran, and none blocked a stop.</p>;
   const { unit, write } = createDurationWriter(checks.flatMap(({ p95Ms }) => p95Ms ?? []));
   return (
     <div class="check-table">
@@ -35,8 +35,8 @@ export function CheckTable({ statistics }: { statistics: FleetStatistics }) {
             </tr>
           </thead>
           <tbody>
-            {checks.map((it) => (
-              <Row key={it.check} it={it} statistics={statistics} write={write} />
+            {checks.map((check) => (
+              <Row key={check.check} counts={check} statistics={statistics} write={write} />
             ))}
           </tbody>
         </table>
@@ -44,26 +44,26 @@ export function CheckTable({ statistics }: { statistics: FleetStatistics }) {
       <dl class="words muted">
         <dt>Flaky</dt>
         <dd>
-          Two runs that looked at the same thing, with different results: on the same tree where the checker names it,
-          or of a worker that changed nothing in between. “not known”: there are no two such runs.
+          Two runs on the same work with different results: on the same tree if the checker names it, otherwise of a
+          worker that changed nothing in between. “not known” means that there are no two such runs.
         </dd>
         <dt>Errors</dt>
-        <dd>The check did not answer in time, or could not be run.</dd>
+        <dd>The check timed out or could not be run.</dd>
         <dt>p95</dt>
-        <dd>95 of 100 runs took no longer.</dd>
+        <dd>95% of the runs took no longer than this.</dd>
       </dl>
     </div>
   );
 }
 
 type RowProps = {
-  readonly it: CheckStatistics;
+  readonly counts: CheckStatistics;
   readonly statistics: FleetStatistics;
   readonly write: (ms: number) => string;
 };
 
-function Row({ it, statistics, write }: RowProps) {
-  const { check, runs, passed, failed, errors, p95Ms, differing, compared, blocks } = it;
+function Row({ counts, statistics, write }: RowProps) {
+  const { check, runs, passed, failed, errors, p95Ms, differing, compared, blocks } = counts;
   const to = (words: string) => toEntries(statistics, null, `type:check.finished check:${check} ${words}`.trim());
   const isOne = check !== others;
   const bad = failed + errors;
@@ -80,7 +80,7 @@ function Row({ it, statistics, write }: RowProps) {
       </th>
       <td>{bad > 0 && isOne ? <Link to={to(failures)}>{count(bad)}</Link> : orNothing(bad)}</td>
       <td data-flaky={differing > 0 || undefined}>
-        {compared === 0 ? <span class="muted">not known</span> : flakyText(it)}
+        {compared === 0 ? <span class="muted">not known</span> : flakyText(counts)}
       </td>
       <td>{runs > 0 && isOne ? <Link to={to('')}>{count(runs)}</Link> : orNothing(runs)}</td>
       <td>{part(passed, passed + failed)}</td>
@@ -93,11 +93,11 @@ function Row({ it, statistics, write }: RowProps) {
 
 const orNothing = (number: number): string => (number === 0 ? '–' : count(number));
 
-/** Says how often results differ, and on how many runs that is based. */
+/** How often results differ, and the number of pairs compared. */
 export const flakyText = ({ differing, compared }: CheckStatistics): string =>
   `${part(differing, compared)} of ${plural(compared, 'pair')}`;
 
-/** Writes a part of all in percent, but never 0 % or 100 % unless that is exact. */
+/** Formats a share in percent. Shows 0 % and 100 % only if exact. */
 function part(some: number, all: number): string {
   if (all === 0) return '–';
   const percent = (100 * some) / all;
@@ -106,14 +106,12 @@ function part(some: number, all: number): string {
   return `${Math.round(percent)} %`;
 }
 
-// Shows what agents have used over the span: by day, by model and by task.
-
 export const UsageTables = ({ usage: { days, models, tasks } }: { usage: UsageStatistics }) => (
   <div class="usage-tables">
     <UsageTable title="Cost by day" first="Day in UTC" lines={days} nameOf={(name) => name} />
     <UsageTable title="Cost by model" first="Model" lines={models} nameOf={(name) => <Name value={name} />} />
     {tasks === null ? (
-      <p class="muted">The log was cut where it said which worker held which task, so the cost by task is not known.</p>
+      <p class="muted">The log no longer shows which worker held which task, so the cost by task is not known.</p>
     ) : (
       <UsageTable title="Cost by task" first="Task" lines={tasks} nameOf={(name) => <TaskName task={name} />} />
     )}
@@ -136,7 +134,7 @@ type TableProps = {
   readonly nameOf: (name: string) => ComponentChildren;
 };
 
-/** Dollars only where somebody has reported them. */
+/** Shows dollars only if any were reported. */
 function UsageTable({ title, first, lines, nameOf }: TableProps) {
   const isInDollars = lines.some(({ usd }) => usd > 0);
   return (
@@ -150,7 +148,7 @@ function UsageTable({ title, first, lines, nameOf }: TableProps) {
               <th scope="col">{first}</th>
               {isInDollars && <th scope="col">Cost</th>}
               <th scope="col">Tokens</th>
-              <th scope="col" title="Tokens that were read from a cache count towards no budget">
+              <th scope="col" title="Tokens read from a cache do not count towards budgets">
                 Cached
               </th>
             </tr>

@@ -1,11 +1,11 @@
-/** Draws the log on the time axis: escalations, stops, entries, silences, and what one actor did. */
+/** Marks on the time axis: escalations, stops, entries, silences, and the entries of one actor. */
 
 import type { Axis, Gap } from '../../axes.ts';
 import type { OutlineBucket, TimelineEntry } from '../../messages.ts';
 import { type VerdictKind, verdictKindOf } from '../../vocabulary.ts';
 import { duration } from '../ui/format.ts';
 
-/** Pixels from the top. Stops stand on a middle line: what was allowed above, what was blocked below. */
+/** Pixels from the top. Allowed stops are drawn above their line, blocked ones below. */
 export const rows = { escalated: 12, stops: 33, entries: 67, lane: 84, end: 94 } as const;
 const stopHeight = 15;
 const entriesHeight = 14;
@@ -15,58 +15,57 @@ const [above, below] = [['complete', 'let-go', 'unjudged'], ['blocked']] as cons
 
 type Marks = { readonly axis: Axis; readonly buckets: readonly OutlineBucket[] };
 
-/** A wider one was silent for the most part. */
+/** Maximum width. A wider bucket was mostly silent. */
 const barMax = 12;
 
-/**
- * Returns the place of a bucket's bar. If most of its time was silent, the bar is on the longer side of the silence.
- */
+/** Position of a bucket's bar. If most of its time was silent, the bar is drawn on the longer side of the silence. */
 const barOf = (axis: Axis, { fromMs, toMs, silentFromMs, silentToMs }: OutlineBucket) => {
   const [before, after] = [silentFromMs - fromMs, toMs - silentToMs];
   const isSilent = before >= 0 && silentToMs - silentFromMs > before + after;
   const [from, to] = !isSilent ? [fromMs, toMs] : before > after ? [fromMs, silentFromMs] : [silentToMs, toMs];
   return { x: axis.x(from), width: Math.min(barMax, Math.max(barMin, axis.x(to) - axis.x(from))) };
 };
-/** Scales a count so that both a few and thousands can be seen. */
+/** Logarithmic scale, so that both a few and thousands are visible. */
 const heightOf = (count: number, most: number, full: number) =>
   count === 0 ? 0 : Math.max(2, (Math.log1p(count) / Math.log1p(most)) * full);
 
 export function EntryBars({ axis, buckets }: Marks) {
-  const perPixel = buckets.map((it) => it.count / barOf(axis, it).width);
+  const perPixel = buckets.map((bucket) => bucket.count / barOf(axis, bucket).width);
   const most = Math.max(1, ...perPixel);
   return (
     <g class="bars" fill="var(--state-idle)" fill-opacity={0.55}>
-      {buckets.map((it, at) => {
-        const height = heightOf(perPixel[at] ?? 0, most, entriesHeight);
-        return <rect key={it.fromSeq} {...barOf(axis, it)} y={rows.entries - height} height={height} />;
+      {buckets.map((bucket, index) => {
+        const height = heightOf(perPixel[index] ?? 0, most, entriesHeight);
+        return <rect key={bucket.fromSeq} {...barOf(axis, bucket)} y={rows.entries - height} height={height} />;
       })}
     </g>
   );
 }
 
 export function StopBars({ axis, buckets }: Marks) {
-  const sum = (it: OutlineBucket, kinds: readonly VerdictKind[]) => kinds.reduce((all, kind) => all + it[kind], 0);
-  const stopped = buckets.filter((it) => sum(it, [...above, ...below]) > 0);
-  const most = Math.max(1, ...stopped.map((it) => Math.max(sum(it, above), sum(it, below))));
-  const stack = (it: OutlineBucket, kinds: readonly VerdictKind[], direction: -1 | 1) => {
-    const all = sum(it, kinds);
+  const sum = (bucket: OutlineBucket, kinds: readonly VerdictKind[]) =>
+    kinds.reduce((all, kind) => all + bucket[kind], 0);
+  const stopped = buckets.filter((bucket) => sum(bucket, [...above, ...below]) > 0);
+  const most = Math.max(1, ...stopped.map((bucket) => Math.max(sum(bucket, above), sum(bucket, below))));
+  const stack = (bucket: OutlineBucket, kinds: readonly VerdictKind[], direction: -1 | 1) => {
+    const all = sum(bucket, kinds);
     const full = heightOf(all, most, stopHeight);
     let y = rows.stops;
     return kinds.map((kind) => {
-      const height = all === 0 ? 0 : (it[kind] / all) * full;
+      const height = all === 0 ? 0 : (bucket[kind] / all) * full;
       if (height === 0) return null;
       const top = direction < 0 ? y - height : y;
       y += direction * height;
-      return <rect key={kind} {...barOf(axis, it)} y={top} height={height} data-verdict-kind={kind} />;
+      return <rect key={kind} {...barOf(axis, bucket)} y={top} height={height} data-verdict-kind={kind} />;
     });
   };
   return (
     <g class="stops">
       <line x1={0} x2={axis.width} y1={rows.stops} y2={rows.stops} />
-      {stopped.map((it) => (
-        <g key={it.fromSeq}>
-          {stack(it, above, -1)}
-          {stack(it, below, 1)}
+      {stopped.map((bucket) => (
+        <g key={bucket.fromSeq}>
+          {stack(bucket, above, -1)}
+          {stack(bucket, below, 1)}
         </g>
       ))}
     </g>
@@ -75,12 +74,12 @@ export function StopBars({ axis, buckets }: Marks) {
 
 const apart = 7;
 
-/** Draws escalations as triangles. Triangles that would cover each other are one. */
+/** Escalations as triangles. Overlapping triangles are merged. */
 export function EscalationMarks({ axis, buckets }: Marks) {
   const places: number[] = [];
-  for (const it of buckets) {
-    const x = axis.x(it.toMs);
-    if (it.escalated > 0 && x - (places.at(-1) ?? -apart) >= apart) places.push(x);
+  for (const bucket of buckets) {
+    const x = axis.x(bucket.toMs);
+    if (bucket.escalated > 0 && x - (places.at(-1) ?? -apart) >= apart) places.push(x);
   }
   return (
     <g class="escalations" data-verdict-kind="escalated">

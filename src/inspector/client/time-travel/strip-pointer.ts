@@ -1,16 +1,17 @@
-/** The part of the log that the time axis shows: pointing at it moves, zooms and brushes it. */
+/**
+ * The visible part of the time axis (kept in the address), and the pointer on it: a click jumps, a drag with the mouse
+ * selects a part to zoom into, a finger scrubs, the wheel zooms.
+ */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Axis } from '../../axes.ts';
 import { newestSeq, type Shown, shownRange } from '../data/outline.ts';
 import { logRange } from '../data/past.ts';
 import { navigate } from '../route.ts';
 
-// What part of the log the time axis shows: zoomed, moved and brushed. It is in the address.
-
 /**
- * Two entries at least, or there would be no time between them.
- * @param fromSeq and `toSeq`: may lie outside of the log, and in any order
- * @param isOpen what is new is shown too; default: if the newest entry is
+ * Shows a part of the log, of at least two entries.
+ * @param fromSeq may be outside of the log, and in any order with `toSeq`
+ * @param isOpen whether to include new entries as they come. Default: if the newest entry is included
  */
 export function showRange(fromSeq: number, toSeq: number, isOpen?: boolean): void {
   const [first, last] = logEnds();
@@ -23,7 +24,10 @@ export function showRange(fromSeq: number, toSeq: number, isOpen?: boolean): voi
 
 const logEnds = (): [first: number, last: number] => [Math.max(1, logRange.peek()?.firstSeq ?? 1), newestSeq.peek()];
 
-/** @param factor over 1 shows more, one entry at each end at least @param x stays where it is, in pixels */
+/**
+ * @param x the fixed point in pixels
+ * @param factor above 1 shows more: at least one more entry at each end
+ */
 function zoomAbout(axis: Axis, x: number, factor: number): void {
   const [from, to] = [seqBeyond(axis, x - x * factor), seqBeyond(axis, x + (axis.width - x) * factor)];
   const { fromSeq, toSeq } = shownRange.peek();
@@ -31,7 +35,7 @@ function zoomAbout(axis: Axis, x: number, factor: number): void {
   else if (toSeq - fromSeq > 1) showRange(from, to);
 }
 
-/** Moves the range by one entry at least, up to the end of the log. */
+/** Moves the range by at least one entry, within the log. */
 function moveBy(axis: Axis, pixels: number): void {
   const [from, to] = [seqBeyond(axis, pixels), seqBeyond(axis, axis.width + pixels)];
   const { fromSeq, toSeq } = shownRange.peek();
@@ -40,7 +44,7 @@ function moveBy(axis: Axis, pixels: number): void {
   if (pixels > 0 && toSeq < last) showRange(Math.max(from, fromSeq + 1), Math.max(to, toSeq + 1));
 }
 
-/** Guesses the entry at a place outside the screen, where times are not known, from the number of entries on screen. */
+/** Estimates the entry at a position outside the screen, where times are unknown, from the density on screen. */
 function seqBeyond(axis: Axis, x: number): number {
   if (x >= 0 && x <= axis.width) return axis.seqAt(x);
   const { fromSeq, toSeq }: Shown = shownRange.peek();
@@ -56,14 +60,11 @@ export function bringIntoView(seq: number): void {
   showRange(seq - half, seq + half);
 }
 
-// The pointer on the time axis: a click jumps, a drag with the mouse marks a part to zoom into, a finger scrubs, the
-// wheel zooms.
-
-/** Both in pixels from the left. */
+/** In pixels from the left. */
 type Brush = { readonly from: number; readonly to: number };
 type Pointer = {
   readonly brush: Brush | null;
-  /** The place of the mouse in pixels; null: it is elsewhere. */
+  /** Position of the mouse in pixels, or null if it is elsewhere. */
   readonly hoverX: number | null;
   readonly handlers: Record<'onPointerDown' | 'onPointerMove' | 'onPointerUp' | 'onPointerLeave', Handler> & {
     readonly onPointerCancel: Handler;
@@ -71,17 +72,17 @@ type Pointer = {
 };
 type Handler = (event: PointerEvent) => void;
 
-/** The distance in pixels from which on a click is a drag. */
+/** Minimum distance of a drag, in pixels. */
 const dragMin = 6;
 const zoomStep = 1.25;
 
-/** @param element whose left edge is that of the axis */
+/** @param element its left edge is that of the axis */
 export function useStripPointer(
   element: { readonly current: HTMLElement | null },
   axis: Axis | null,
   goTo: (seq: number) => void,
 ): Pointer {
-  // A fast hand does all of it between two renderings.
+  // A ref, because press and release may both happen between two renderings.
   const pressed = useRef<Brush | null>(null);
   const [brush, showBrush] = useState<Brush | null>(null);
   const setBrush = (next: Brush | null) => {
@@ -106,7 +107,7 @@ export function useStripPointer(
       if (isSideways) moveBy(now, event.deltaX || event.deltaY);
       else zoomAbout(now, xOf(event), event.deltaY > 0 ? zoomStep : 1 / zoomStep);
     };
-    // The page would scroll: Preact's own listeners cannot say that they prevent it.
+    // Preact's listeners cannot be non-passive, which is needed to keep the page from scrolling.
     strip?.addEventListener('wheel', onWheel, { passive: false });
     return () => strip?.removeEventListener('wheel', onWheel);
   }, [element.current]);

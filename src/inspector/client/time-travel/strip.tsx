@@ -1,4 +1,4 @@
-/** The log along a time axis, with what happened in it and the entry that is shown. */
+/** The log along a time axis, with its events and the entry shown. */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Axis, anchorsOf, createAxis, gapsIn, silenceUntil, ticksOf, timeOf } from '../../axes.ts';
@@ -13,7 +13,7 @@ import { useStripPointer } from './strip-pointer.ts';
 
 type Props = { readonly at: number; readonly goTo: (seq: number) => void; readonly children: ComponentChildren };
 
-/** The shortest silence that is drawn as a gap, in ms. */
+/** The shortest silence drawn as a gap. */
 const gapMinMs = 2_000;
 const gapMinShare = 0.04;
 const tickHeight = 18;
@@ -82,7 +82,7 @@ function axisFor(width: number): Axis | null {
 type DrawingProps = {
   readonly axis: Axis;
   readonly at: number;
-  /** The place below the last mark, in pixels. */
+  /** Pixels from the top to below the last mark. */
   readonly end: number;
 } & Pick<ReturnType<typeof useStripPointer>, 'brush' | 'hoverX'>;
 
@@ -136,10 +136,10 @@ const Patterns = () => (
   </defs>
 );
 
-/** Hatches the part of the log that cannot be shown, or is still to be folded. */
+/** Hatches parts of the log that cannot be shown or are not folded yet. */
 function Unread({ axis, shownFrom, height }: { axis: Axis; shownFrom: number; height: number }) {
   const { buckets = [] } = outline.value ?? {};
-  const starts = [...buckets.map((it) => it.fromSeq), shownRange.value.toSeq + 1];
+  const starts = [...buckets.map((bucket) => bucket.fromSeq), shownRange.value.toSeq + 1];
   let seq = shownRange.value.fromSeq;
   const holes: { from: number; to: number }[] = [];
   for (const [index, start] of starts.entries()) {
@@ -200,7 +200,7 @@ const Ticks = ({ axis, y }: { axis: Axis; y: number }) => (
   </g>
 );
 
-/** Tells what the pointer is at, or how much is read. Its place is kept free, so that nothing moves. */
+/** Shows the position of the pointer, or how much has been read. Always takes the same space. */
 const Readout = ({ axis, hoverX }: { axis: Axis | null; hoverX: number | null }) => (
   <p class="time-axis-readout muted" aria-hidden="true">
     {axis !== null && hoverX !== null && hoverX >= 0 && hoverX <= axis.width
@@ -212,14 +212,14 @@ const Readout = ({ axis, hoverX }: { axis: Axis | null; hoverX: number | null })
 function readSoFar(): string {
   const { covered = 0, shownFrom = 1, lastSeq = 0 } = outline.value ?? {};
   const share = Math.floor((100 * covered) / Math.max(1, lastSeq - shownFrom + 1));
-  // What has come since the last look is soon read.
+  // Do not mention the few newest entries.
   return outline.value === null || share >= 99 ? '' : `${share} % of the log read so far; a jump may take a while`;
 }
 
 function summary(): string {
   const { buckets = [] } = outline.value ?? {};
   const sum = (kind: 'complete' | 'let-go' | 'blocked' | 'escalated' | 'unjudged') =>
-    buckets.reduce((all, it) => all + it[kind], 0);
+    buckets.reduce((all, bucket) => all + bucket[kind], 0);
   const { fromSeq, toSeq } = shownRange.value;
   const stops = [`${count(sum('complete') + sum('let-go'))} allowed`, `${count(sum('blocked'))} blocked`];
   const others = [plural(sum('escalated'), 'escalation'), `${count(sum('unjudged'))} not judged`];

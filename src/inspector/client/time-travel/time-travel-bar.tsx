@@ -1,4 +1,4 @@
-/** The bar of time travel: the log along a time axis. It only shows the past; the log stays as it is. */
+/** The time travel bar: buttons, and the log along a time axis. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Decision } from '../../../../machines/index.ts';
@@ -12,7 +12,7 @@ import { Text } from '../ui/text.tsx';
 import { Strip } from './strip.tsx';
 import { bringIntoView, showRange } from './strip-pointer.ts';
 
-/** Plays the log: one entry after the other, each as soon as the one before is on screen. */
+/** Whether the log is played: entry by entry, each once the previous one is on screen. */
 const playing = signal(false);
 const stepMs = 300;
 
@@ -80,7 +80,7 @@ function Bar({ at }: { at: number }) {
   );
 }
 
-/** The buttons for zooming without a wheel. */
+/** Buttons to zoom without a wheel. */
 function ZoomButtons({ at }: { at: number }) {
   const { fromSeq, toSeq } = shownRange.value;
   const zoom = (factor: number) => {
@@ -111,7 +111,7 @@ const StepButton = ({ label, sign, disabled = false, onClick }: StepButtonProps)
 
 type SliderProps = { at: number; firstSeq: number; lastSeq: number; goTo: (seq: number) => void };
 
-/** A slider over the log for keyboard and screen reader. It is seen as the line on the time axis. */
+/** A slider over the log for keyboards and screen readers. Visually it is the line on the time axis. */
 function Slider({ at, firstSeq, lastSeq, goTo }: SliderProps) {
   const loaded = moment.value;
   const time = loaded === null || loaded.atMs === 0 ? '' : `, ${dateTime(loaded.atMs)}`;
@@ -165,7 +165,7 @@ function CurrentEntry({ at, lastSeq }: { at: number; lastSeq: number }) {
   );
 }
 
-/** Shown after half a second of waiting; until then the page still shows the entry before. */
+/** Shown after half a second of waiting. Until then the page still shows the previous entry. */
 const LateEntry = () => (
   <span class="progress late">
     loading…
@@ -173,7 +173,7 @@ const LateEntry = () => (
   </span>
 );
 
-/** Tells how much has happened since the live fleet was left, with a link back to that place. */
+/** How many entries came since the live view was left, with a link back to that entry. */
 function Newer({ at }: { at: number }) {
   const { paused } = route.value;
   if (paused === null || paused > newestSeq.value) return null;

@@ -1,4 +1,4 @@
-/** Links, icons, dialogs and the progress of a fold, as all views use them. */
+/** Shared controls: links, buttons, forms, dialogs, progress, lazily loaded parts. */
 import type { ComponentChildren, ComponentProps, ComponentType } from 'preact';
 import { useEffect, useId, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 import type { Progress } from '../data/api.ts';
@@ -6,7 +6,7 @@ import { connection } from '../data/connection.ts';
 import { hrefOf, navigate, type Route } from '../route.ts';
 import { count } from './format.ts';
 
-/** A link within the page. Clicks that open another tab are left to the browser. */
+/** A link within the page. Clicks with a modifier are left to the browser. */
 type LinkProps = Omit<ComponentProps<'a'>, 'href' | 'onClick' | 'role'> & { readonly to: Partial<Route> };
 
 export const Link = ({ to, children, ...attributes }: LinkProps) => (
@@ -23,14 +23,16 @@ export const Link = ({ to, children, ...attributes }: LinkProps) => (
   </a>
 );
 
-/** A button that sends no form. */
+/** A button that does not submit a form. */
 export const Button = (props: ComponentProps<'button'>) => <button type="button" {...props} />;
 
 type FormProps = Omit<ComponentProps<'form'>, 'onSubmit' | 'ref'> & {
   readonly submit: (fields: FormData, form: HTMLFormElement) => unknown;
 };
 
-/** A form that is read here and not sent. What it holds is read off it: Enter may come before what was typed is rendered. */
+/**
+ * A form handled by the page. Values are read from the form, because Enter may come before the last input is rendered.
+ */
 export const Form = ({ submit, ...attributes }: FormProps) => (
   <form
     {...attributes}
@@ -41,10 +43,10 @@ export const Form = ({ submit, ...attributes }: FormProps) => (
   />
 );
 
-/** The button that sends a form. */
+/** The button that submits a form. */
 export const Submit = (props: ComponentProps<'button'>) => <button type="submit" class="primary" {...props} />;
 
-/** What went wrong, as soon as anything has. */
+/** An error message, if there is one. */
 export const Problem = ({ text }: { text: string | null }) =>
   text === null ? null : (
     <p class="problem" role="alert">
@@ -52,7 +54,7 @@ export const Problem = ({ text }: { text: string | null }) =>
     </p>
   );
 
-/** A drawing of 16 by 16, in place of a word where there is little room. Screen readers hear the word. */
+/** A 16×16 icon, used instead of a word where there is little room. Screen readers get the word. */
 export const Icon = ({ path }: { path: string }) => (
   <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
     <path d={path} />
@@ -60,10 +62,10 @@ export const Icon = ({ path }: { path: string }) => (
 );
 
 type CopyButtonProps = {
-  /** What is copied, as in "Copy …". */
+  /** Completes the label "Copy …". */
   readonly what: string;
   readonly word: string;
-  /** @returns whether it is on the clipboard */
+  /** @returns whether the text was copied */
   readonly copy: (button: HTMLElement) => Promise<boolean>;
 };
 
@@ -86,14 +88,14 @@ export function CopyButton({ what, word, copy }: CopyButtonProps) {
   );
 }
 
-/** Browsers have a clipboard only on this machine or over TLS. @returns whether the text is on it */
+/** Copies a text. Browsers allow this only on localhost or over TLS. @returns whether it was copied */
 export const copyText = async (text: string): Promise<boolean> =>
   (await navigator.clipboard?.writeText(text).then(
     () => true,
     () => false,
   )) ?? false;
 
-/** Copies an id. Without a clipboard the id is selected, to be copied by hand. */
+/** Copies an id. Without a clipboard, selects it to be copied by hand. */
 export const Copy = ({ value }: { value: string }) => (
   <CopyButton
     what={value}
@@ -106,7 +108,7 @@ export const Copy = ({ value }: { value: string }) => (
   />
 );
 
-/** Shows the progress of a fold, with a way to give it up. */
+/** Progress of a fold, with a button to cancel it. */
 type ProgressProps = { readonly progress: Progress; readonly cancel: () => void };
 
 export const FoldProgress = ({ progress: { done, total }, cancel }: ProgressProps) => (
@@ -119,7 +121,7 @@ export const FoldProgress = ({ progress: { done, total }, cancel }: ProgressProp
   </span>
 );
 
-/** A modal dialog: Escape closes it, and the focus returns to where it was. */
+/** A modal dialog. Escape closes it, and the focus returns to where it was. */
 type DialogProps = { readonly title: string; readonly close: () => void; readonly children: ComponentChildren };
 
 export function Dialog({ title, close, children }: DialogProps) {
@@ -127,14 +129,14 @@ export function Dialog({ title, close, children }: DialogProps) {
   const isClosed = useRef(true);
   const [, renderAgain] = useReducer((times: number) => times + 1, 0);
   const heading = useId();
-  // One that is still wanted a frame after it was closed was asked for again meanwhile.
+  // If it is still rendered after it was closed, it was requested again meanwhile.
   useLayoutEffect(() => {
     if (element.current === null || !isClosed.current) return;
     isClosed.current = false;
     element.current.showModal();
   });
   useEffect(() => () => element.current?.close(), []);
-  // The browser tells twice, the second time a frame later, when another may have been asked for.
+  // The browser fires twice, the second time a frame later, when another dialog may have been requested.
   const onClose = () => {
     if (isClosed.current) return;
     isClosed.current = true;
@@ -149,10 +151,14 @@ export function Dialog({ title, close, children }: DialogProps) {
   );
 }
 
-/** A part of the page that is loaded when it is opened. */
+/** The state of a lazily loaded part of the page. */
 type State<Props> = { readonly part: ComponentType<Props> } | 'loading' | 'failed';
 
-/** @param name as in "Could not load …" @param room what stands there until it is loaded @returns `load`: loads it now */
+/**
+ * Creates a component that is loaded when it is first rendered, or by its `load`.
+ * @param name completes "Could not load …"
+ * @param room placeholder until it is loaded
+ */
 export function createLazy<Props extends object>(
   name: string,
   load: () => Promise<ComponentType<Props>>,
@@ -166,7 +172,7 @@ export function createLazy<Props extends object>(
   const Lazy = (props: Props) => {
     const [state, setState] = useState<State<Props>>(loaded === null ? 'loading' : { part: loaded });
     const isLost = connection.value === 'lost';
-    // One that failed while the connection was lost is tried again.
+    // Retry once the connection is back.
     useEffect(() => {
       if (loaded !== null || isLost) return;
       setState('loading');
@@ -176,12 +182,12 @@ export function createLazy<Props extends object>(
       );
     }, [isLost]);
     if (isLost && typeof state === 'string')
-      return <p class="muted pad">This opens once the service responds: {name}.</p>;
+      return <p class="muted pad">The service does not respond. {name} will open once it does.</p>;
     if (state === 'loading') return room ?? <p class="muted pad">Loading {name}…</p>;
     if (state !== 'failed') return <state.part {...props} />;
     return (
       <p class="problem pad" role="alert">
-        Could not load {name}. Has the service been updated meanwhile?{' '}
+        Could not load {name}. Has the service been updated?{' '}
         <Button onClick={() => location.reload()}>Reload the page</Button>
       </p>
     );

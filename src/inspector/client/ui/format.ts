@@ -1,4 +1,4 @@
-/** Formats durations, times and counts for people. */
+/** Formats durations, times and numbers for people. */
 
 /** `2h 5m`, `4m 10s`, `12s`: at most two units. */
 export function duration(ms: number): string {
@@ -12,7 +12,7 @@ export function duration(ms: number): string {
   return `${sign}${Math.floor(hours / 24)}d${hours % 24 === 0 ? '' : ` ${hours % 24}h`}`;
 }
 
-/** `2h`, `4m`, `12s`: one unit, for columns. */
+/** `2h`, `4m`, `12s`: one unit, for table columns. */
 export const age = (ms: number): string => duration(ms).split(' ')[0] ?? '';
 
 export const ago = (thenMs: number, nowMs: number): string =>
@@ -23,7 +23,7 @@ export const millis = (ms: number): string =>
 
 export const count = (number: number): string => number.toLocaleString('en');
 
-/** `940`, `1.7k`, `12k`, `3.4M`: where there is little room. */
+/** `940`, `1.7k`, `12k`, `3.4M`. */
 export const compact = (number: number): string =>
   number < 1_000
     ? String(Math.round(number))
@@ -41,11 +41,11 @@ export function bytes(number: number): string {
 
 const cents = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
 
-/** `$1.25`; cents are not enough for less than one: `$0.0004`. */
+/** `$1.25`, or with more digits below one cent: `$0.0004`. */
 export const dollars = (usd: number): string =>
   usd === 0 || usd >= 0.01 ? `$${usd.toLocaleString('en', cents)}` : usd < 0.0001 ? '<$0.0001' : `$${usd.toFixed(4)}`;
 
-/** Formats usage if there is room for one of both: dollars, if they are known. */
+/** Formats usage as dollars if they are known, otherwise as tokens. */
 export const cost = ({ usd, tokens }: { readonly usd: number; readonly tokens: number }): string =>
   usd > 0 ? dollars(usd) : `${compact(tokens)} tokens`;
 
@@ -56,21 +56,21 @@ const pad = (number: number) => String(number).padStart(2, '0');
 
 /** In the reader's own time zone. */
 export function time(ms: number): string {
-  const at = new Date(ms);
-  return `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
+  const local = new Date(ms);
+  return `${pad(local.getHours())}:${pad(local.getMinutes())}:${pad(local.getSeconds())}`;
 }
 
 export function date(ms: number): string {
-  const at = new Date(ms);
-  return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
+  const local = new Date(ms);
+  return `${local.getFullYear()}-${pad(local.getMonth() + 1)}-${pad(local.getDate())}`;
 }
 
-/** As it can be typed: without the zone. */
+/** Without the time zone, in the format that can be typed. */
 export const localTime = (ms: number): string => `${date(ms)} ${time(ms)}`;
 
 export const dateTime = (ms: number): string => `${localTime(ms)} ${zone(ms)}`;
 
-/** The reader's own zone at that time: `UTC`, `UTC+1`, `UTC+5:30`. */
+/** The reader's time zone at that time: `UTC`, `UTC+1`, `UTC+5:30`. */
 export function zone(ms: number): string {
   const minutes = -new Date(ms).getTimezoneOffset();
   const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];

@@ -1,4 +1,4 @@
-/** Text written by others: isolated from our own, with invisible characters made visible, and long text collapsed. */
+/** Components for untrusted text: isolated, with invisible characters shown, and long text collapsed. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Decision, State } from '../../../../machines/index.ts';
@@ -14,7 +14,7 @@ type TextProps = {
   readonly value: string;
   readonly max?: number;
   readonly block?: boolean;
-  /** The element that it is. */
+  /** The element to render. */
   readonly as?: 'span' | 'b' | 'p' | 'li' | 'blockquote';
   readonly class?: string;
 };
@@ -38,10 +38,10 @@ export function Text({ value, max = 280, block = false, as: Element = 'span', cl
   );
 }
 
-/** A name, in a single line. */
+/** A name on a single line. */
 export const Name = ({ value }: { value: string }) => <bdi class="name">{visible(value.slice(0, 200))}</bdi>;
 
-/** The beginning of a text, inside something clickable that opens all of it, where no "more" button may be. */
+/** The beginning of a text, for use inside clickable elements, which must not contain a "more" button. */
 export const Excerpt = ({ value }: { value: string }) => (
   <span class="untrusted">
     <bdi>{visible(value.slice(0, excerptMax))}</bdi>
@@ -55,7 +55,7 @@ export function Json({ value }: { value: unknown }) {
 
 const linesShown = 8;
 
-/** A log, folded to its last lines: that is where it says what went wrong. */
+/** A log collapsed to its last lines, which usually name the error. */
 export function Tail({ value }: { value: string }) {
   const [isWhole, setWhole] = useState(false);
   const lines = value.trimEnd().split('\n');
@@ -71,40 +71,40 @@ export function Tail({ value }: { value: string }) {
   );
 }
 
-/** Ages and what is left of a time: they stand still, and are dimmed, while the page does not hear of the present. */
+/** Ages and remaining times. They stand still and are dimmed while the page is not live. */
 const Age = ({ atMs, children }: { atMs: number; children: ComponentChildren }) => (
   <span class="age" title={dateTime(atMs)}>
     {children}
   </span>
 );
 
-/** Components of their own, so that the clock renders only these texts every second, and not what is around them. */
+/** A separate component, so that the clock re-renders only this text every second. */
 export const Ago = ({ thenMs }: { thenMs: number }) => <Age atMs={thenMs}>{ago(thenMs, shownMs.value)}</Age>;
 
 export const For = ({ sinceMs }: { sinceMs: number }) => (
   <Age atMs={sinceMs}>{duration(Math.max(0, shownMs.value - sinceMs))}</Age>
 );
 
-/** In a column, in one unit. */
+/** An age in one unit, for table columns. */
 export const Since = ({ sinceMs }: { sinceMs: number }) => (
   <Age atMs={sinceMs}>{age(Math.max(0, shownMs.value - sinceMs))}</Age>
 );
 
-/** For how long an agent waits for an answer from here; then it asks where it runs. */
+/** How long the agent still waits for an answer from this page before it asks in its terminal. */
 export const Left = ({ untilMs }: { untilMs: number }) =>
   untilMs > shownMs.value ? (
     <span class="age left">{duration(untilMs - shownMs.value)} left</span>
   ) : (
-    <span class="muted">asks in its terminal now</span>
+    <span class="muted">now asks in its terminal</span>
   );
 
-/** The date, in a list of times that comes to another day. The first line is compared with today. */
+/** A date heading, rendered where a list of times reaches another day. The first line is compared with today. */
 type Props = { readonly atMs: number; readonly previousMs: number | undefined };
 
 export const DayHeading = ({ atMs, previousMs = nowMs.peek() }: Props) =>
   date(atMs) === date(previousMs) ? null : <li class="day muted strong">{date(atMs)}</li>;
 
-/** States, presences and decisions as marks: a colour, and always text with it. */
+/** A state as a coloured mark, always with text. */
 export const StateMark = ({ state, note }: { state: State; note?: string | null }) => (
   <span class="state" data-state={state}>
     <i class="dot" aria-hidden="true" />
@@ -113,13 +113,13 @@ export const StateMark = ({ state, note }: { state: State; note?: string | null 
   </span>
 );
 
-type Answered = Pick<Decision, 'decision' | 'action' | 'cause'>;
+type DecisionWords = Pick<Decision, 'decision' | 'action' | 'cause'>;
 
-/** The protocol's words, which logs and agents have. */
-export const wordsOf = ({ decision, action, cause }: Answered): string => `${decision} · ${action} · ${cause}`;
+/** The protocol's words, as in logs. */
+export const wordsOf = ({ decision, action, cause }: DecisionWords): string => `${decision} · ${action} · ${cause}`;
 
-/** A decision as one word for people; the protocol's words on demand. */
-export const DecisionMark = ({ decision }: { decision: Answered }) => {
+/** A decision as one word, with the protocol's words as tooltip. */
+export const DecisionMark = ({ decision }: { decision: DecisionWords }) => {
   const { kind, word } = verdictOf(decision);
   return (
     <b

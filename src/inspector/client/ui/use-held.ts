@@ -1,18 +1,17 @@
 /**
- * What holds still while somebody is in it: nothing moves under a pointer or a focus, so what was going to be clicked or read
- * stays where it is. Sections, timelines and the list of entries are held by `useHeld`; the lists, whose order is made
- * outside of them, by `heldByMouse`.
+ * Freezes content while someone points at it or focuses it, so that nothing moves under the pointer. Sections,
+ * timelines and the entry list use `useHeld`; lists that are ordered elsewhere use `heldByMouse`.
  */
 import type { RefObject } from 'preact';
 import { useReducer, useRef } from 'preact/hooks';
 
 export type Held<Value, Area extends HTMLElement = HTMLDivElement> = {
   readonly shown: Value;
-  /** How many newer contents wait. */
+  /** Number of newer contents that wait to be shown. */
   readonly withheld: number;
-  /** Somebody is in it: with a mouse, or by keyboard. */
+  /** Whether the mouse or the keyboard focus is in the area. */
   readonly isUsed: boolean;
-  /** For the element around it. */
+  /** Properties for the surrounding element. */
   readonly area: {
     readonly ref: RefObject<Area | null>;
     readonly onPointerLeave: () => void;
@@ -23,13 +22,13 @@ export type Held<Value, Area extends HTMLElement = HTMLDivElement> = {
 type Content<Value> = { readonly value: Value; readonly content: string };
 type Contents<Value> = { shown: Content<Value> | null; newest: Content<Value> | null; withheld: number };
 
-/** A finger gives no sign before it touches, and what it touched last stays `:hover`. */
+/** Touch screens do not announce a touch, and keep `:hover` on the element touched last. */
 export const hasMouse = matchMedia('(hover: hover)');
 
 /**
- * Shows the newest value that may be shown, and the area in which it holds still.
- * @param contentOf what of a value is seen; equal contents move nothing, and an empty one is not held
- * @param isWanted the operator has asked for what is new, by an action or a jump
+ * Returns the newest value that may be shown, and properties for the area that holds it.
+ * @param contentOf the visible part of a value; equal contents are replaced at once, and empty ones are not held
+ * @param isWanted true if the operator asked for the new content by an action or a jump
  */
 export function useHeld<Value, Area extends HTMLElement = HTMLDivElement>(
   live: Value,
@@ -67,8 +66,9 @@ const isUsedNow = (area: HTMLElement | null): boolean =>
   area !== null && ((hasMouse.matches && area.matches(':hover')) || area.querySelector(':focus-visible') !== null);
 
 /**
- * Handlers for a list that a mouse holds. One that rests on it after a click on a notice above points at nothing until it
- * moves. @param hold may be called again and again with the same
+ * Event handlers for a list that holds while the mouse is over it. A mouse that does not move does not hold it, for
+ * example after a click on a notice above the list.
+ * @param hold may be called repeatedly with the same value
  */
 export const heldByMouse = (hold: (isHeld: boolean) => void) => ({
   onPointerMove: ({ pointerType }: PointerEvent) => hold(pointerType === 'mouse'),

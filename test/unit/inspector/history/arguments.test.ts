@@ -1,4 +1,4 @@
-/** What the process of the inspector's history inherits of Node's own arguments. */
+/** The Node arguments that the history process inherits. */
 import { expect, test } from 'vitest';
 import { withoutDebugger } from '../../../../src/inspector/history/history-process.ts';
 
@@ -7,6 +7,6 @@ test.each([
   ['--debug-port 127.0.0.1:9230 --use-openssl-ca', '--use-openssl-ca'],
   ['--require ./a.js --inspect --title x', '--require ./a.js --title x'],
   ['--inspect=0 --inspect-publish-uid http --inspect-port=9230', ''],
-])('%s: nothing of the debugger', (given, inherited) => {
+])('%s: no debugger options', (given, inherited) => {
   expect(withoutDebugger(given.split(' ')).join(' ')).toBe(inherited);
 });

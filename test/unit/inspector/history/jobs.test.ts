@@ -1,10 +1,10 @@
-/** Jobs of the history process: one works at a time, a long one lets others have their turn, and each can be given up. */
+/** Jobs of the history process: one runs at a time, long ones yield, and each can be aborted. */
 import { expect, test } from 'vitest';
 import { type Asker, createJobs, type Job } from '../../../../src/inspector/history/jobs.ts';
 
 const asker: Asker = { signal: new AbortController().signal, onProgress() {} };
 
-/** Works until `isDone`. @returns how often it let go */
+/** Works until `isDone`. @returns how often it yielded */
 async function work(job: Job, isDone: () => boolean): Promise<number> {
   let pauses = 0;
   while (!isDone()) {
@@ -16,7 +16,7 @@ async function work(job: Job, isDone: () => boolean): Promise<number> {
   return pauses;
 }
 
-test('a short one is not kept by a long one that came first', async () => {
+test('a short job does not wait for an earlier long one to finish', async () => {
   const jobs = createJobs();
   let isOver = false;
   const long = jobs.run('whatIf', asker, (job) => work(job, () => isOver));
@@ -26,14 +26,14 @@ test('a short one is not kept by a long one that came first', async () => {
   expect(await long).toBeGreaterThan(1);
 });
 
-test('one that is given up is stopped', async () => {
+test('an aborted job stops', async () => {
   const given = new AbortController();
-  const job = createJobs().run('past', { ...asker, signal: given.signal }, (it) => work(it, () => false));
+  const job = createJobs().run('past', { ...asker, signal: given.signal }, (running) => work(running, () => false));
   given.abort(new Error('no longer wanted'));
   await expect(job).rejects.toThrow('no longer wanted');
 });
 
-test('one that is given up while it waits is never begun', async () => {
+test('a job that is aborted while it waits never starts', async () => {
   const jobs = createJobs();
   const given = new AbortController();
   const begun: string[] = [];
@@ -45,7 +45,7 @@ test('one that is given up while it waits is never begun', async () => {
   expect(begun).toEqual(['first']);
 });
 
-test('in the background nothing is done as long as somebody waits for something else', async () => {
+test('a background job does nothing while other jobs wait', async () => {
   const jobs = createJobs();
   let [isOver, isWaitedFor] = [false, false];
   let steps = 0;
@@ -65,7 +65,7 @@ test('in the background nothing is done as long as somebody waits for something 
   expect(steps).toBe(0);
 });
 
-test('more of a kind than may have begun wait, and begin in order', async () => {
+test('jobs beyond the limit of their kind wait and start in order', async () => {
   const jobs = createJobs();
   const order: string[] = [];
   let endFirst = () => {};
@@ -81,7 +81,7 @@ test('more of a kind than may have begun wait, and begin in order', async () => 
   expect(await jobs.run('statistics', asker, async () => 'free again')).toBe('free again');
 });
 
-test('two of a kind that share what they count never mix, however long they take', async () => {
+test('two statistics jobs never interleave, however long they take', async () => {
   const jobs = createJobs();
   const order: string[] = [];
   const count = (name: string) =>

@@ -1,4 +1,4 @@
-/** The outline of a log: what is counted of its entries, as far as they were folded, and how buckets are joined. */
+/** The outline of a log: counts of folded entries, and merging of buckets. */
 import { expect, test } from 'vitest';
 import { createFleet, type Outcome } from '../../../../machines/index.ts';
 import { createOutline } from '../../../../src/inspector/history/outline.ts';
@@ -21,7 +21,7 @@ function step(seq: number, outcomes: readonly Outcome[] = [], atMs = seq * 10): 
   return { message, outcomes, fleet, silentFromMs: atMs - 10 };
 }
 
-test('counts stops by what became of them, and each entry once', () => {
+test('counts stops by outcome, and each entry once', () => {
   const outline = createOutline();
   for (const entry of [step(1, [again]), step(2, [block]), step(3, [escalate]), step(2, [block])]) outline.add(entry);
   const [bucket, ...others] = outline.read(1, 4, 4);
@@ -30,20 +30,20 @@ test('counts stops by what became of them, and each entry once', () => {
   expect(bucket).toMatchObject({ complete: 0, 'let-go': 0, blocked: 1, escalated: 1, unjudged: 0 });
 });
 
-test('an escalation that no stop led to is one, and what a person does about it is none', () => {
+test("counts an escalation without a stop, but not the person's actions on it", () => {
   const began: Outcome = { kind: 'escalated', entity: 'worker', id: 'w1' };
   const outline = createOutline();
   for (const each of [step(1, [began]), step(2)]) outline.add(each);
-  expect(outline.read(1, 2, 2).map((it) => it.escalated)).toEqual([1]);
+  expect(outline.read(1, 2, 2).map((bucket) => bucket.escalated)).toEqual([1]);
 });
 
-test('keeps the longest silence, and where it was', () => {
+test('keeps the longest silence and its position', () => {
   const outline = createOutline();
   for (const entry of [step(1), { ...step(2, [], 5_000), silentFromMs: 10 }, step(3, [], 5_010)]) outline.add(entry);
   expect(outline.read(1, 4, 4)[0]).toMatchObject({ silentFromMs: 10, silentToMs: 5_000 });
 });
 
-test('says what was not folded yet, whatever the order', () => {
+test('reports unfolded entries, in whatever order others were folded', () => {
   const outline = createOutline();
   for (const seq of [1, 2, 3, 7, 8, 5]) outline.add(step(seq));
   expect([outline.firstMissing(1, 10), outline.firstMissing(7, 8), outline.covered(1, 10)]).toEqual([4, null, 6]);
@@ -51,13 +51,13 @@ test('says what was not folded yet, whatever the order', () => {
   expect([outline.firstMissing(1, 10), outline.covered(2, 6)]).toEqual([9, 5]);
 });
 
-test('its buckets grow with the log, and join without losing any', () => {
+test('buckets grow with the log and merge without losing counts', () => {
   const outline = createOutline(1, 8);
   for (let seq = 1; seq <= 100; seq += 1) outline.add(step(seq, seq % 10 === 0 ? [block] : []));
   expect(outline.width).toBe(16);
   const buckets = outline.read(1, 100, 1);
   expect(buckets).toHaveLength(7);
-  expect(buckets.reduce((sum, it) => sum + it.count, 0)).toBe(100);
-  expect(buckets.reduce((sum, it) => sum + it.blocked, 0)).toBe(10);
+  expect(buckets.reduce((sum, bucket) => sum + bucket.count, 0)).toBe(100);
+  expect(buckets.reduce((sum, bucket) => sum + bucket.blocked, 0)).toBe(10);
   expect(outline.read(33, 64, 32)).toMatchObject([{ fromSeq: 33, toSeq: 64, count: 32 }]);
 });

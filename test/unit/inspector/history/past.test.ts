@@ -1,4 +1,4 @@
-/** The past at an entry: which entries are read for it. Most must come from snapshots and from what was folded before. */
+/** The past at an entry: which entries are read. Most must come from snapshots and earlier folds. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createFleet, type Fleet } from '../../../../machines/index.ts';
 import { foldMessage } from '../../../../src/host/fold/fold-message.ts';
@@ -8,7 +8,7 @@ import { nothingAccepted } from '../../../../src/nats/log/log-note.ts';
 import type { LogMessage } from '../../../../src/nats/log/log-reader.ts';
 
 const end = 2_000;
-/** Smaller than in the program, so that short logs are enough. */
+/** Smaller than in production, so that short logs suffice. */
 const sizes = { stepsBack: 100, actorsMax: 2_000, spacingMin: 1_024 };
 const data = new TextEncoder().encode('{"tool":"Bash"}');
 const message = (seq: number, workers = 10): LogMessage => ({
@@ -19,13 +19,13 @@ const message = (seq: number, workers = 10): LogMessage => ({
   header: () => undefined,
 });
 
-/** Lets the log be read up to an entry only. */
+/** Blocks reading of the log at an entry. */
 function createGate() {
   let lastSeq = Number.POSITIVE_INFINITY;
   let [onReached, onOpened] = [() => {}, () => {}];
   let opened = Promise.resolve();
   return {
-    /** Closes it behind `seq`. @returns resolves when somebody waits there */
+    /** Blocks after `seq`. @returns resolves when a reader waits there */
     close(seq: number) {
       lastSeq = seq;
       opened = new Promise((resolve) => (onOpened = resolve));
@@ -77,10 +77,10 @@ function openPast(options: OpenOptions = {}) {
   const stored = {
     seqs: async () => snapshots,
     async load(upTo: number) {
-      const seq = Math.max(...snapshots.filter((it) => it <= upTo));
+      const seq = Math.max(...snapshots.filter((snapshot) => snapshot <= upTo));
       loads.push(seq);
       const fleet = createFleet('main');
-      for (let at = 1; at <= seq; at += 1) foldMessage(fleet, message(at));
+      for (let index = 1; index <= seq; index += 1) foldMessage(fleet, message(index));
       return { fleet, seq };
     },
     async write({ seq }: Fleet, message: LogMessage) {
@@ -93,21 +93,21 @@ function openPast(options: OpenOptions = {}) {
   const given = new AbortController();
   const asker: Asker = { signal: given.signal, onProgress() {} };
   const toolsIn = ({ fleet, seq, last }: Moment) => ({
-    tools: [...fleet.workers.values()].reduce((sum, it) => sum + it.snapshot.context.worker.toolCount, 0),
+    tools: [...fleet.workers.values()].reduce((sum, worker) => sum + worker.snapshot.context.worker.toolCount, 0),
     at: seq,
     entry: last?.seq ?? null,
   });
   const toolsAt = (seq: number, asking = asker) => jobs.run('past', asking, (job) => past.at(seq, job, toolsIn));
   const over = (from: number, to: number, onStep?: (step: Step) => void) =>
-    jobs.run('outline', asker, (job) => past.over(from, to, job, onStep));
-  /** Removes what is before `seq`. Who has just asked about the log does not know it yet. */
+    jobs.run('outline', asker, (job) => past.foldRange(from, to, job, onStep));
+  /** Removes entries before `seq`. The cached range of the log does not show it yet. */
   const cut = (seq: number) => {
     cutTo = seq;
   };
   return { past, toolsAt, over, reads, loads, written, gate, asker, cut };
 }
 
-test('a jump forward goes on from the last one, and steps back begin a little before it', async () => {
+test('a jump forward continues from the last one, and steps back start shortly before it', async () => {
   const { toolsAt, reads } = openPast();
   expect(await toolsAt(900)).toEqual({ tools: 900, at: 900, entry: 900 });
   expect(await toolsAt(1_700)).toEqual({ tools: 1_700, at: 1_700, entry: 1_700 });
@@ -122,13 +122,13 @@ test('a jump forward goes on from the last one, and steps back begin a little be
   ]);
 });
 
-test('of a large fleet one position is kept', async () => {
+test('keeps one position of a large fleet', async () => {
   const { toolsAt, reads } = openPast({ workers: 1_000 });
   for (const seq of [1_100, 1_101, 1_099]) expect((await toolsAt(seq)).tools).toBe(seq);
   expect(reads.map(({ from }) => from)).toEqual([1, 1_101, 1]);
 });
 
-test('no more positions are kept than there is room for', async () => {
+test('keeps no more positions than fit', async () => {
   const { toolsAt, reads } = openPast();
   for (let seq = 100; seq <= 2_000; seq += 100) await toolsAt(seq);
   reads.length = 0;
@@ -140,19 +140,19 @@ test('no more positions are kept than there is room for', async () => {
   ]);
 });
 
-test('where no snapshots were taken, a fold stores some on its way', async () => {
+test('a fold stores snapshots where there are none', async () => {
   const { toolsAt, written } = openPast({ lastSeq: 2_200 });
   await toolsAt(2_060);
   expect(written).toEqual([1_024, 2_048]);
 });
 
-test('the more actors there are to pack, the further apart they are', async () => {
+test('spaces snapshots further apart the more actors there are', async () => {
   const { toolsAt, written } = openPast({ lastSeq: 2_200, workers: 600 });
   await toolsAt(2_060);
   expect(written).toEqual([2_048]);
 });
 
-test('none is stored near one that was taken', async () => {
+test('stores no snapshot near an existing one', async () => {
   const { toolsAt, written } = openPast({ lastSeq: 3_125, snapshots: [1_562] });
   await toolsAt(1_250);
   await toolsAt(3_100);
@@ -167,14 +167,14 @@ test('the first jump starts from the nearest snapshot of the service', async () 
   expect(loads).toEqual([1_500, 600]);
 });
 
-test('the next entry is folded on the one before, and the same again reads nothing', async () => {
+test('the next entry continues from the previous one, and the same entry again reads nothing', async () => {
   const { toolsAt, reads } = openPast();
   for (const seq of [600, 601, 602, 602]) expect((await toolsAt(seq)).tools).toBe(seq);
   expect(reads.map(({ count }) => count)).toEqual([600, 1, 1]);
 });
 
-test('all that is asked for at once is answered, and goes on from what was folded for others', async () => {
-  // A jump that takes long gives its turn to the next, which then cannot go on from it. Here none takes long.
+test("concurrent requests are all answered, and continue from each other's folds", async () => {
+  // A long jump yields to the next, which cannot continue from it. Here none is long.
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const { toolsAt, reads } = openPast();
@@ -183,7 +183,7 @@ test('all that is asked for at once is answered, and goes on from what was folde
   expect(reads.reduce((sum, { count }) => sum + count, 0)).toBe(1_500);
 });
 
-test('what was given up half-way is where the next begins', async () => {
+test('the next jump continues where an aborted one stopped', async () => {
   const past = openPast();
   const reached = past.gate.close(700);
   const given = new AbortController();
@@ -193,11 +193,11 @@ test('what was given up half-way is where the next begins', async () => {
   past.gate.open();
   await expect(first).rejects.toThrow('given up');
   expect((await past.toolsAt(1_500)).tools).toBe(1_500);
-  // Either it was still under way, or the next began where it had ended.
+  // Either it was still running, or the next one started where it had ended.
   expect(past.reads.slice(1).every(({ from }) => from > 700)).toBe(true);
 });
 
-test('who gives up leaves the others what they wait for', async () => {
+test('an aborted request does not affect others', async () => {
   const past = openPast();
   const reached = past.gate.close(100);
   const given = new AbortController();
@@ -210,7 +210,7 @@ test('who gives up leaves the others what they wait for', async () => {
   expect((await second).tools).toBe(500);
 });
 
-test('a missing entry that a person has accepted is shown as what was before it', async () => {
+test('a missing entry that a person has accepted shows the state before it', async () => {
   const past = openPast({ missing: 500, accepted: { toSeq: 500, beginSeq: 1 } });
   const all = await Promise.all([past.toolsAt(500), past.toolsAt(501)]);
   expect(all).toEqual([
@@ -219,19 +219,19 @@ test('a missing entry that a person has accepted is shown as what was before it'
   ]);
 });
 
-test('a gap that a person has accepted excuses no cut that came later', async () => {
+test('an accepted gap does not excuse a later truncation', async () => {
   const past = openPast({ missing: 50, accepted: { toSeq: 1_500, beginSeq: 1 } });
   const reached = past.gate.close(300);
   const cut = past.toolsAt(900).catch((error: Error) => error.message);
   await reached;
   past.cut(500);
   past.gate.open();
-  const why = 'the log now starts at entry 500, and no snapshot covers what is left';
+  const why = 'the log now starts at entry 500, and no snapshot covers the rest';
   expect(await cut).toContain(why);
   await expect(past.toolsAt(901)).rejects.toThrow(why);
 });
 
-test('no state is made over a missing entry', async () => {
+test('never folds across a missing entry', async () => {
   const past = openPast({ missing: 500, snapshots: [1_500] });
   expect((await past.toolsAt(499)).tools).toBe(499);
   for (const seq of [500, 501, 900])
@@ -240,11 +240,11 @@ test('no state is made over a missing entry', async () => {
   expect((await past.toolsAt(1_501)).at).toBe(1_501);
 });
 
-test('what is cut after a jump is refused by the next ones', async () => {
+test('entries truncated after a jump are refused by later jumps', async () => {
   const past = openPast({ snapshots: [1_500] });
   expect((await past.toolsAt(900)).tools).toBe(900);
   past.cut(950);
-  // Neither from where the jump ended, nor from the beginning; and nothing is kept of the first tries.
+  // Neither from the end of the jump nor from the beginning; failed tries leave nothing behind.
   for (const seq of [960, 1_400, 949, 850, 1, 1_401])
     await expect(past.toolsAt(seq)).rejects.toThrow(
       `entry ${seq} cannot be shown: the log now starts at entry 950, and the first that can be shown is 1500`,
@@ -252,7 +252,7 @@ test('what is cut after a jump is refused by the next ones', async () => {
   expect(await past.toolsAt(1_510)).toEqual({ tools: 1_510, at: 1_510, entry: 1_510 });
 });
 
-test('what is cut during a jump is begun again where a new snapshot covers it', async () => {
+test('a jump during a truncation restarts from a newer snapshot', async () => {
   const snapshots: number[] = [];
   const past = openPast({ snapshots });
   const reached = past.gate.close(300);
@@ -266,27 +266,27 @@ test('what is cut during a jump is begun again where a new snapshot covers it', 
   expect(await covered).toEqual({ tools: 1_600, at: 1_600, entry: 1_600 });
 });
 
-test('a log that was emptied meanwhile ends no jump early', async () => {
+test('a log that was emptied during a jump does not end it early', async () => {
   const past = openPast();
   await past.toolsAt(900);
   past.cut(end + 1);
-  await expect(past.toolsAt(end)).rejects.toThrow('and no snapshot covers what is left');
+  await expect(past.toolsAt(end)).rejects.toThrow('and no snapshot covers the rest');
 });
 
-test('each entry of a range is told once, whatever else is folded', async () => {
+test('reports each entry of a range once, whatever else is folded', async () => {
   const { over, toolsAt } = openPast();
   const seqs: number[] = [];
   const told = over(101, 200, ({ message: { seq } }) => seqs.push(seq));
   await Promise.all([told, toolsAt(150), toolsAt(300)]);
-  expect(seqs).toEqual(Array.from({ length: 100 }, (_, at) => 101 + at));
+  expect(seqs).toEqual(Array.from({ length: 100 }, (_, index) => 101 + index));
 });
 
-test('entries that are not in the log are refused in words', async () => {
+test('refuses entries that are not in the log with a message', async () => {
   await expect(openPast().toolsAt(2_001)).rejects.toThrow('there is no entry 2001 yet: the log ends at 2000');
   expect(await openPast().toolsAt(0)).toEqual({ tools: 0, at: 0, entry: null });
 });
 
-test('of a log whose beginning was cut, what a snapshot covers is shown', async () => {
+test('shows the part of a truncated log that a snapshot covers', async () => {
   const { past, toolsAt, reads } = openPast({ firstSeq: 500, snapshots: [1_500, 700] });
   expect(await past.earliest()).toBe(700);
   expect(await toolsAt(710)).toEqual({ tools: 710, at: 710, entry: 710 });
@@ -294,7 +294,7 @@ test('of a log whose beginning was cut, what a snapshot covers is shown', async 
   await expect(toolsAt(699)).rejects.toThrow(
     'entry 699 cannot be shown: the log now starts at entry 500, and the first that can be shown is 700',
   );
-  await expect(openPast({ firstSeq: 7 }).toolsAt(9)).rejects.toThrow('and no snapshot covers what is left');
-  // A person has accepted that they are missing, and so does the service.
+  await expect(openPast({ firstSeq: 7 }).toolsAt(9)).rejects.toThrow('and no snapshot covers the rest');
+  // A person has accepted the gap, so the service accepts it too.
   expect((await openPast({ firstSeq: 7, accepted: { toSeq: 6, beginSeq: 7 } }).toolsAt(9)).tools).toBe(3);
 });

@@ -1,4 +1,4 @@
-/** Statistics are counted on from request to request, and say from when on where retention has cut the log in between. */
+/** Statistics continue from request to request, and report since when they count if retention truncated the log. */
 import { expect, test } from 'vitest';
 import { createPast } from '../../../../src/inspector/history/past.ts';
 import { createStatisticsReader } from '../../../../src/inspector/history/statistics.ts';
@@ -15,7 +15,7 @@ const decision = JSON.stringify({
   verdicts: [],
 });
 
-/** One block an hour, and a clock that stands at the last one. */
+/** One block per hour, and a clock fixed at the last one. */
 function makeLog() {
   let messages: LogMessage[] = [];
   const first = () => messages[0] as LogMessage;
@@ -31,7 +31,7 @@ function makeLog() {
     },
     accepted: nothingAccepted,
     cutBelow(seq: number) {
-      messages = messages.filter((it) => it.seq >= seq);
+      messages = messages.filter((entry) => entry.seq >= seq);
     },
     now: () => last().atMs,
     range: async () => ({ firstSeq: first().seq, lastSeq: last().seq, firstMs: first().atMs, lastMs: last().atMs }),
@@ -44,7 +44,7 @@ function makeLog() {
   };
 }
 
-/** Reads as the history process does, with folds of its own. */
+/** Reads like the history process, with its own folds. */
 function openReader(log: ReturnType<typeof makeLog>) {
   const snapshots = { seqs: async () => [], load: async () => null, write: async () => {} };
   return createStatisticsReader(log, createPast({ fleet: 'main', log, snapshots }), log.now);
@@ -55,7 +55,7 @@ async function count(reader: ReturnType<typeof createStatisticsReader>) {
   return { blocked: buckets.reduce((all, { verdicts }) => all + verdicts.blocked, 0), knownFromMs };
 }
 
-test('go on where they ended, also when what was counted is cut', async () => {
+test('continue where they ended, even if counted entries were removed', async () => {
   const log = makeLog();
   const reader = openReader(log);
   log.grow(20);
@@ -65,7 +65,7 @@ test('go on where they ended, also when what was counted is cut', async () => {
   expect(await count(reader)).toEqual({ blocked: 25, knownFromMs: null });
 });
 
-test('count from behind a cut that took what was not counted yet', async () => {
+test('restart after a truncation that removed uncounted entries', async () => {
   const log = makeLog();
   const reader = openReader(log);
   log.grow(20);
@@ -77,7 +77,7 @@ test('count from behind a cut that took what was not counted yet', async () => {
   expect(await count(reader)).toEqual({ blocked: 11, knownFromMs: 31 * hourMs });
 });
 
-test('know for which task something was used, from the state, and go on there', async () => {
+test("assign usage to tasks from the fleet's state, and continue there", async () => {
   const log = makeLog();
   const reader = openReader(log);
   const tasks = async () => (await reader.read('week', job)).usage?.tasks?.map(({ name, usd }) => [name, usd]);
@@ -85,7 +85,7 @@ test('know for which task something was used, from the state, and go on there', 
   use('w1', 1);
   log.add('worker.w1.task.claimed', '{"task":"T-1"}');
   use('w1', 2);
-  // Another worker has it: this claim is refused.
+  // Refused, because another worker holds it.
   log.add('worker.w2.task.claimed', '{"task":"T-1"}');
   use('w2', 4);
   expect(await tasks()).toEqual([
@@ -104,7 +104,7 @@ test('know for which task something was used, from the state, and go on there', 
   expect(await tasks()).toHaveLength(3);
 });
 
-test('say that tasks are not known where the log was cut, and still what was used', async () => {
+test('report usage without tasks if the log was truncated', async () => {
   const log = makeLog();
   log.grow(5);
   log.add('worker.w1.usage.reported', '{"usd":3}');
@@ -113,7 +113,7 @@ test('say that tasks are not known where the log was cut, and still what was use
   expect(usage).toMatchObject({ tasks: null, models: [{ name: null, usd: 3 }] });
 });
 
-test('a range is counted from where it begins to where it ends, once', async () => {
+test('counts a range from start to end, once', async () => {
   const log = makeLog();
   const reader = openReader(log);
   log.grow(40);
@@ -132,9 +132,10 @@ test('a range is counted from where it begins to where it ends, once', async () 
   });
   log.grow(10);
   expect(await blocked()).toMatchObject({ blocked: 10 });
-  // It ends after what is there, and goes on with it.
+  // It ends after the newest entry, so it continues with new ones.
   const open = { fromMs: 45 * hourMs, toMs: 60 * hourMs };
-  const count = async () => (await reader.read(open, job)).buckets.filter((it) => it.verdicts.blocked > 0).length;
+  const count = async () =>
+    (await reader.read(open, job)).buckets.filter((bucket) => bucket.verdicts.blocked > 0).length;
   expect(await count()).toBe(6);
   log.grow(4);
   expect(await count()).toBe(10);

@@ -1,4 +1,4 @@
-/** What if, of a log that is cut while it is folded. */
+/** "What if" in a log that is truncated while it is folded. */
 import { expect, test } from 'vitest';
 import type { Job } from '../../../../src/inspector/history/jobs.ts';
 import { compareDecisions, type History } from '../../../../src/inspector/history/what-if.ts';
@@ -12,7 +12,7 @@ const message = (seq: number) => ({
   header: () => undefined,
 });
 
-/** It began at entry 1 when the question was asked, and begins at `firstSeq` when it is read. */
+/** A log that began at entry 1 at the request, and begins at `firstSeq` when it is read. */
 function cutLog(firstSeq: number, beginSeq = 1): History {
   return {
     log: {
@@ -23,7 +23,7 @@ function cutLog(firstSeq: number, beginSeq = 1): History {
         for (let seq = Math.max(fromSeq, firstSeq); seq <= toSeq; seq += 1) await onMessage(message(seq));
       },
     },
-    past: { earliest: async () => 1, at: () => Promise.reject(new Error('not asked')), over: async () => {} },
+    past: { earliest: async () => 1, at: () => Promise.reject(new Error('not asked')), foldRange: async () => {} },
   };
 }
 const compare = (history: History) =>
@@ -34,8 +34,8 @@ const compare = (history: History) =>
     job,
   );
 
-test('what is left is not compared without what came before it', async () => {
-  await expect(compare(cutLog(4))).rejects.toThrow('entries 1 to 3 are no longer in the log; if it was cut just now');
+test('does not compare remaining entries without those before them', async () => {
+  await expect(compare(cutLog(4))).rejects.toThrow('entries 1 to 3 are no longer in the log; if it was just truncated');
   await expect(compare(cutLog(10))).rejects.toThrow('entries 1 to 9 are no longer in the log');
   expect(await compare(cutLog(4, 4))).toMatchObject({ compared: 0 });
   expect(await compare(cutLog(1))).toMatchObject({ compared: 0 });

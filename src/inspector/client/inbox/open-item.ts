@@ -1,31 +1,28 @@
 /**
- * Which item of the inbox is open. When this operator has settled it, the next one is opened. When somebody else has,
- * it stays: what is about to be pressed must not be for another one.
+ * Tracks the order of the inbox and its open item. When this operator has handled the item, the next one is opened.
+ * When someone else has, it stays open, so that a key about to be pressed cannot hit another item.
  */
 import { computed, effect, signal } from '@preact/signals';
 import { head, liveFleet } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 
-import { forgetOurs, forgetShown, isOurs } from '../operator/settle.ts';
+import { isTracked, untrackAction, untrackShown } from '../operator/settle.ts';
 import { navigate, noSelection, route, selected, selection } from '../route.ts';
 import { isMovedByKeepOne, keepOne, keepOrder, type Placed } from '../ui/keep-order.ts';
 import { hasMouse } from '../ui/use-held.ts';
 import { itemOf, type Waiting, waiting, waitingKey } from './waiting.ts';
 
-// The list of the inbox as it stands on screen: nothing moves under a pointer, and the item that is open stays when
-// somebody else has settled it.
-
-/** An item of the list. `isGone`: it does not wait any more. */
+/** An item of the list. If `isGone`, it no longer waits. */
 export type Listed = Waiting & Placed;
 
 export const listed = signal<readonly Listed[]>([]);
-/** A mouse points at the list, or it is on a screen without one. */
+/** Whether the order is fixed: the mouse is over the list, or the list is visible on a device without a mouse. */
 const isHeld = signal(false);
 const isListOnScreen = () => selected.value === null || innerWidth > 900;
 
-/** Returns the key of the open item. Null: none is open. */
+/** The key of the open item, or null. */
 const openKey = (): string | null => (selected.value === null ? null : waitingKey(selected.value));
-/** True if sorting again would move something. */
+/** Whether sorting would move something. */
 export const isOutdated = computed(() => isMovedByKeepOne(listed.value, waiting.value.map(waitingKey), openKey()));
 
 export function startList(): void {
@@ -45,38 +42,39 @@ export function startList(): void {
 
 function show(order: readonly Placed[]): void {
   const old = listed.peek();
-  const isSame = order.length === old.length && order.every((it, at) => isEqual(it, old[at]));
-  if (!isSame) listed.value = order.map((it) => ({ ...it, ...itemOf(it.key) }));
+  const isSame = order.length === old.length && order.every((item, index) => isEqual(item, old[index]));
+  if (!isSame) listed.value = order.map((item) => ({ ...item, ...itemOf(item.key) }));
 }
 
-const isEqual = (it: Placed, other: Placed | undefined): boolean => it.key === other?.key && it.isGone === other.isGone;
+const isEqual = (item: Placed, other: Placed | undefined): boolean =>
+  item.key === other?.key && item.isGone === other.isGone;
 
 export const holdList = (isPointed: boolean): void => {
   if (hasMouse.matches) isHeld.value = isPointed;
 };
 
-/** Sorts the list as it is now. */
+/** Sorts the list by its current order, even if it was held. */
 export function sortList(): void {
   isHeld.value = false;
   if (!hasMouse.matches) isHeld.value = isListOnScreen();
 }
 
-/** `next`: what to open after it, the first that still waits. */
-type Place = { readonly key: string; readonly isAcknowledged: boolean; readonly next: readonly string[] };
+/** `next` are the keys to open afterwards; the first that still waits is used. */
+type OpenItem = { readonly key: string; readonly isAcknowledged: boolean; readonly next: readonly string[] };
 
-/** The one that is open. */
-let last: Place | null = null;
-/** Nobody has waited since the inbox was opened. */
+/** The item that was open at the last change. */
+let last: OpenItem | null = null;
+/** Whether the list has been empty since the inbox was opened. */
 let isFresh = true;
-/** Opened by the page itself, and not on screen yet: until then a key is meant for the one `before`. */
+/** An item opened by the page but not drawn yet. Until then, keys are meant for the item `before`. */
 let unseen: { readonly key: string; readonly before: string | null } | null = null;
-/** The list that is on screen; empty: none. */
+/** The list as last drawn. */
 let seen: readonly Listed[] = [];
 
-/** To be called when anything has changed: opens the first, and what comes next. */
-export function keepPlace(): void {
-  // The head follows the rows: up to it, everything was shown before this change.
-  forgetShown(head.peek().seq);
+/** Call this after every change. Opens the first item, or the next one when the open one was handled. */
+export function updateOpenItem(): void {
+  // The head is updated after the rows, so everything up to it was shown before this change.
+  untrackShown(head.peek().seq);
   if (route.value.view !== 'inbox' || isPast.value) {
     last = unseen = null;
     isFresh = true;
@@ -85,12 +83,12 @@ export function keepPlace(): void {
   void liveFleet.version.value;
   const items = listed.value;
   const key = openKey();
-  const item = items.find((it) => it.key === key);
+  const item = items.find((item) => item.key === key);
   const before = last;
   last = key === null || item === undefined ? null : { key, isAcknowledged: isAcknowledged(item), next: after(key) };
   const isSettled = item === undefined || item.isGone || (last?.isAcknowledged === true && !before?.isAcknowledged);
-  const isDone = before !== null && before.key === key && isSettled && isOurs(key);
-  // On a wide screen the first is open at once; on a phone the list comes first.
+  const isDone = before !== null && before.key === key && isSettled && isTracked(key);
+  // Open the first item at once, except on a phone, which shows the list first.
   const opensFirst = isFresh && items.length > 0 && key === null && innerWidth > 900;
   isFresh = items.length === 0;
   if (isDone) openNext(before);
@@ -100,17 +98,17 @@ export function keepPlace(): void {
 const isAcknowledged = ({ entity, id }: Listed): boolean =>
   entity === 'worker' && liveFleet.workers.get(id)?.isAcknowledged === true;
 
-/** Returns the keys below `key`, then those above it, the nearest first. */
+/** Returns the keys below `key`, then those above it, nearest first. */
 function after(key: string): string[] {
-  const keys = listed.peek().map((it) => it.key);
-  const at = keys.indexOf(key);
-  return [...keys.slice(at + 1), ...keys.slice(0, at).reverse()];
+  const keys = listed.peek().map((item) => item.key);
+  const index = keys.indexOf(key);
+  return [...keys.slice(index + 1), ...keys.slice(0, index).reverse()];
 }
 
-function openNext({ key, next }: Place): void {
-  forgetOurs(key);
+function openNext({ key, next }: OpenItem): void {
+  untrackAction(key);
   sortList();
-  const waits = (it: string) => listed.peek().some((item) => item.key === it && !item.isGone);
+  const waits = (itemKey: string) => listed.peek().some((item) => item.key === itemKey && !item.isGone);
   const found = next.find(waits);
   if (found !== undefined) open(found);
   else if (!waits(key)) open(undefined);
@@ -122,37 +120,35 @@ function open(key: string | undefined): void {
   navigate(item === null ? noSelection : selection(item.entity, item.id), 'replace');
 }
 
-/** To be called when what is on screen has been drawn. */
+/** Call this after the list was drawn. */
 export function noteSeen(items: readonly Listed[], key: string | null): void {
   seen = items;
   if (unseen?.key === key) unseen = null;
 }
 
-/** Returns what a key acts on: the item that was open on screen when it was pressed, or was chosen by a key since. */
-export function placeOfKeys(): Listed | undefined {
+/** Returns the item that a key acts on: the one visibly open, or chosen by a key since. */
+export function keyTarget(): Listed | undefined {
   const key = openKey();
   const meant = unseen !== null && unseen.key === key ? unseen.before : key;
-  return listed.peek().find((it) => it.key === meant) ?? seen.find((it) => it.key === meant);
+  return listed.peek().find((item) => item.key === meant) ?? seen.find((item) => item.key === meant);
 }
 
-/** Moves in the list that is on screen. */
+/** Moves to the next or previous item of the list on screen. */
 export function step(by: 1 | -1): void {
   const items = seen.length > 0 ? seen : listed.peek();
-  const from = items.findIndex((it) => it.key === placeOfKeys()?.key);
+  const from = items.findIndex((item) => item.key === keyTarget()?.key);
   const ahead = by > 0 ? items.slice(from + 1) : items.slice(0, Math.max(0, from)).reverse();
-  const next = ahead.find((it) => !it.isGone) ?? (from < 0 ? items[0] : undefined);
+  const next = ahead.find((item) => !item.isGone) ?? (from < 0 ? items[0] : undefined);
   if (next === undefined) return;
   unseen = null;
   navigate(selection(next.entity, next.id), 'replace');
 }
 
-// The answer of the open item, which keys lead to.
-
-/** The field that is taken as soon as the answer to this item is on screen, as a selector; null: none. */
+/** A field (as selector) of this item's answer form to focus as soon as the form is on screen, or null. */
 export const wantedField = signal<{ readonly key: string; readonly field: string } | null>(null);
 
-/** Focuses the field, or takes it if it is a choice; without such a choice, focuses the field for one's own words. */
-export function takeField(form: HTMLElement, field: string): void {
+/** Focuses the field, or selects it if it is a choice. If it does not exist, focuses the text field. */
+export function focusField(form: HTMLElement, field: string): void {
   const found = form.querySelector<HTMLElement>(field) ?? form.querySelector('textarea');
   if (found instanceof HTMLInputElement) found.click();
   else found?.focus();

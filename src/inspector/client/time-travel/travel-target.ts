@@ -1,13 +1,17 @@
-/** Reads a time or an entry as somebody types it: `02:13`, `yesterday 14:00`, `2026-11-23 02:13`, `20m ago`, `#4711`. */
+/** Parses a typed time or entry: `02:13`, `yesterday 14:00`, `2026-11-23 02:13`, `20m ago`, `#4711`. */
 import { dateTime } from '../ui/format.ts';
 
-export type Place = { readonly title: string } & ({ readonly seq: number } | { readonly ms: number });
+export type TravelTarget = { readonly title: string } & ({ readonly seq: number } | { readonly ms: number });
 
 const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 const dayMs = 86_400_000;
 
-/** A time of day that is still to come was yesterday's. @param nowMs by the log's clock. Null: it is neither a time nor an entry */
-export function parsePlace(text: string, nowMs: number): Place | null {
+/**
+ * A time of day later than now means yesterday.
+ * @param nowMs by the log's clock
+ * @returns null if the text is neither a time nor an entry
+ */
+export function parseTarget(text: string, nowMs: number): TravelTarget | null {
   const typed = text.trim().toLowerCase();
   const [, seq] = /^(?:#|entry )?(\d{1,15})$/.exec(typed) ?? [];
   if (seq !== undefined) return { title: `Go to entry ${seq}`, seq: Number(seq) };
@@ -22,10 +26,10 @@ function parseTime(typed: string, nowMs: number): number | null {
   if (date !== undefined) return validTime(new Date(date.replace(' ', 'T').toUpperCase()));
   const [, day, hour, minute, second = '0'] = /^(?:(today|yesterday) )?(\d{1,2}):(\d\d)(?::(\d\d))?$/.exec(typed) ?? [];
   if (hour === undefined || minute === undefined || Number(hour) > 23 || Number(minute) > 59) return null;
-  const at = new Date(day === 'yesterday' ? nowMs - dayMs : nowMs);
-  at.setHours(Number(hour), Number(minute), Number(second), 0);
-  if (day === undefined && at.getTime() > nowMs) at.setDate(at.getDate() - 1);
-  return validTime(at);
+  const local = new Date(day === 'yesterday' ? nowMs - dayMs : nowMs);
+  local.setHours(Number(hour), Number(minute), Number(second), 0);
+  if (day === undefined && local.getTime() > nowMs) local.setDate(local.getDate() - 1);
+  return validTime(local);
 }
 
-const validTime = (at: Date): number | null => (Number.isNaN(at.getTime()) ? null : at.getTime());
+const validTime = (date: Date): number | null => (Number.isNaN(date.getTime()) ? null : date.getTime());
