@@ -3,7 +3,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { describeOtherFolder, resolvePlace } from '../../../src/cli/connection.ts';
+import { describeOtherFolder, resolveAddress } from '../../../src/cli/connection.ts';
 import { nameServer } from '../../../src/nats/embedded/server-process.ts';
 
 let folder: string;
@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const place = (nats?: string) => {
   const flags = { nats, creds: undefined, fleet: undefined, config: undefined };
-  return resolvePlace(flags, { cwd: folder, env: {} } as Parameters<typeof resolvePlace>[1]);
+  return resolveAddress(flags, { cwd: folder, env: {} } as Parameters<typeof resolveAddress>[1]);
 };
 const writeRules = () => writeFileSync(join(folder, 'stopgate.yaml'), 'policies: {}\n');
 const other = nameServer('/home/ann/other project');
