@@ -95,7 +95,7 @@ export const countFrom =
 export function readId(what: string, text: string): string {
   if (isId(text)) return text;
   throw refuse(
-    `'${text}' is not a valid ${what} id: use letters, digits, _ and -, start with a letter or digit, 128 characters at most`,
+    `'${text}' is not the id of a ${what}: use letters, digits, _ and -, start with a letter or digit, 128 characters at most`,
   );
 }
 

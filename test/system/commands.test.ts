@@ -173,8 +173,8 @@ const rows: Record<string, () => Promise<unknown>> = {
   audit: async () => expect(await says(['audit', '--worker', 'nobody'])).toContain('No operator actions'),
   async 'support-bundle'() {
     const { code, stdout, stderr } = await run(['support-bundle', '--http', 'off', '--nats', 'nats://127.0.0.1:1']);
-    expect(stdout).toContain('.json: read it before you send it');
-    expect(stderr).toMatch(/^stopgate: it has no readiness.*\nstopgate: it has no streams.*\n$/);
+    expect(stdout).toContain('.json; read it before you send it');
+    expect(stderr).toMatch(/^stopgate: missing: readiness.*\nstopgate: missing: streams.*\n$/);
     expect(code).toBe(0);
   },
   async bench() {

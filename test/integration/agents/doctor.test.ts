@@ -151,7 +151,7 @@ describe('with a service', () => {
     await program('opencode', '');
     expect(await doctor(['--http', http()])).toMatchObject({
       code: 1,
-      bad: ['no agent asks before it stops'],
+      bad: ['no agent is connected to stopgate'],
       skip: ['Codex', 'OpenCode'].map((title) => expect.stringContaining(`${title} is installed but not connected`)),
     });
     await run(['init', 'gemini', '--yes', '--http', http()]);

@@ -56,7 +56,7 @@ test('a changed file holds from the next decision on, without a restart; a broke
   expect(body.policy.seq).toBeGreaterThan(0);
 
   await at.folder.write('stopgate.yaml', broken);
-  await expect.poll(() => messages(at)).toContain('the configuration is broken: the old one stays in force');
+  await expect.poll(() => messages(at)).toContain('the configuration is not valid: the last one stays in force');
   expect(at.log().find((line) => 'problems' in line)).toMatchObject({
     level: 'error',
     problems: ['stopgate.yaml:5:5: unknown key "chekcs"; did you mean "checks"?'],
@@ -92,7 +92,7 @@ const brokenFiles: readonly [what: string, text: string, words: RegExp][] = [
   // Root cause: an empty text was read as a file without policies, and an editor may empty a file before it writes it.
   ['empty', '', /^stopgate\.yaml is empty; .*"policies: \{\}"/],
   ['nothing but comments', '# soon\n', /^stopgate\.yaml is empty/],
-  ['UTF-16', '\u0000p\u0000o', /^stopgate\.yaml:1:1: the file is not UTF-8 but UTF-16/],
+  ['UTF-16', '\u0000p\u0000o', /^stopgate\.yaml:1:1: the file is UTF-16/],
 ];
 
 test('a broken file is reported with its place, and the old policy stays', async () => {
@@ -110,7 +110,7 @@ test('a file that becomes unreadable is reported by name, and the old policy sta
   const at = await start({ config: lenient });
   await rm(join(at.folder.path, 'stopgate.yaml'));
   await mkdir(join(at.folder.path, 'stopgate.yaml'));
-  const told = () => at.log().filter(({ msg }) => msg === 'a file cannot be read: what it said stays in force');
+  const told = () => at.log().filter(({ msg }) => msg === 'cannot read a file: its last contents stay in force');
   await expect.poll(told).toMatchObject([{ level: 'error', reason: 'it is a folder' }]);
   expect(await retriesOf(at, 'w1')).toBe(7);
 });
@@ -130,7 +130,9 @@ test('a file that appears is read; one that goes away leaves its policies in for
   await at.folder.write('stopgate.yaml', lenient);
   await expect.poll(() => retriesOf(at, 'w1')).toBe(7);
   await rm(join(at.folder.path, 'stopgate.yaml'));
-  await expect.poll(() => messages(at)).toContain('the configuration file is gone: the old one stays in force');
+  await expect
+    .poll(() => messages(at))
+    .toContain('the configuration file is gone: the last configuration stays in force');
   expect(await retriesOf(at, 'w1')).toBe(7);
   await at.folder.write('stopgate.yaml', 'policies: {}\n');
   await expect.poll(() => retriesOf(at, 'w1')).toBe(3);
@@ -162,7 +164,7 @@ commands: { tests: { run: [sh, -c, 'exit ${code}'], cwd: . } }
     reason: 'Command tests failed (exit 1)',
   });
   await at.folder.write('stopgate.yaml', configFor(0));
-  await expect.poll(() => messages(at)).toContain('the configuration has changed');
+  await expect.poll(() => messages(at)).toContain('reloaded the configuration');
   expect((await at.client.ask('decide.w1')).body).toMatchObject({ decision: 'allow', cause: 'complete' });
   expect(await policyEntries(at)).toHaveLength(1); // the policies are what they were
 });

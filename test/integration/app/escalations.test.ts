@@ -103,7 +103,7 @@ test('a service whose secret is not set does not start', async () => {
   const { code, stderr } = await runCommand(['serve', '--nats', 'nats://127.0.0.1:1'], { cwd: folder.path, env: {} });
   expect({ code, stderr }).toEqual({
     code: 2,
-    stderr: expect.stringContaining('the variable "HOOK_SECRET" is not set'),
+    stderr: expect.stringContaining('variable "HOOK_SECRET" is not set'),
   });
 });
 
@@ -138,7 +138,7 @@ test('on the command line: who is escalated, and what an operator’s entries le
 
   expect(await cli('escalations')).toEqual({
     code: 0,
-    stdout: "Nothing waits for a person in fleet 'main'\n",
+    stdout: "Nothing is waiting for a person in fleet 'main'\n",
     stderr: '',
   });
   const gaveUp = { attempt: 'a1', output: 'Which key? <promise>ESCALATE</promise>' };

@@ -22,7 +22,7 @@ const other = nameServer('/home/ann/other project');
 test('the service of another folder is named', async () => {
   writeRules();
   expect(describeOtherFolder(await place(), other)).toBe(
-    'nats://127.0.0.1:4222 is the NATS server of the service in /home/ann/other project, which does not follow the stopgate.yaml of this folder; start "stopgate dev" here, or name that server with --nats',
+    'the service at nats://127.0.0.1:4222 belongs to /home/ann/other project and does not follow the stopgate.yaml of this folder; start "stopgate dev" here, or name the right server with --nats',
   );
 });
 
@@ -38,6 +38,6 @@ test.each([
 
 test('a folder without rules is told whose they are', async () => {
   expect(describeOtherFolder(await place(), other)).toBe(
-    'no service runs in this folder, so this is the one in /home/ann/other project, with its rules; start "stopgate dev" here, or name that server with --nats',
+    'no service runs in this folder; using the one of /home/ann/other project, with its rules; start "stopgate dev" here, or name the right server with --nats',
   );
 });

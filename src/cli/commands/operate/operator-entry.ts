@@ -56,11 +56,11 @@ export async function publishOperatorEntry(
     const isTask = async () => {
       if (entity !== 'worker' || entry.needs === null) return '';
       const task = await requester.request('get', `task.${id}`, {}, timeoutMs).catch(() => null);
-      return (task as View | null)?.state === 'escalated' ? `; task ${id} is escalated; to use it, add --task` : '';
+      return (task as View | null)?.state === 'escalated' ? `; task ${id} is escalated: add --task` : '';
     };
     const before = await orNamed(view(), entity, fleet).catch(async (error: AppError) => {
       const hint = error.code === 'actor.unknown' ? await isTask() : '';
-      throw hint === '' ? error : new AppError('actor.unknown', `unknown worker ${id}${hint}`);
+      throw hint === '' ? error : new AppError('actor.unknown', `worker ${id} is unknown${hint}`);
     });
     const fault = entry.needs === null ? null : faultOf(before, entry.needs);
     if (fault !== null) throw new AppError('entry.refused', `${fault}${await isTask()}`);
