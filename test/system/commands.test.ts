@@ -92,7 +92,7 @@ const rows: Record<string, () => Promise<unknown>> = {
   async resumable() {
     await publish('worker.limited.worker.registered', { agent: 'claude' });
     await publish('worker.limited.limit.reached', { until: '2026-01-01T00:00:00Z' });
-    expect(await says(['resumable'])).toContain("claude --resume limited 'The usage limit is over.");
+    expect(await says(['resumable'])).toContain("claude --resume limited 'The usage limit has reset.");
   },
   async spend() {
     await publish('worker.spender.usage.reported', { usd: 0.5, model: 'm' });

@@ -25,7 +25,7 @@ test('without a service and without hooks it reports both, and how to fix them',
     '✗ claude  its settings have no hook of stopgate, so no stop is judged → npx stopgate init claude',
   );
   expect(stdout).toContain(
-    '✗ claude  dry turn: not run, claude is not on PATH → install it, or put it on PATH; --quick',
+    '✗ claude  dry turn: not run, because claude is not on PATH → install it, or put it on PATH; --quick',
   );
   expect(stdout).toMatch(/^✓ service {2}node v/);
 });
@@ -62,7 +62,7 @@ test('a version that it was not tested with: a dry turn shows more, which may co
 });
 
 test.each([
-  ['frob', "does not know 'frob'"],
+  ['frob', "unknown agent 'frob'"],
   ['shell', 'init shell" prints'],
 ])('an agent that it cannot check is bad usage: %s', async (agent, says) => {
   const { run } = await makePlace();
@@ -234,7 +234,7 @@ describe('with a service', () => {
       const found = (await doctor(['qwen', '--quick', '--http', address])).warn.filter((text) =>
         text.includes('names the policy'),
       );
-      expect([told.includes(`there is no policy ${policy}`), found.length]).toEqual(
+      expect([told.includes(`policy ${policy} does not exist`), found.length]).toEqual(
         policy === 'far' ? [false, 0] : [true, 1],
       );
     }

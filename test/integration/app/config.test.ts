@@ -87,7 +87,7 @@ const brokenFiles: readonly [what: string, text: string, words: RegExp][] = [
   [
     'a webhook with a broken escape in its password',
     'escalation: { webhook: { url: "http://us%er:pw@127.0.0.1:1/" } }\n',
-    /^stopgate\.yaml:1:31: the user or the password .*%25$/,
+    /^stopgate\.yaml:1:31: the user or password .*%25$/,
   ],
   // Root cause: an empty text was read as a file without policies, and an editor may empty a file before it writes it.
   ['empty', '', /^stopgate\.yaml is empty; .*"policies: \{\}"/],
@@ -119,7 +119,7 @@ test('a service that starts on an empty file has the policies of its log, and wa
   const at = await start({ config: '' });
   expect(await policyEntries(at)).toEqual([]);
   expect(messages(at).join()).toContain(
-    'stopgate.yaml is empty: the policies in force stay; a start over a log that has none allows every stop',
+    'stopgate.yaml is empty: the policies in the log stay in force; with none in the log, every stop is allowed',
   );
 });
 
