@@ -152,7 +152,7 @@ const rows: Record<string, () => Promise<unknown>> = {
   },
   ack: async () => expect(await says(['ack', 'ack', '--by', 'ann', '--yes'])).toContain('acknowledged by ann'),
   resolve: async () => expect(await says(['resolve', 'resolve', '--stop', '--yes'])).toContain('resolve: resolved'),
-  answer: async () => expect(await says(['answer', 'asks', '--allow', '--by', 'ann', '--yes'])).toContain('said ann'),
+  answer: async () => expect(await says(['answer', 'asks', '--allow', '--by', 'ann', '--yes'])).toContain('by ann'),
   pause: async () =>
     expect(await says(['pause', 'ack', '--for', '30m', '--by', 'ann', '--yes'])).toContain('paused by ann'),
   unpause: async () => expect(await says(['unpause', 'ack', '--by', 'ann', '--yes'])).toContain('ack'),
@@ -180,7 +180,7 @@ const rows: Record<string, () => Promise<unknown>> = {
   async bench() {
     const { code, stdout, stderr } = await run(['bench', 'speed']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toBe('stopgate: the bench is not in the package: clone the repository, then "npm run bench"\n');
+    expect(stderr).toBe('stopgate: the package does not contain the benchmark; clone the repository and run "npm run bench"\n');
   },
   completion: async () => expect(await says(['completion', 'bash'])).toContain('complete '),
   async dev() {

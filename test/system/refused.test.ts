@@ -69,20 +69,20 @@ const rows: Record<keyof typeof places, readonly Row[]> = {
     [
       'dev',
       2,
-      'the current folder does not exist any more: change to one that does',
+      'the current folder no longer exists; change to another one',
       'dev --port 0 --http 127.0.0.1:0',
     ],
-    ['serve', 2, 'the current folder does not exist any more', 'serve --http off --nats nats://127.0.0.1:1'],
+    ['serve', 2, 'the current folder no longer exists', 'serve --http off --nats nats://127.0.0.1:1'],
     ['a hook, which asks the usual address', 0, 'not judged', 'hook claude --http 127.0.0.1:1 --event Stop <<<"{}"'],
   ],
   nobody: [
     [
       'dev',
       2,
-      'permission denied; change its permissions, or choose another location',
+      'permission denied; change the permissions, or choose another location',
       'dev --port 0 --http 127.0.0.1:0',
     ],
-    ['init', 2, 'permission denied; change its permissions, or choose another location', 'init claude --yes'],
+    ['init', 2, 'permission denied; change the permissions, or choose another location', 'init claude --yes'],
     [
       'credentials of another user',
       2,
