@@ -1,16 +1,16 @@
 /**
- * The bare path: what a decision costs without a fold. The same messages with the same bytes, by the NATS library alone:
- * a request or an attempt comes in, is stored and delivered, and is answered; a decision entry follows, and comes back.
+ * The bare path: the cost of a decision without a fold. Sends the same messages with the same bytes, with only the NATS
+ * library: a request or attempt arrives, is stored, delivered and answered; a decision entry follows and comes back.
  */
 import { jetstreamManager } from '@nats-io/jetstream';
 import { createInbox, headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { openLogReader } from '../src/nats/log/log-reader.ts';
 
 const stream = 'BENCH-BARE';
-/** `bench.bare.log.<worker>` are attempts; `bench.bare.decision.<worker>` decisions. */
+/** `bench.bare.log.<worker>` has attempts, `bench.bare.decision.<worker>` decisions. */
 const subjects = ['bench.bare.log.*', 'bench.bare.decision.*'];
 
-/** @param decision the bytes of each answer and of each decision entry */
+/** @param decision the bytes of each reply and of each decision entry */
 export async function openBarePath(nc: NatsConnection, decision: Uint8Array): Promise<void> {
   const manager = await jetstreamManager(nc);
   await manager.streams.add({ name: stream, subjects, storage: 'file' });

@@ -1,4 +1,4 @@
-/** `stopgate bench`, `npm run bench`: every figure of docs/benchmarks.md, each as a ratio to its floor in the same run. */
+/** `stopgate bench`, `npm run bench`: every figure of docs/benchmarks.md, as a ratio to the floor of the same run. */
 import { AppError } from '../src/errors.ts';
 
 export { formatFigures, isReached } from './figures.ts';
@@ -7,16 +7,16 @@ import type { Figure } from './figures.ts';
 import type { ScenePids } from './scene.ts';
 
 export type BenchOptions = {
-  /** Names of `benchParts`; none: all. */
+  /** Names of `benchParts`. Empty: all parts. */
   readonly parts: readonly string[];
-  /** A tenth of the samples, for a first impression: the figures vary more. */
+  /** Take a tenth of the samples, for a first impression. The figures vary more. */
   readonly quick: boolean;
   readonly onPart: (name: string) => void;
-  /** Ends it early, and leaves nothing behind. */
+  /** Ends the run early and cleans up. */
   readonly signal: AbortSignal;
 };
 
-/** `scale`: which part of the samples to take. `http`: the address of the service. */
+/** `scale`: the share of the samples to take. `http`: the address of the service. */
 type Measure = (url: string, scale: number, http: string, pids: ScenePids) => Figure[] | Promise<Figure[]>;
 
 const measures: Readonly<Record<string, () => Promise<Measure>>> = {
@@ -34,7 +34,7 @@ const measures: Readonly<Record<string, () => Promise<Measure>>> = {
 };
 export const benchParts = Object.keys(measures);
 
-/** Null: it was ended early. @throws AppError input.bad: there is no such part; server.missing */
+/** Returns null if it was interrupted. @throws AppError input.bad for an unknown part; server.missing */
 export async function runBench({ parts, quick, onPart, signal }: BenchOptions): Promise<Figure[] | null> {
   const unknown = parts.find((name) => !benchParts.includes(name));
   if (unknown !== undefined) {
@@ -48,7 +48,7 @@ export async function runBench({ parts, quick, onPart, signal }: BenchOptions): 
     if (signal.aborted) resolve(null);
     signal.addEventListener('abort', () => resolve(null), { once: true });
   });
-  /** A Ctrl-C in a terminal also ends what is measured, which may be noticed first. */
+  /** Ctrl-C also ends the measured processes, and their end may be noticed first. */
   function endedEarly(error: unknown): null {
     if (signal.aborted) return null;
     throw error;

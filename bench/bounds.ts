@@ -1,4 +1,4 @@
-/** What one entry may cost at most: hostile entries of 64 KiB, each into a fleet that was made hostile before. */
+/** The maximum cost of one entry: hostile entries of 64 KiB, each into a fleet that earlier entries made hostile. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createFleet, type Fleet, foldEntry, payloadBytesMax, readEntry } from '../machines/index.ts';
@@ -11,10 +11,10 @@ const heapRounds = 3;
 type Cost = { readonly name: string; readonly ms: number; readonly heapBytes: number };
 
 export function measureBounds(_url: string, scale: number): Figure[] {
-  // The same as --expose-gc, which the process was started without: new contexts have `gc`.
+  // Equivalent to --expose-gc, for a process that was started without it: new contexts have `gc`.
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc') as () => void;
-  // One is not enough: what was under way is ended first, and what is weak goes later.
+  // Collect several times: the first run ends concurrent work, and weak references go later.
   const collect = () => {
     for (let from = Number.POSITIVE_INFINITY; process.memoryUsage().heapUsed < from - 1_024; ) {
       from = process.memoryUsage().heapUsed;
@@ -23,7 +23,7 @@ export function measureBounds(_url: string, scale: number): Figure[] {
   };
   const costs = Object.entries(hostileEntries).map(([name, { before, entry }]): Cost => {
     const times = Array.from({ length: Math.ceil(rounds * scale) + 3 }, () => timeOf(prepare(before), entry));
-    // What it can be done in counts: the first ones are not compiled yet.
+    // The minimum counts: the first runs are not compiled yet.
     return { name, ms: Math.min(...times), heapBytes: heapOf(collect, before, entry) };
   });
   const dearest = costs.reduce((most, it) => (it.ms > most.ms ? it : most));
@@ -56,14 +56,14 @@ function prepare(before: readonly Publication[]): Fleet {
 function timeOf(fleet: Fleet, [tail, data]: Publication): number {
   const text = JSON.stringify(data);
   if (Buffer.byteLength(text) > payloadBytesMax) throw new Error(`${tail} has ${Buffer.byteLength(text)} bytes`);
-  // CPU and not time: others use the machine too.
+  // CPU instead of time, since other processes use the machine too.
   const before = process.cpuUsage();
   foldText(fleet, tail, text);
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000;
 }
 
-/** What stays in memory after it. */
+/** Heap bytes that remain in use after the entry. */
 function heapOf(collect: () => void, before: readonly Publication[], entry: Publication): number {
   const grown = Array.from({ length: heapRounds }, () => {
     const fleet = prepare(before);
@@ -71,7 +71,7 @@ function heapOf(collect: () => void, before: readonly Publication[], entry: Publ
     const from = process.memoryUsage().heapUsed;
     fold(fleet, entry);
     collect();
-    // Used behind the measurement, so that it is in memory until then.
+    // Used after the measurement, so that it stays in memory until then.
     return fleet.seq === seq ? process.memoryUsage().heapUsed - from : Number.NaN;
   });
   return quantile(grown, 0.5);

@@ -1,4 +1,4 @@
-/** What checks cost: one that another process answers, against an echo in the same run; and ten local task hooks. */
+/** The cost of checks: one that another process answers, against an echo in the same run; and ten local task hooks. */
 import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
@@ -9,7 +9,7 @@ type Name = 'echo' | 'plain' | 'remote' | 'blocked' | 'hooked';
 
 const rounds = 40;
 const perRound = 50;
-/** As many as for `latency`, for what both have in common is warm by then only if it is run alone. */
+/** As many as for `latency`. Shared code is only warm by then if this part runs alone. */
 const warmUps = 5_000;
 const hooksCount = 10;
 const payload = '{"output":"not done"}';
@@ -41,7 +41,7 @@ export async function measureChecks(url: string, scale: number): Promise<Figure[
   ];
 }
 
-/** The two that are compared, with and without hooks, both hold a task and are blocked: they write the same entries. */
+/** Prepares two workers to compare, with and without hooks. Both hold a task and are blocked, so they write the same entries. */
 async function prepare(nc: NatsConnection): Promise<void> {
   const js = jetstream(nc);
   const put = (tail: string, data: object) => js.publish(`stopgate.main.${tail}`, JSON.stringify(data));
@@ -53,7 +53,7 @@ async function prepare(nc: NatsConnection): Promise<void> {
     await put('task.bench-hooked.hook.registered', { type: index % 2 === 0 ? 'promise' : 'default' });
 }
 
-/** With other decisions than these the figures would mean something else. */
+/** Verifies the causes: with other decisions the figures would be meaningless. */
 async function expectCauses(request: (name: Name) => Promise<{ json<T>(): T }>): Promise<void> {
   const expected = { plain: 'no-policy', remote: 'complete', blocked: 'incomplete', hooked: 'incomplete' };
   for (const [name, cause] of Object.entries(expected)) {

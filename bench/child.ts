@@ -1,4 +1,4 @@
-/** Child processes: commands that are measured from their start to their end, and how others are ended. */
+/** Child processes: runs measured commands to their end, and ends other processes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readEnvironment } from '../src/config/environment.ts';
@@ -6,10 +6,10 @@ import { readEnvironment } from '../src/config/environment.ts';
 export type ChildCommand = readonly [program: string, ...args: string[]];
 type ChildOptions = { readonly stdin?: string; readonly cwd?: string };
 
-/** Without the variables of the user's own service. Those of Node stay: they cost every start the same. */
+/** Without the variables of the user's own service. Keeps Node's, which affect all starts alike. */
 const env = Object.fromEntries(Object.entries(readEnvironment()).filter(([name]) => !name.startsWith('STOPGATE_')));
 
-/** Resolves once its streams are closed. Rejects if it fails, for its time would mean nothing. */
+/** Resolves once its streams are closed. Rejects if it fails, because its time would be meaningless. */
 export function runToEnd([program, ...args]: ChildCommand, { stdin = '', cwd }: ChildOptions = {}): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, env, stdio: ['pipe', 'ignore', 'inherit'] });
@@ -22,7 +22,7 @@ export function runToEnd([program, ...args]: ChildCommand, { stdin = '', cwd }: 
   });
 }
 
-/** Resolves once it is gone. */
+/** Resolves once the process has exited. */
 export async function endChild(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');

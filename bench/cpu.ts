@@ -1,16 +1,16 @@
-/** What each operation costs the bench's processes in CPU time. */
+/** CPU time of each operation in the processes of the bench. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { cpuUsOf } from './process-cpu.ts';
 import type { ScenePids } from './scene.ts';
 
 export type CpuMeter<Name extends string> = {
-  /** For `sampleInTurn`. */
+  /** Pass this to `sampleInTurn`. */
   beside(name: Name, after: 0 | 1): Promise<void>;
-  /** Microseconds of one sample, of all that was measured; NaN where the system does not tell. */
+  /** Microseconds per sample. NaN if the system does not report CPU time. */
   perSample(name: Name, process: keyof ScenePids, samples: number): number;
 };
 
-/** What the last samples leave to do, which counts as theirs. */
+/** Time for the work that the last samples leave behind, which counts as theirs. */
 const restMs = 25;
 
 export function createCpuMeter<Name extends string>(pids: ScenePids): CpuMeter<Name> {

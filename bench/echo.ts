@@ -1,6 +1,6 @@
 /**
- * A process that answers each request with its own bytes, for the floor, and a remote check with `complete`. Once it was
- * asked to, it is the bare path too.
+ * A process that echoes each request, for the floor, and answers a remote check with `complete`. On request it also
+ * becomes the bare path.
  */
 import { connect } from '@nats-io/transport-node';
 import { openBarePath } from './bare.ts';

@@ -1,7 +1,7 @@
-/** The fast path: an attempt put straight into the log, with an inbox for the answer (docs/protocol.md §2). */
+/** The fast path: publishes an attempt directly to the log, with an inbox for the answer (protocol.md §2). */
 import { createInbox, headers, type NatsConnection } from '@nats-io/nats-core';
 
-/** @returns resolves with the answer */
+/** @returns a function that resolves with the answer */
 export function createFastPath(nc: NatsConnection): (subject: string, worker: string) => Promise<unknown> {
   const inbox = createInbox();
   const waiting = new Map<string, (answer: unknown) => void>();

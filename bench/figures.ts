@@ -4,9 +4,9 @@ export type Figure = {
   readonly name: string;
   readonly value: number;
   readonly unit: 'ms' | 'us' | '/s' | 'x' | 'B' | '%' | '';
-  /** Which of several it was. */
+  /** Distinguishes figures with the same name. */
   readonly note?: string;
-  /** Absent: for information only. */
+  /** Missing: for information only. */
   readonly goal?: { readonly atMost?: number; readonly atLeast?: number };
 };
 

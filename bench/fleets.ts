@@ -1,4 +1,4 @@
-/** What a fleet costs the process that serves it: many fleets of many workers on one service, beside one that is empty. */
+/** The cost of a fleet for the process that serves it: many fleets of many workers, compared with one that is empty. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ async function register(nc: NatsConnection, fleets: readonly string[]): Promise<
   for (const fleet of fleets) {
     for (let index = 0; index < workersCount; index += 1)
       nc.publish(`stopgate.${fleet}.worker.w${index}.worker.registered`, '{"agent":"bench"}');
-    // The service folds it after all before it: so all are stored then.
+    // The service folds this request's attempt after all earlier entries, so they are stored then.
     await nc.request(`stopgate.${fleet}.decide.w0`, '{}', { timeout: 30_000 });
   }
 }

@@ -1,4 +1,4 @@
-/** The fold, read as a service reads its log, compared with bare consumers of the same messages. */
+/** The speed of the fold, reading the log like a service, compared with plain consumers of the same messages. */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
@@ -37,7 +37,7 @@ export async function measureFold(url: string, scale: number): Promise<Figure[]>
   ];
 }
 
-/** A typical mix of entries: mostly tools and heartbeats, now and then a step and a stop. */
+/** A typical mix of entries: mostly tools and heartbeats, sometimes a step or a stop. */
 function entryAt(index: number): [subject: string, data: string] {
   const subject = (type: string) => `stopgate.bench.worker.w${index % workersCount}.${type}`;
   if (index < workersCount) return [subject('worker.registered'), '{"agent":"bench"}'];

@@ -1,6 +1,6 @@
 /**
- * Somebody who jumps: a process of its own, as a browser is, so that what it receives does not hold up whoever measures
- * the decisions. It is sent a service and a place in its log, and answers with how long the jump took.
+ * Jumps to the past in a process of its own, like a browser, so that what it receives does not delay the measurement.
+ * It gets a service and a log sequence, and answers with the duration of the jump.
  */
 export type Jump = { readonly http: string; readonly seq: number };
 

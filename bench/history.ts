@@ -1,7 +1,7 @@
 /**
- * `npm run bench:history`: jumps through a log of a million entries (`--entries N`), what they cost others, and what memory stays.
- * The entries are stored at the pace at which the service folds them, so that it takes its snapshots meanwhile, and a
- * second replica is then asked for the past. `--store FOLDER` keeps the NATS server's store there for the next run.
+ * `npm run bench:history`: jumps through a log of a million entries (`--entries N`), their cost for others, and the memory
+ * that remains in use. Entries are stored at the pace at which the service folds them, so that it takes snapshots
+ * meanwhile; then a second replica is asked for the past. `--store FOLDER` keeps the NATS server's store for the next run.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,14 +22,14 @@ const { values: given } = parseArgs({
 const entries = Number(given.entries ?? 1_000_000);
 const workers = 5_000;
 const jumps = 40;
-/** None of their places is one of a snapshot. */
+/** None of their positions has a snapshot. */
 const coldJumps = 9;
-/** One after the other with and without somebody who jumps, so that both see the same machine. */
+/** Windows with and without jumps alternate, so that both see the same load. */
 const windowPairs = 25;
 const windowMs = 1_000;
 const chunk = 20_000;
 
-/** As it is installed, in few files: a process that starts from them does so in less than half of the time. */
+/** The packaged program, in few files, starts in less than half of the time. */
 const program = fileURLToPath(new URL('../packages/stopgate/dist/src/main.js', import.meta.url));
 
 const scene = await openScene({ program, store: given.store });
@@ -45,14 +45,14 @@ try {
   await scene.close();
 }
 
-/** The mix of the bench's fold, over the workers in turn. What an earlier run has stored stays. */
+/** Stores the mix of `fold`, with the workers in turn. Keeps what an earlier run has stored. */
 async function fill(): Promise<void> {
   const manager = await jetstreamManager(nc);
   const stored = async () => (await manager.streams.info('STOPGATE_main')).state.last_seq;
   for (let from = await stored(); from < entries; from = await stored()) {
     for (let index = from; index < Math.min(entries, from + chunk); index += 1) nc.publish(...entryAt(index));
     await nc.flush();
-    // A service that is behind refuses, and takes no snapshots.
+    // A service that is behind refuses requests and takes no snapshots.
     while (!(await decide(0).catch(() => false))) await pause(50);
   }
 }
@@ -67,7 +67,7 @@ function entryAt(index: number): [subject: string, data: string] {
 
 async function measure(): Promise<Figure[]> {
   const rssBefore = sumOf(scene.pids.service, rssOf);
-  // The service takes one by itself each 50,000 entries.
+  // The service takes snapshots automatically every 50,000 entries.
   await nc.request('stopgate.main.snapshot.main', '{}', { timeout: 60_000 });
   const newestMs = await timeJump(entries);
   const folded = await foldAll();
@@ -97,12 +97,12 @@ async function measure(): Promise<Figure[]> {
   ];
 }
 
-/** Back and forward, all over the log. */
+/** Positions back and forth, all over the log. */
 function placeOf(jump: number): number {
   return 1 + ((jump * 617_371) % entries);
 }
 
-/** As a page does that shows the time: it asks for the outline until all is in it. */
+/** Requests the outline until it is complete, like a page that shows the time. */
 async function foldAll(): Promise<{ ms: number; cpuMs: number; beside: number[] }> {
   const cpuMs = () => sumOf(scene.pids.service, cpuUsOf) / 1_000;
   const [startedMs, cpuBefore] = [performance.now(), cpuMs()];
@@ -135,7 +135,7 @@ async function sampleInTurn(): Promise<{ alone: number[]; beside: number[] }> {
   return { alone, beside };
 }
 
-/** A replica that starts now knows of the past what is stored: the log and the snapshots. */
+/** A replica that starts now knows only the stored past: the log and the snapshots. */
 async function jumpCold(): Promise<{ newestMs: number; newestCpuMs: number; slowestMs: number; cpuMs: number }> {
   const service = startServiceProcess({ url: scene.url, cwd: scene.folder, program });
   try {
@@ -173,13 +173,13 @@ async function sampleDecides(goesOn: () => boolean): Promise<number[]> {
   return took;
 }
 
-/** @returns whether it was decided */
+/** @returns whether the attempt was decided */
 async function decide(index: number): Promise<boolean> {
   const reply = await nc.request(`stopgate.main.decide.w${index % workers}`, '{}', { timeout: 30_000 });
   return (reply.headers?.get('Nats-Service-Error-Code') ?? '') === '';
 }
 
-/** Of the service, and of the process that folds the past for it. */
+/** Sum over the service and the process that folds the past for it. */
 function sumOf(pid: number, read: (pid: number) => number): number {
   return processTree(pid).reduce((sum, it) => sum + read(it), 0);
 }

@@ -1,4 +1,4 @@
-/** An agent's hook call: over HTTP compared with its two parts, and as a command compared with an empty node. */
+/** An agent's hook call: over HTTP compared with its two parts, and as a command compared with an empty Node process. */
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@nats-io/transport-node';
@@ -78,7 +78,7 @@ async function measureCommand(scale: number, http: string): Promise<Figure[]> {
 const callsPerTurn = 7;
 const turnsCount = 5;
 
-/** What a turn costs the agent's side: CPU of the processes that its hooks start, and of posting. Only Linux tells. */
+/** The cost of a turn for the agent's side: CPU of the processes that its hooks start, and of posting. Linux only. */
 async function measureTurns(scale: number, forms: Record<'posted' | 'curl' | 'node', Operation>): Promise<Figure[]> {
   const before = childCpuMs();
   if (before === null) return [];

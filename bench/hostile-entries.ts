@@ -1,4 +1,4 @@
-/** Entries that cost as much as an entry can, and what stands in the log before them. */
+/** The most expensive entries possible, and the log before them. */
 
 export type Publication = readonly [tail: string, data: object];
 export type HostileEntry = { readonly before: readonly Publication[]; readonly entry: Publication };

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:inspector`: what an open page costs the service, how much it delays a decision, and what it costs the
- * browser, with the 5,000 workers and 5,000 entries a second of the goals.
+ * `npm run bench:inspector`: the cost of an open page for the service, for a decision, and for the browser, with the 5,000
+ * workers and 5,000 entries per second of the goals.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ const pagesOpen = 3;
 const decidesPerRound = 600;
 const decideTraffic = 500;
 
-/** Everything that the page does within one frame of 16 ms counts together. */
+/** Adds up all work of the page within one frame of 16 ms. */
 const frameWork = `(() => {
   const frames = new Map();
   for (const { startTime, duration } of performance.getEntriesByType('measure')) {
@@ -53,7 +53,7 @@ async function introduce(): Promise<void> {
   await nc.request('stopgate.main.decide.w1', '{}', { timeout: 30_000 });
 }
 
-/** What the browser downloads before it shows the page; what is opened later loads then. */
+/** The download size before the page is shown. Views that are opened later load their code then. */
 function measureSize(): Figure[] {
   const read = (name: string) => readFileSync(new URL(`../inspector/${name}`, import.meta.url));
   const files = read('index.html')
@@ -84,7 +84,7 @@ async function measureCost(): Promise<Figure[]> {
   ];
 }
 
-/** The CPU time of the service's process, in percent of a core. */
+/** CPU time of the service's process, in percent of one core. */
 async function cpuWhileTalking(): Promise<number> {
   const before = await cpuSeconds();
   const startedMs = performance.now();
@@ -127,7 +127,7 @@ async function sampleDecides(took: number[]): Promise<void> {
   await talking;
 }
 
-/** Reads the stream as a page does, and discards it. */
+/** Reads the stream like a page, and discards it. */
 async function openReader({ http }: Scene): Promise<() => void> {
   const abort = new AbortController();
   const { body } = await fetch(`${http}/api/main/stream`, { signal: abort.signal });
@@ -168,7 +168,7 @@ async function measureBrowser(): Promise<Figure[]> {
   }
 }
 
-/** Publishes at this rate until the time is over. */
+/** Publishes at this rate for the given time. */
 async function talk(to: NatsConnection, rate: number, forMs: number, isDone = () => false): Promise<void> {
   const startedMs = performance.now();
   for (let sent = 0; ; await pause(5)) {

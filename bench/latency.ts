@@ -1,6 +1,6 @@
 /**
- * Latency, CPU and rate of decisions against the floor (echo request + acknowledged publish) and the bare path (the same
- * bytes and entries without a fold), interleaved in one run.
+ * Latency, CPU and rate of decisions compared with the floor (an echo request and an acknowledged publish) and the bare
+ * path (the same bytes and entries without a fold), interleaved in one run.
  */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -16,7 +16,7 @@ type Operations = Readonly<Record<Name, Operation>>;
 
 const rounds = 25;
 const perRound = 150;
-/** V8 compiles for so long: after 3,000 a decision takes a third more CPU. Of `--quick` a hundredth is enough. */
+/** V8 needs this long to compile: after 3,000, a decision takes a third more CPU. `--quick` uses a hundredth. */
 const warmUps = 20_000;
 const rateRounds = 3;
 const rateTotal = 6_000;
@@ -84,7 +84,7 @@ function latencyFigures(took: Samples<Name>): Figure[] {
   ];
 }
 
-/** One decision at a time: with many at once, what they share is shared by all. */
+/** One decision at a time: concurrent ones would share costs. */
 function cpuFigures(cpu: CpuMeter<Name>, samples: number): Figure[] {
   const of = (name: Name, process: keyof ScenePids) => cpu.perSample(name, process, samples);
   return [

@@ -1,4 +1,4 @@
-/** The memory of a worker in the fold: one that has only registered, and 100,000 with ten attempts each, then stopped. */
+/** Memory per worker in the fold: just registered, and 100,000 workers with ten attempts each, then stopped. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -9,9 +9,9 @@ const idleWorkers = 10_000;
 const busyWorkers = 100_000;
 const attempts = 10;
 
-/** Bytes in use after a collection. */
+/** Bytes in use after a garbage collection. */
 function createHeap(): () => number {
-  // The same as --expose-gc, which the process was started without: new contexts have `gc`.
+  // Equivalent to --expose-gc, for a process that was started without it: new contexts have `gc`.
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   return () => {
@@ -41,7 +41,7 @@ export async function measureAttempts(_url: string, scale: number): Promise<Figu
   }
   for (let number = 1; number < attempts; number += 1) {
     for (const id of ids) attempt(fleet, id, number);
-    await turn(); // so that Ctrl-C is heard within seconds
+    await turn(); // so that Ctrl-C works within seconds
   }
   const atWorkBytes = heapBytes();
   for (const id of ids) {

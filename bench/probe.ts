@@ -1,4 +1,4 @@
-/** Preloaded into a service that is measured: tells its heap after a collection, and the CPU time that it has used. */
+/** Preloaded into a measured service: reports its heap after a collection, and its CPU time. */
 export type Probed = { readonly heapBytes: number; readonly rssBytes: number; readonly cpuMs: number };
 
 const collect = (globalThis as { gc?: () => void }).gc;
@@ -9,5 +9,5 @@ process.on('message', () => {
   const { user, system } = process.cpuUsage();
   process.send?.({ heapBytes: heapUsed, rssBytes: rss, cpuMs: (user + system) / 1_000 } satisfies Probed);
 });
-// It must not keep the service from its end.
+// Do not keep the service running.
 process.channel?.unref();

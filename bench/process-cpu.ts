@@ -1,7 +1,7 @@
-/** CPU time and memory of processes, as Linux counts them: unlike a time they mean the same on a busy machine. */
+/** CPU time and memory of processes, as counted by Linux. Unlike elapsed time, they are meaningful on a busy machine. */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Microseconds since its start, of all its threads that live. NaN where the system does not tell. */
+/** CPU time of all living threads since the start, in microseconds. NaN if the system does not report it. */
 export function cpuUsOf(pid: number): number {
   try {
     const folder = `/proc/${pid}/task`;
@@ -14,7 +14,7 @@ export function cpuUsOf(pid: number): number {
 /** The first number: nanoseconds on a core. */
 const runNs = (file: string): number => Number(readFileSync(file, 'utf8').split(' ')[0]);
 
-/** Bytes of memory that it has now. NaN where the system does not tell. */
+/** Resident memory in bytes. NaN if the system does not report it. */
 export function rssOf(pid: number): number {
   try {
     return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024;
@@ -23,7 +23,7 @@ export function rssOf(pid: number): number {
   }
 }
 
-/** It and all that it has started. */
+/** The process and all its descendants. */
 export function processTree(pid: number): number[] {
   try {
     const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
@@ -35,7 +35,7 @@ export function processTree(pid: number): number[] {
   }
 }
 
-/** Milliseconds of all ended child processes of this one; the kernel counts hundredths of a second. Null: it does not tell. */
+/** Milliseconds of all ended child processes, in steps of 10. Null if the system does not report it. */
 export function childCpuMs(): number | null {
   try {
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];

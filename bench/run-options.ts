@@ -1,10 +1,10 @@
-/** The command line of a bench that is a program of its own, and what a run that was ended early leaves for `--resume`. */
+/** The command line of benchmarks that are their own programs, and the state that an interrupted run leaves for `--resume`. */
 import { readFileSync } from 'node:fs';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-/** Bad usage ends the process with exit code 2 and the help. */
+/** Bad usage prints the help and exits with code 2. */
 export function readRunOptions<const Given extends Options>(
   options: Given,
   help: string,
@@ -21,7 +21,7 @@ export function endWith(why: string, help: string): never {
   process.exit(2);
 }
 
-/** Those of `--only`, in their own order; without it all of them. */
+/** The names in `--only`, in the order of `names`. Without it, all names. */
 export function readNames<Name extends string>(only: string | undefined, names: readonly Name[], help: string): Name[] {
   if (only === undefined) return [...names];
   const wanted = only.split(',');
@@ -30,7 +30,7 @@ export function readNames<Name extends string>(only: string | undefined, names: 
   return names.filter((name) => wanted.includes(name));
 }
 
-/** `nothing`: there is no such file, or it holds no JSON. */
+/** `nothing`: the result if there is no such file, or it is not JSON. */
 export function readKept<Kept>(file: string, nothing: Kept): Kept {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Kept;

@@ -1,4 +1,4 @@
-/** Takes samples of several operations in turn, so that other load on the machine affects all of them alike. */
+/** Samples several operations in turn, so that other load on the machine affects all of them alike. */
 
 /** `index` counts from 0 in each round. */
 export type Operation = (index: number) => Promise<unknown>;
@@ -7,8 +7,8 @@ export type Samples<Name extends string> = Readonly<Record<Name, number[]>>;
 export type Sampling = { readonly rounds: number; readonly perRound: number; readonly warmUps: number };
 
 /**
- * `rounds` of `perRound` samples of each, in ms; before them each runs `warmUps` times.
- * @param beside is called before (0) and after (1) each turn of an operation
+ * Takes `rounds` times `perRound` samples of each operation, in ms, after `warmUps` calls of each.
+ * @param beside called before (0) and after (1) each turn of an operation
  */
 export async function sampleInTurn<Name extends string>(
   operations: Readonly<Record<Name, Operation>>,
@@ -16,7 +16,7 @@ export async function sampleInTurn<Name extends string>(
   beside: (name: Name, after: 0 | 1) => Promise<void> | null = () => null,
 ): Promise<Samples<Name>> {
   const names = Object.keys(operations) as Name[];
-  // In turn as well: what has run the longest ago would start with less of its code compiled.
+  // Warm up in turn too: otherwise the first operations would start with less of their code compiled.
   for (let index = 0; index < warmUps; index += 1) for (const name of names) await operations[name](index);
   const took = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>;
   for (let round = 0; round < rounds; round += 1) {
@@ -35,7 +35,7 @@ export async function sampleInTurn<Name extends string>(
 
 export const atOnce = 64;
 
-/** `total` calls, 64 at once; `index` counts from 0. */
+/** Makes `total` calls, 64 at a time. `index` counts from 0. */
 export async function runAtOnce(total: number, operation: Operation): Promise<void> {
   let next = 0;
   const repeat = async () => {

@@ -1,4 +1,4 @@
-/** What the bench runs on: a NATS server, the service and an echo responder, each in its own process on loopback. */
+/** The processes of the bench: a NATS server, the service and an echo responder, on loopback. */
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,11 +12,11 @@ import { findBinary } from '../src/nats/embedded/server-binary.ts';
 import { endChild } from './child.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
-/** `url` of NATS, `http` of the service. */
+/** `url`: of NATS. `http`: of the service. */
 export type Scene = {
   readonly url: string;
   readonly http: string;
-  /** With the service's settings; removed at the end. */
+  /** Contains the service's settings. Removed at the end. */
   readonly folder: string;
   readonly probe: ServiceProcess['probe'];
   readonly pids: ScenePids;
@@ -27,13 +27,13 @@ export type ScenePids = { readonly service: number; readonly server: number; rea
 
 type SceneOptions = {
   readonly config?: string;
-  /** More arguments of `serve`. */
+  /** Additional arguments for `serve`. */
   readonly args?: readonly string[];
-  /** Can the service be asked for its heap? */
+  /** Whether the service can be asked for its heap. */
   readonly probed?: boolean;
   /** The service's `main.js`. Default: that of this build. */
   readonly program?: string;
-  /** The folder of the NATS server's store, which stays. Default: one that is removed at the end. */
+  /** The folder of the NATS server's store, which is kept. Default: a temporary one. */
   readonly store?: string | undefined;
 };
 

@@ -1,4 +1,4 @@
-/** The service as the bench measures it: as it is shipped, in a process of its own, without the user's settings. */
+/** The service under test: as shipped, in its own process, without the user's settings. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -8,20 +8,20 @@ import { endChild } from './child.ts';
 import type { Probed } from './probe.ts';
 
 type ServiceOptions = {
-  /** Of NATS. */
+  /** URL of NATS. */
   readonly url: string;
-  /** Where its `stopgate.yaml` stands. */
+  /** The folder of its `stopgate.yaml`. */
   readonly cwd: string;
   /** Its `main.js`. Default: that of this build. */
   readonly program?: string | undefined;
-  /** More arguments of `serve`. */
+  /** Additional arguments for `serve`. */
   readonly args?: readonly string[];
-  /** `off`: none. Default: a free port. */
+  /** `off` for none. Default: a free port. */
   readonly http?: string;
   readonly logLevel?: string;
-  /** The file that its log goes to. Missing: the bench's own stderr. */
+  /** File descriptor for its log. Default: the bench's own stderr. */
   readonly log?: number;
-  /** Can it be asked for its heap? */
+  /** Whether it can be asked for its heap. */
   readonly probed?: boolean;
 };
 
@@ -29,7 +29,7 @@ export type ServiceProcess = {
   readonly pid: number;
   /** Resolves with its address once it answers. */
   readonly ready: Promise<string>;
-  /** Only of one that is probed. */
+  /** Only if `probed` is set. */
   probe(): Promise<Probed>;
   close(): Promise<void>;
 };

@@ -1,4 +1,4 @@
-/** Snapshots: the longest pause while one is taken, and how long a start from one takes, with the tail of the log. */
+/** Snapshots: the longest pause while one is taken, and the duration of a start from one, with the tail of the log. */
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { createFleet, type Fleet, foldEntry, readEntry, takeSnapshot } from '../machines/index.ts';
@@ -69,7 +69,7 @@ function foldTail(
   const decoder = new TextDecoder();
   return new Promise((resolve) => {
     const reader = open(({ seq, subject, data }) => {
-      // The bench's own clock goes on: by the log's, all of them would be stale at once.
+      // Uses the bench's own clock. By the log's clock, all workers would be stale at once.
       fold(fleet, subject.split('.').slice(3).join('.'), decoder.decode(data));
       if (seq <= tailEntries) return;
       reader.close();
@@ -78,7 +78,7 @@ function foldTail(
   });
 }
 
-/** How long the loop could not turn, at most. */
+/** Measures the longest time for which the event loop was blocked. */
 function watchPauses(): { end(): number } {
   let lastMs = performance.now();
   let longestMs = 0;

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:soak [-- --minutes N --rate N]`: does the service's memory stay flat? 3,000 entries a second, and 50,000
- * workers in the fold, each of whom comes, works, stops and is forgotten. Default: an hour; five minutes show the trend.
- * At a lower rate the workers live longer, so that as many are in the fold.
+ * `npm run bench:soak [-- --minutes N --rate N]`: does the service's memory stay flat? Publishes 3,000 entries per second
+ * and keeps 50,000 workers in the fold, each of which registers, works, stops and is forgotten. Default: an hour; five
+ * minutes show the trend. At a lower rate the workers live longer, so that as many are in the fold.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
@@ -17,12 +17,12 @@ const values = readRunOptions(
 const spanMs = readNumber('minutes', 60) * 60_000;
 const entriesPerSecond = readNumber('rate', 3_000);
 
-/** Of each worker, the decision that the service stores included. */
+/** Per worker, including the decision that the service stores. */
 const entriesPerWorker = 6;
 const workersPerSecond = entriesPerSecond / entriesPerWorker;
 const workersInFold = 50_000;
 const inFoldMs = (workersInFold / workersPerSecond) * 1_000;
-/** The rest of the time they have stopped, and wait to be forgotten. */
+/** For the rest of the time they are stopped and wait to be forgotten. */
 const lifeMs = inFoldMs / 5;
 const samples = 24;
 const config = `
@@ -68,17 +68,17 @@ async function soak({ http, probe }: Scene, to: NatsConnection): Promise<Figure[
   }
 }
 
-/** What waits to be folded is memory too, and no sign of a leak: such a sample is shown and not counted. */
+/** Ignores samples while the service is behind: unfolded entries take memory, but are not a leak. */
 function keepsUp({ behind }: Sample): boolean {
   return behind < entriesPerSecond;
 }
 
-/** The first half warms up: the fold is full after `inFoldMs`. */
+/** Skips the first half as warm-up: the fold is full after `inFoldMs`. */
 function figuresOf(taken: readonly Sample[], started: number): Figure[] {
   const quarter = samples / 4;
   const third = meanHeap(taken.slice(2 * quarter, 3 * quarter));
   const last = meanHeap(taken.slice(3 * quarter));
-  const growth = (last / third - 1) * 100; // not a number where no sample counts: the goal is missed
+  const growth = (last / third - 1) * 100; // NaN without valid samples, which misses the goal
   return [
     figure('soak: workers that came', started, ''),
     figure('soak: samples of 24 that counted, less than a second behind', taken.filter(keepsUp).length, ''),
@@ -98,7 +98,7 @@ function mib(bytes: number): string {
   return (bytes / 2 ** 20).toFixed(1);
 }
 
-/** Each turn starts the workers that are due, and goes on with those that have begun. */
+/** Each turn starts the workers that are due, and advances those that have started. */
 function startWorkers(to: NatsConnection) {
   const turnMs = 50;
   const steps = ['worker.registered', 'tool.used', 'tool.used', 'stop.attempted', 'session.ended'];

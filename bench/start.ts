@@ -1,6 +1,6 @@
 /**
- * Commands from start to end, compared with an empty node: what they load is paid for each time. And a service's start after a
- * kill, compared with one after an orderly end, whose snapshot covers everything.
+ * The duration of commands, compared with an empty Node process, since each pays for what it loads. And of a service's
+ * start after a kill, compared with a start after a clean end, whose snapshot covers everything.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -48,7 +48,7 @@ export async function measureStart(url: string, scale: number): Promise<Figure[]
 }
 
 const restartRounds = 3;
-/** One entry more and there would be a snapshot (protocol.md §15). */
+/** With one more entry there would be a snapshot (protocol.md §15). */
 const tailEntries = 9_900;
 const fleet = 'bench-restart';
 

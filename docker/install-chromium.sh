@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts a Chromium in place for the tests of the inspector's page: silent where there is one, else from apt. Where it cannot
-# be installed it says so in one line and exits 0: those tests are then left out, with a message.
+# Installs Chromium with apt for the tests of the inspector's page, unless there is one. If that fails, prints one line and
+# exits 0; those tests are then skipped with a message.
 set -euo pipefail
 
 say() { printf 'stopgate: %s\n' "$*" >&2; }
@@ -25,7 +25,7 @@ apt_install() {
 say 'installing Chromium for the tests (apt-get)'
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
-# Package lists may be missing or too old, so the second try comes after an update.
+# Package lists may be missing or outdated, so try again after an update.
 if ! apt_install >"$out" 2>&1 && ! { as_root apt-get update -qq && apt_install; } >"$out" 2>&1; then
   without 'apt-get could not install Chromium'
 fi

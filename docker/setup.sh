@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Makes a clone ready to run: dependencies, nats-server, build. npm runs it before `start` and `test`.
-# Says nothing when there is nothing to do; otherwise one line on stderr before each long step.
+# Prepares a clone: dependencies, nats-server, build. npm runs it before `start` and `test`.
+# Silent if there is nothing to do; otherwise prints one line on stderr before each long step.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 say() { printf 'stopgate: %s\n' "$*" >&2; }
 
-# `npm start` in two terminals of a new clone: the second waits for the first, and then finds everything done.
-# A link to the number of its process: made in one step, so that no half of it is ever seen.
+# With `npm start` in two terminals of a new clone, the second waits for the first and then finds everything done.
+# The lock is a link named after the process id, which is created atomically.
 lock=.setup.lock
 take_lock() {
   local holder told=''
@@ -25,8 +25,8 @@ take_lock() {
 }
 
 lacks_dependencies() { [[ ! -e node_modules/.package-lock.json || package-lock.json -nt node_modules/.package-lock.json ]]; }
-# dist/.built is as old as the start of the last good build, so an edit made during a build is not missed.
-# Folders count too: deleting a source touches its folder.
+# dist/.built has the time at which the last good build started, so an edit made during a build is not missed.
+# Folders count too, since deleting a source changes the time of its folder.
 lacks_build() {
   [[ ! -e dist/.built || -n "$(find machines src package.json package-lock.json tsconfig.json -newer dist/.built)" ]]
 }
@@ -39,7 +39,7 @@ if lacks_dependencies; then
     exit 1
   }
   say 'installing dependencies (npm ci)'
-  # --include=dev: the build needs TypeScript even where NODE_ENV=production.
+  # --include=dev: the build needs TypeScript even with NODE_ENV=production.
   npm ci --include=dev --no-audit --no-fund --loglevel=error >/dev/null
 fi
 

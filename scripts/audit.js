@@ -1,6 +1,6 @@
 /**
- * Asks npm's registry for known holes in the packages of package-lock.json. Exit code 1: there is a high or critical one. A
- * registry that does not answer such questions, or none, is told, and is no failure.
+ * Checks the packages of package-lock.json for known vulnerabilities with npm's registry. Exit code 1: at least one is high
+ * or critical. A registry that does not answer is reported, but is not a failure.
  */
 import { spawnSync } from 'node:child_process';
 

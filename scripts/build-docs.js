@@ -13,7 +13,7 @@ const root = resolve(import.meta.dirname, '..');
 const out = join(root, 'dist/docs');
 const assets = join(import.meta.dirname, 'docs');
 
-/** Page by path in the repository: where it goes on the site, its Markdown and its title. */
+/** Pages by their path in the repository: the target on the site, the Markdown and the title. */
 const pages = new Map(
   ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', ...markdownIn('docs')].map((path) => {
     const markdown = readFileSync(join(root, path), 'utf8');

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Names each image in docker/ by its digest, or by today's digest of its tag, which docker looks up: `npm run images`. With
-# `-- --check` it only says which have none: a release refuses those, since a tag may be another image tomorrow.
+# `npm run images`: pins each image in docker/ to its digest, or to today's digest of its tag, which docker looks up. With
+# `-- --check` it only lists those without one; a release refuses them, since a tag may be another image tomorrow.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 files=(docker/Dockerfile docker/compose.yaml docker/cluster/compose.yaml)

@@ -1,8 +1,8 @@
 /**
- * `npm run packages`: makes the npm packages in dist/packages from the build in dist, and prints what each weighs. A run
- * that fails leaves an earlier one's as they are, and says so.
+ * `npm run packages`: creates the npm packages in dist/packages from the build in dist, and prints the size of each. If it
+ * fails, it keeps the packages of an earlier run, and says so.
  *
- * With `--nats-server FILE` also that of the nats-server for this platform, from a program that is here; with
+ * With `--nats-server FILE` it also creates the nats-server package of this platform, from a local program; with
  * `--nats-releases URL` those of all platforms, from NATS's releases.
  */
 import { execFileSync } from 'node:child_process';
@@ -20,12 +20,12 @@ const dist = join(root, 'dist');
 const about = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 const { out, program, releases } = readOptions();
-const making = `${out}.making-${process.pid}`; // beside it, so that it takes its place in one step
+const making = `${out}.making-${process.pid}`; // beside `out`, so that one rename replaces it
 try {
   if (!existsSync(join(dist, '.built'))) throw new Error('there is no build to pack: run "npm run build"');
   if (existsSync(out) && readdirSync(out).length > 0 && !existsSync(join(out, 'stopgate/package.json')))
     throw new Error(`${out} has other files: name a folder that may be replaced`);
-  const server = program === null ? null : readProgram(program); // at once: bundling takes some seconds
+  const server = program === null ? null : readProgram(program); // first, since bundling takes some seconds
   const made = await makePackages(server);
   rmSync(out, { recursive: true, force: true });
   renameSync(making, out);
@@ -58,7 +58,7 @@ function readOptions() {
   }
 }
 
-/** @returns what npm says of each */
+/** @returns npm's report on each package */
 async function makePackages(server) {
   await stageClient(join(making, 'client'));
   await stageProgramPackage(join(making, 'stopgate'));
@@ -101,10 +101,9 @@ async function stageClient(folder) {
 }
 
 /**
- * The service, the command line, the machines, the documentation, and the client as `stopgate/client`, with the types of
- * its own package. It asks for no other package, not even for optional ones and peers: npm would ask a registry for them,
- * where anyone may publish under a name that is not taken. What may be added is in the documentation, and looked for when
- * it is used.
+ * The service, the command line, the machines, the documentation, and the client as `stopgate/client`, with its types.
+ * Depends on no other package, not even an optional one or a peer: npm would ask a registry for it, where anyone may publish
+ * a name that is not taken. The documentation lists optional packages, which are looked for when they are used.
  */
 async function stageProgramPackage(folder) {
   // Without the pictures, which would double the size.

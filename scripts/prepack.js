@@ -1,4 +1,4 @@
-/** npm runs it before it packs: a package has a fresh build. Without the packages that build it, it says what to do. */
+/** npm runs this before it packs, so that a package has a fresh build. Without the build tools, it says what to do. */
 import { execSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,9 +1,9 @@
 /**
- * npm runs it in every clone. It builds only where npm installs from a git URL: there nothing else would, and nobody
- * could. In a clone of one's own, `npm start`, `npm test` and `npm run build` do.
+ * npm runs this in every clone. It builds only when npm installs from a git URL, where nothing else would. In a normal
+ * clone, `npm start`, `npm test` and `npm run build` build.
  */
 import { execSync } from 'node:child_process';
 
-// biome-ignore lint/style/noProcessEnv: npm says it nowhere else
-const isInstalledFromGit = process.env._PACOTE_NO_PREPARE_ !== undefined; // npm's mark of the clone that it makes
+// biome-ignore lint/style/noProcessEnv: npm gives no other sign
+const isInstalledFromGit = process.env._PACOTE_NO_PREPARE_ !== undefined; // set by npm in its temporary clone
 if (isInstalledFromGit) execSync('npm run -s build', { stdio: ['ignore', 2, 2] });

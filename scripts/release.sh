@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Publishes the version of package.json: `npm run release`, in a job of GitHub Actions or GitLab, which alone can sign where
-# a package comes from. With `-- --dry-run` it checks what it can without touching anything, and prints the commands that
-# it would run.
+# `npm run release`: publishes the version of package.json, in a job of GitHub Actions or GitLab, which can sign its
+# provenance. With `-- --dry-run` it checks what it can without changing anything, and prints the commands that it would run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +14,7 @@ esac
 
 version=$(node -p 'require("./package.json").version')
 tag="v$version"
-# What stands under a heading of the changelog, without empty lines and headings of its own.
+# Prints the entries under a heading of the changelog, without empty lines and subheadings.
 notes() {
   awk -v heading="## [$1]" 'index($0, "## ") == 1 { within = index($0, heading) == 1; next } within && /[^[:space:]]/ && !/^#/' CHANGELOG.md
 }
@@ -34,12 +33,12 @@ run node scripts/audit.js
 run .ci/run
 run .ci/nightly
 run npm run packages -- --nats-releases https://github.com/nats-io/nats-server/releases/download
-# What another package asks for goes first.
+# Publish dependencies first.
 for file in dist/packages/stopgate-nats-server-*.tgz dist/packages/stopgate-client-"$version".tgz dist/packages/stopgate-"$version".tgz; do
   id=${file#dist/packages/stopgate-}
   id=${id%.tgz}
   if [[ $id == nats-server-* ]]; then
-    # A release of NATS serves several of ours.
+    # Several of our releases use the same release of NATS.
     [[ -z $(npm view "@stopgate/${id%-*}@${id##*-}" version 2>/dev/null) ]] || continue
   else
     run npx --yes @arethetypeswrong/cli@0.18.5 --profile esm-only "$file"

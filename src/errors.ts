@@ -1,8 +1,8 @@
-/** Our only error class, and the table of what each code means at every edge. Imports nothing. */
+/** The only error class, and the meaning of each code at every edge. Imports nothing. */
 
 /**
- * `nats`: the `Nats-Service-Error-Code` and HTTP status; `exit`: the command line's exit code; `wire`: the code in an
- * error reply's body; `retry`: the same call may succeed later.
+ * `status`: the `Nats-Service-Error-Code` and HTTP status. `exit`: the exit code of the command line. `wire`: the code in
+ * the body of an error reply. `retry`: the same call may succeed later.
  */
 export const errorCodes = {
   'input.bad': { status: 400, exit: 2, wire: 'BAD_REQUEST', retry: false },
@@ -29,7 +29,7 @@ export const errorCodes = {
 } as const;
 export type ErrorCode = keyof typeof errorCodes;
 
-/** `line` and `column` for a position in a text. */
+/** `line` and `column`: the position in a text. */
 export type ErrorIssue = {
   readonly path: string;
   readonly message: string;
@@ -37,20 +37,17 @@ export type ErrorIssue = {
   readonly column?: number;
 };
 type Options = { readonly cause?: unknown; readonly issues?: readonly ErrorIssue[]; readonly details?: object };
-/**
- * The waits of errors that a client would only make worse by trying again at once. A client should add a random part of
- * its own.
- */
+/** Delays for errors that get worse if clients retry at once. Clients should add a random part. */
 const retryAfterMs: Partial<Record<ErrorCode, number>> = { 'service.busy': 1_000, 'log.unavailable': 2_000 };
 
 export class AppError extends Error {
   override readonly name: string = 'AppError';
   readonly code: ErrorCode;
   readonly issues: readonly ErrorIssue[];
-  /** The other fields of the reply's body, e.g. the decision of `stop.incomplete`. */
+  /** Additional fields of the reply's body, such as the decision of `stop.incomplete`. */
   readonly details: object;
 
-  /** Returns how long a client should wait before it tries again, in milliseconds; null is no hint. */
+  /** How long a client should wait before a retry, in milliseconds; null for no hint. */
   get retryAfterMs(): number | null {
     return retryAfterMs[this.code] ?? null;
   }
@@ -67,13 +64,13 @@ export type ErrorBody = {
   error: { code: string; message: string; issues: readonly ErrorIssue[]; retryAfterMs?: number };
 };
 
-/** The body of an error reply, on NATS and HTTP alike. */
+/** The body of an error reply, on NATS and HTTP. */
 export function errorBody({ code, message, issues, details, retryAfterMs }: AppError): ErrorBody {
   const hint = retryAfterMs === null ? {} : { retryAfterMs };
   return { error: { code: errorCodes[code].wire, message, issues, ...hint }, ...details };
 }
 
-/** The error of a reply: the code is found by its wire name. */
+/** Reads the error of a reply. The wire name determines the code. */
 export function fromErrorBody(body: unknown, status: number): AppError {
   const { error, ...details } = (typeof body === 'object' && body !== null ? body : {}) as Partial<ErrorBody>;
   const known = (Object.keys(errorCodes) as ErrorCode[]).find((code) => errorCodes[code].wire === error?.code);

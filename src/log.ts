@@ -1,4 +1,4 @@
-/** Logging: JSON lines on stderr (stdout belongs to answers). Data first, a short constant message second. */
+/** Logging: JSON lines on stderr, since stdout is for results. Data first, then a short constant message. */
 import { type DestinationStream, destination, type Logger as PinoLogger, pino } from 'pino';
 import { traceIds } from './telemetry/tracing.ts';
 import { escapeControls } from './text/json-text.ts';
@@ -8,7 +8,7 @@ export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & {
 };
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** `to`: where the lines go; default: this process's stderr, written at once. */
+/** `to`: the destination. Default: stderr, written synchronously. */
 export function createLogger(level: LogLevel, to: DestinationStream = destination({ fd: 2, sync: true })): Logger {
   return pino(
     {

@@ -1,4 +1,4 @@
-/** Sets a key of a map that keeps the `max` keys that were set last; the first one gives way. */
+/** Sets a key of a map that keeps only the `max` most recently set keys. */
 export function setNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: number): void {
   map.delete(key);
   map.set(key, value);

@@ -1,34 +1,34 @@
-/** Errors of the operating system as messages that say what to do next. */
+/** Describes errors of the operating system, and says what to do next. */
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied; change its permissions, or choose another place',
-  EPERM: 'the system does not permit it',
-  EROFS: 'the file system is read-only; choose another place',
+  EACCES: 'permission denied; change the permissions, or choose another location',
+  EPERM: 'the operating system does not permit it',
+  EROFS: 'the file system is read-only; choose another location',
   ENOSPC: 'the disk is full; free some space',
   EDQUOT: 'your disk quota is used up; free some space',
   EFBIG: 'the file would be too large; raise the limit (ulimit -f)',
   ENOENT: 'there is no such file or folder',
   ENOTDIR: 'a part of the path is a file',
   EISDIR: 'it is a folder',
-  EEXIST: 'it exists already, and is not what it must be',
+  EEXIST: 'it already exists and has another type; remove it, or choose another location',
   ENAMETOOLONG: 'the path is too long',
   EMFILE: 'this process has too many open files; raise the limit (ulimit -n)',
   ENFILE: 'the system has too many open files',
-  EADDRINUSE: 'the address is taken by another process; choose another port',
+  EADDRINUSE: 'another process uses the address; choose another port',
   EADDRNOTAVAIL: 'this machine has no such address',
   EAGAIN: 'the system has no resources left for another process',
 };
 
-/** Says why the system refused; of any other error, its message. */
+/** Says why the system refused. Returns the message of any other error. */
 export function describeSystemError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === undefined) return message;
   return reasons[codeOf(error as NodeJS.ErrnoException) ?? code] ?? message;
 }
 
-/** Node says ENOENT where it is to make a folder with its parents and the file system is read-only. */
+/** Node reports ENOENT when it should create a folder with its parents on a read-only file system. */
 function codeOf({ syscall, code, path }: NodeJS.ErrnoException): string | undefined {
   if (syscall !== 'mkdir' || code !== 'ENOENT' || path === undefined) return code;
   let parent = dirname(path);
@@ -50,5 +50,5 @@ const verbs: Readonly<Record<string, string>> = {
   listen: 'listen on',
 };
 
-/** `syscall`: such as `mkdir`; of a program that was started, `spawn` and its name. */
+/** `syscall`: for example `mkdir`. For a program that was started, `spawn` and its name. */
 export const syscallVerb = (syscall: string): string => verbs[syscall] ?? syscall;

@@ -1,14 +1,14 @@
 /**
- * Timers of any length. Those of Node fire at once beyond 2^31 - 1 ms (24.8 days), so a longer wait is taken in steps.
- * A duration that comes from a configuration, a caller or the wire becomes a timer here and nowhere else.
+ * Timers of any length. Node's timers fire at once beyond 2^31 - 1 ms (24.8 days), so longer waits take several steps.
+ * Every duration from a configuration, a caller or the wire must use these functions.
  */
 
-/** The longest wait of one timer of Node. */
+/** The longest wait of a Node timer. */
 export const timerMsMax = 2 ** 31 - 1;
 
 export type Timer = { clear(): void };
 
-/** Calls `onDue` once after `ms`; what is below 0 counts as 0. */
+/** Calls `onDue` once after `ms`. Negative values count as 0. */
 export function startTimer(ms: number, onDue: () => void): Timer {
   let timer: NodeJS.Timeout;
   const wait = (leftMs: number) => {
@@ -21,15 +21,15 @@ export function startTimer(ms: number, onDue: () => void): Timer {
   return { clear: () => clearTimeout(timer) };
 }
 
-/** Timers of one length. */
+/** Timers that all have the same length. */
 export type TimerQueue = { start(onDue: () => void): Timer };
 
 /**
- * One timer of Node for all waits of `ms`, which nearly always end early: to begin and to end one costs no more than a
- * place in a list. It keeps no process alive.
+ * Serves all waits of `ms` with a single Node timer. Nearly all of them are cleared early, and starting and clearing one
+ * costs no more than a list entry. Does not keep the process alive.
  */
 export function createTimerQueue(ms: number): TimerQueue {
-  // In the order of their ends, since all are as long; the list begins and ends at `ends`.
+  // Sorted by due time, since all have the same length. `ends` is the sentinel of the circular list.
   const ends = new Wait(0, () => {});
   let isArmed = false;
   const arm = (afterMs: number) => {
@@ -58,7 +58,7 @@ export function createTimerQueue(ms: number): TimerQueue {
   };
 }
 
-/** A member of a list of timers: in one, to begin and to end costs no memory but its own. */
+/** A list entry. Starting and clearing it allocates nothing else. */
 class Wait implements Timer {
   readonly dueMs: number;
   readonly onDue: () => void;
@@ -81,7 +81,7 @@ class Wait implements Timer {
     next.#before = this;
   }
 
-  /** Takes it out of its list. */
+  /** Removes the entry from its list. */
   clear(): void {
     this.#before.#after = this.#after;
     this.#after.#before = this.#before;
@@ -92,14 +92,14 @@ class Wait implements Timer {
 
 export type TimedSignal = Timer & { readonly signal: AbortSignal };
 
-/** A signal that is aborted after `ms`, unless it is cleared before: an `AbortSignal.timeout` of any length. */
+/** A signal that aborts after `ms` unless it is cleared: an `AbortSignal.timeout` of any length. */
 export function startTimedSignal(ms: number): TimedSignal {
   const abort = new AbortController();
   const { clear } = startTimer(ms, () => abort.abort(notNeeded));
   return { signal: abort.signal, clear };
 }
 
-/** Waits for `work`, but no longer than `ms`; then for `late`, which may throw. @throws what `work` rejects with */
+/** Waits at most `ms` for `work`, otherwise returns `late()`. @throws what `work` rejects with, or what `late` throws */
 export async function inTime<Result, Late>(
   ms: number,
   work: Promise<Result>,
@@ -112,7 +112,7 @@ export async function inTime<Result, Late>(
   return Promise.race([work, over.then(late)]).finally(() => timer?.clear());
 }
 
-/** Waits for `work`, but no longer than `ms`. @returns whether it was done in that time. @throws what `work` rejects with */
+/** Waits at most `ms` for `work`. @returns whether it resolved in time. @throws what `work` rejects with */
 export const within = (ms: number, work: Promise<unknown>): Promise<boolean> =>
   inTime(
     ms,
@@ -120,7 +120,7 @@ export const within = (ms: number, work: Promise<unknown>): Promise<boolean> =>
     () => false,
   );
 
-/** Resolves after `ms`, or as soon as `signal` is aborted. Null: only then. */
+/** Resolves after `ms` (null: never), or as soon as `signal` aborts. */
 export function sleep(ms: number | null, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) {
@@ -139,10 +139,10 @@ export function sleep(ms: number | null, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Gives this machine's clock, but it never goes back: otherwise, timers that follow it would wait for that long again.
+ * This machine's clock, except that it never goes back: timers that follow it would otherwise wait again.
  * @param wall milliseconds since 1970
- * @param monotonic milliseconds since any time; it may stand still while the machine sleeps
- * @returns a clock in milliseconds since 1970. A step forward (also the end of a sleep) is followed, one back is not.
+ * @param monotonic milliseconds since any time; may pause while the machine sleeps
+ * @returns a clock in milliseconds since 1970, which follows steps forward (also after sleep) but not back
  */
 export function createForwardClock(wall = () => Date.now(), monotonic = () => performance.now()): () => number {
   let offsetMs = Number.NEGATIVE_INFINITY;
@@ -153,22 +153,22 @@ export function createForwardClock(wall = () => Date.now(), monotonic = () => pe
   };
 }
 
-/** The reason of every abort that nobody reads. Constructing a DOMException per abort dominated a profile. */
-export const notNeeded = new Error('nobody waits for this any more');
+/** Shared abort reason that nobody reads. Constructing a DOMException per abort dominated a profile. */
+export const notNeeded = new Error('no longer needed');
 
-// Ends a run early: at its timeout, or when nobody needs the answer any more.
+// Ends a run early, at its timeout or when the answer is no longer needed.
 
 export type InterruptionCause = 'timeout' | 'cancelled';
 export type Interruption = {
-  /** Null until it happens; the first cause stays. */
+  /** The first cause; null until it happens. */
   readonly cause: InterruptionCause | null;
-  /** Never rejects. Pending for ever if nothing happens. */
+  /** Never rejects. Stays pending if nothing happens. */
   readonly happened: Promise<InterruptionCause>;
-  /** Stops the clock and forgets the signal. Call it at the end of every run. */
+  /** Stops the clock and the listener. Call it at the end of every run. */
   clear(): void;
 };
 
-/** The clock starts now. A signal that is aborted already counts. */
+/** Starts the clock now. An aborted signal counts at once. */
 export function createInterruption(timeoutMs: number, signal: AbortSignal): Interruption {
   let cause: InterruptionCause | null = null;
   let resolveHappened: (cause: InterruptionCause) => void = () => {};

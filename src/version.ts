@@ -1,8 +1,8 @@
-/** The package's own version and files, wherever it is installed. */
+/** The package's version and files, wherever it is installed. */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** The package's folder, seen from src/, from dist/src/ and from a chunk of the published package, dist/src/chunks/. */
+/** The package's folder, relative to src/, dist/src/ and the chunks of the published package, dist/src/chunks/. */
 const folder = ['../', '../../', '../../../']
   .map((path) => new URL(path, import.meta.url))
   .find((url) => existsSync(new URL('package.json', url))) as URL;
@@ -10,5 +10,5 @@ const folder = ['../', '../../', '../../../']
 export const version = (): string =>
   (JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')) as { version: string }).version;
 
-/** A script as it is built, such as `main.js`; run from source, that of the last build. */
+/** Path of a built script such as `main.js`. When run from source, that of the last build. */
 export const builtScript = (name: string): string => fileURLToPath(new URL(`dist/src/${name}`, folder));

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:growth`: what a decision costs with more workers, a longer log, more replicas and more fleets, each as a
- * ratio to the floor of the same turns.
+ * `npm run bench:growth`: the cost of a decision with more workers, a longer log, more replicas and more fleets, as a ratio
+ * to the floor of the same turns.
  */
 import { writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
@@ -33,7 +33,7 @@ async function main(): Promise<void> {
     wanted.includes(axis) && (values.large || !(axes[axis].large ?? []).includes(size));
   let points = values.resume ? kept : kept.filter((point) => !isWanted(point));
   let isEnded = false;
-  // The size under way is ended in order; a second signal does not wait for it.
+  // The current size is ended cleanly. A second signal exits at once.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       if (isEnded) process.exit(1);
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
       if (isEnded || points.some((point) => point.axis === axis && point.size === size)) continue;
       process.stderr.write(`measuring ${size.toLocaleString('en')} ${axis}\n`);
       const point = await measurePoint(axis, size, () => loadavg()[0] ?? 0).catch((error: unknown) => {
-        // A terminal gives the signal to what is measured too.
+        // The terminal sends the signal to the measured processes too.
         if (!isEnded) throw error;
         return null;
       });

@@ -1,4 +1,4 @@
-/** Where cost may grow: the sizes that are tried, and what a decision costs at one of them. */
+/** The axes along which cost may grow, and the measurement of a decision at one size. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -16,7 +16,7 @@ export type Size = {
   readonly fleets: number;
 };
 
-/** What is tried, one size at a time, with the others as in `ordinary`. `large` takes minutes and gigabytes. */
+/** The sizes to try on each axis, with the others as in `ordinary`. `large` takes minutes and gigabytes. */
 export const axes: Readonly<
   Record<keyof Size, { readonly sizes: readonly number[]; readonly large?: readonly number[] }>
 > = {
@@ -28,7 +28,7 @@ export const axes: Readonly<
 export type Axis = keyof typeof axes;
 const ordinary: Size = { workers: 1_000, entries: 0, replicas: 1, fleets: 1 };
 
-/** Times in ms, CPU in microseconds of all replicas together; the floor is an echo and a publish, in the same turns. */
+/** Times in ms. CPU in microseconds of all replicas together. The floor is an echo and a publish in the same turns. */
 export type Point = {
   readonly axis: Axis;
   readonly size: number;
@@ -38,9 +38,9 @@ export type Point = {
   readonly floorP99Ms: number;
   readonly serviceUs: number;
   readonly serverUs: number;
-  /** How long it took to store the entries and to fold them. */
+  /** Time to store and fold the entries. */
   readonly fillMs: number;
-  /** Of the machine, over the last minute. */
+  /** Load of the machine over the last minute. */
   readonly load: number;
 };
 
@@ -80,7 +80,7 @@ export async function measurePoint(axis: Axis, size: number, load: () => number)
   }
 }
 
-/** All workers, then entries of theirs in turn; resolves once they are folded. */
+/** Publishes all workers, then their entries in turn. Resolves once they are folded. */
 async function fill(nc: NatsConnection, fleets: readonly string[], { workers, entries }: Size): Promise<void> {
   const fleetOf = (index: number) => fleets[index % fleets.length];
   const total = Math.max(workers, entries);
@@ -92,11 +92,11 @@ async function fill(nc: NatsConnection, fleets: readonly string[], { workers, en
       else nc.publish(`${worker}.heartbeat.sent`, '{}');
     }
     await nc.flush();
-    // A server that is given more than it can store drops it: the messages are not acknowledged one by one.
+    // Wait until they are stored: a server drops messages that it cannot store, and single ones are not acknowledged.
     await stored(nc, fleets[0] ?? '', Math.floor(Math.min(total, from + chunk) / fleets.length));
   }
   for (const fleet of fleets) {
-    // While it is behind, it refuses.
+    // The service refuses requests while it is behind.
     while (!(await isDecided(nc, `stopgate.${fleet}.decide.w${fleets.indexOf(fleet)}`))) await pause(200);
   }
 }
@@ -131,7 +131,7 @@ async function measure({ nc, scene, fleets, services, workers }: Measuring): Pro
     },
     decide() {
       count += 1;
-      // Far apart, so that a large fleet is touched everywhere.
+      // Spread widely, so that all parts of a large fleet are touched.
       const index = (count * 7_919) % workers;
       return nc.request(`stopgate.${fleets[index % fleets.length]}.decide.w${index}`, attempt, { timeout });
     },

@@ -66,7 +66,7 @@ async function main(): Promise<void> {
   };
   const place: NatsPlace = { url: scene.url, cache, folder, nc, scene, onClose: (each) => void closers.push(each) };
   let isEnded = false;
-  // What was measured until then is printed; a second one does not wait for it.
+  // The first signal prints what has been measured. A second one exits at once.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       if (isEnded) void close().finally(() => process.exit(1));
@@ -86,7 +86,7 @@ async function main(): Promise<void> {
       for (const [name, peer] of peers) {
         const results = measured.get(name) ?? nothingMeasured();
         measured.set(name, results);
-        // Those that are measured get the signal of a terminal too.
+        // The terminal sends the signal to the measured processes too.
         await measureRound(peer, results).catch((error: unknown) => {
           if (!isEnded) throw error;
         });

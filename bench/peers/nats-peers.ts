@@ -1,4 +1,4 @@
-/** What runs on the bench's NATS server: the floor, the bare path, stopgate, and a key-value bucket by hand. */
+/** The peers on the bench's NATS server: the floor, the bare path, stopgate, and a hand-written key-value bucket. */
 import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { createFastPath } from '../fast-path.ts';
@@ -10,7 +10,7 @@ import type { Peer, Place } from './peer.ts';
 export const attempt = '{"output":"done"}';
 export const toolEvent = '{"tool":"Bash","ok":true}';
 export const timeout = 30_000;
-/** The server's default `sync_interval`; a record survives the end of the process, not always that of the machine. */
+/** The server's default `sync_interval`. A record survives the end of the process, but not always that of the machine. */
 const natsFile = 'file, fsync every 2 min';
 
 /** `scene`: the server, the service and the echo responder. */
@@ -40,13 +40,13 @@ export const openFloor: Opened = async ({ nc, scene }) => {
   };
 };
 
-/** Makes the echo responder the bare path too, which answers with the bytes of a decision of stopgate's. */
+/** Turns the echo responder into the bare path too. It answers with the bytes of a decision of stopgate. */
 export async function openBareResponder({ nc }: NatsPlace): Promise<void> {
   const decision = await request(nc, 'stopgate.main.decide.bare', attempt);
   await nc.request('bench.bare.open', decision.data, { timeout });
 }
 
-/** @param isFast by the fast path, else by request */
+/** @param isFast use the fast path instead of a request */
 export const openBare =
   (isFast: boolean): Opened =>
   async ({ nc, scene }) => {
@@ -66,7 +66,7 @@ export const openStopgate =
   async ({ nc, scene }) => {
     const js = jetstream(nc);
     const publishFast = createFastPath(nc);
-    // The two have workers of their own.
+    // Each of the two has its own workers.
     const idOf = (worker: string) => `${isFast ? 'fast' : 'asked'}-${worker}`;
     return {
       name: isFast ? 'stopgate, fast path' : 'stopgate',

@@ -2,30 +2,30 @@
 
 export type Peer = {
   readonly name: string;
-  /** When a record is on the disk, as a short text. */
+  /** When a record reaches the disk, as a short text. */
   readonly durability: string;
   /** Reports a tool event. Resolves once it is stored. */
   report(worker: string): Promise<unknown>;
-  /** Asks for a stop. Resolves with the decision. */
+  /** Requests a stop. Resolves with the decision. */
   stop(worker: string): Promise<unknown>;
-  /** Used so far, in microseconds; NaN where the system does not tell. */
+  /** CPU used so far, in microseconds. NaN if the system does not report it. */
   cpuUs(): Cpu;
 };
 
-/** Of the process that decides, and of the one that stores. */
+/** CPU of the process that decides, and of the one that stores. */
 export type Cpu = { readonly service: number; readonly store: number };
 
-/** Where a peer is opened. */
+/** The surroundings of a peer. */
 export type Place = {
-  /** Of the NATS server. */
+  /** URL of the NATS server. */
   readonly url: string;
-  /** The folder that peers are installed into. */
+  /** The folder into which peers are installed. */
   readonly cache: string;
-  /** For the peer's files; removed at the end. */
+  /** For the peer's files. Removed at the end. */
   readonly folder: string;
-  /** Is run at the end, the last one first. */
+  /** Registers a function for the end. The last one runs first. */
   onClose(close: () => Promise<void>): void;
 };
 
-/** It cannot be had here. The message says why, for the table; the others are measured all the same. */
+/** The peer is not available here. The message says why, for the table. The others are measured anyway. */
 export class PeerMissing extends Error {}

@@ -1,4 +1,4 @@
-/** All that is compared, in the order of the table, and how each is opened. */
+/** All peers, in the order of the table, and how to open them. */
 import type { NatsConnection } from '@nats-io/nats-core';
 import { cpuUsOf } from '../process-cpu.ts';
 import { openService } from './child-server.ts';
@@ -18,7 +18,7 @@ import { openRestate } from './restate.ts';
 import { openShell } from './shell.ts';
 
 type Postgres = Awaited<ReturnType<typeof openPostgres>>;
-/** `postgres` is one server for both of its peers. */
+/** Both Postgres peers share one server. */
 type PeerPlace = NatsPlace & { postgres(): Promise<Postgres> };
 
 const everyCommit = 'fsync at each commit';
@@ -62,7 +62,7 @@ export const peerNames = Object.keys(openers);
 
 export type Opened = { readonly peers: ReadonlyMap<string, Peer>; readonly missing: ReadonlyMap<string, string> };
 
-/** @param onMissing is told at once, for an installation may take minutes */
+/** @param onMissing called at once, since other installations may take minutes */
 export async function openPeers(
   names: readonly string[],
   place: NatsPlace,

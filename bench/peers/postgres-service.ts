@@ -1,4 +1,4 @@
-/** A responder between the agents and Postgres, in a process of its own. */
+/** A responder between the agents and Postgres, in its own process. */
 import type { Msg } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { openDatabase } from './postgres.ts';

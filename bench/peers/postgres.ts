@@ -1,4 +1,4 @@
-/** Postgres, with its defaults: each commit is on the disk before it is acknowledged. */
+/** Postgres with its defaults: each commit is on disk before it is acknowledged. */
 import { spawn, spawnSync } from 'node:child_process';
 import { chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ import { install, packageFile, postgresBinaries, requireFrom } from './cache.ts'
 import { closeLater, freePort, waitFor } from './child-server.ts';
 import { PeerMissing, type Place } from './peer.ts';
 
-/** What is used of the module `pg`. */
+/** The used part of the module `pg`. */
 type Pool = {
   query(query: string | { name: string; text: string; values: readonly string[] }): Promise<{ rows: Row[] }>;
   on(event: 'error', listener: () => void): void;
@@ -17,12 +17,12 @@ type Pool = {
 type Row = { readonly reply?: string };
 
 export type Database = {
-  /** One call is one transaction, and one round trip. */
+  /** One call is one transaction and one round trip. */
   call(name: 'report' | 'stop', worker: string, data: string): Promise<string>;
   close(): Promise<void>;
 };
 
-/** As many connections as agents that ask at once. */
+/** One connection per concurrent agent. */
 const connectionsMax = 64;
 /** Postgres refuses to run as root. */
 const nobody = 65_534;
@@ -92,7 +92,7 @@ export async function openPostgres(place: Place): Promise<{ readonly url: string
   return { url, cpuUs: () => processTree(pid).reduce((sum, each) => sum + cpuUsOf(each), 0) };
 }
 
-/** The system's own, else those of npm. @returns the folder of `initdb` and `postgres` */
+/** Finds the system's binaries, otherwise those of npm. @returns the folder of `initdb` and `postgres` */
 function findBinaries(cache: string, home: string): string {
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
@@ -103,7 +103,7 @@ function findBinaries(cache: string, home: string): string {
   const found = folders.find((folder) => ['initdb', 'postgres'].every((name) => existsSync(join(folder, name))));
   if (found !== undefined) return found;
   install(cache, postgresBinaries);
-  // A copy, since nobody may look into the cache of root; and its links, which npm packages cannot contain.
+  // A copy, since other users may not read root's cache. Adds the links, which npm packages cannot contain.
   const copy = join(home, 'program');
   cpSync(dirname(packageFile(cache, postgresBinaries, 'package.json')), copy, { recursive: true });
   const links = JSON.parse(readFileSync(join(copy, 'native', 'pg-symlinks.json'), 'utf8')) as Link[];

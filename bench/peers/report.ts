@@ -3,7 +3,7 @@ import { formatTable } from '../../src/terminal/table.ts';
 import { type Figure, figure, quantile } from '../figures.ts';
 import type { Measured } from './rounds.ts';
 
-/** What is printed of one peer. */
+/** The printed results of one peer. */
 export type Summary = {
   readonly id: string;
   readonly name: string;
@@ -11,14 +11,14 @@ export type Summary = {
   readonly stopP50Ms: number;
   readonly stopP99Ms: number;
   readonly reportP50Ms: number;
-  /** Stops a second, 64 at once. */
+  /** Stops per second, 64 at once. */
   readonly rate: number;
   readonly rateOneWorker: number;
   readonly rateWithReports: number;
-  /** Microseconds of CPU a stop. */
+  /** Microseconds of CPU per stop. */
   readonly serviceUs: number;
   readonly storeUs: number;
-  /** Null: the floor was not measured. */
+  /** Null if the floor was not measured. */
   readonly toFloor: { readonly p50: number; readonly p99: number } | null;
 };
 
@@ -88,7 +88,7 @@ export function formatSummaries(summaries: readonly Summary[]): string {
   return `${formatTable(headings, rows, width).join('\n')}\n`;
 }
 
-/** The goals that compare two peers; one that was not measured is left out. */
+/** The goals that compare two peers. Omits those with a peer that was not measured. */
 export function compare(summaries: readonly Summary[]): Figure[] {
   const of = (id: string) => summaries.find((it) => it.id === id);
   const [bare, bareFast, asked, fast, kv, direct] = [

@@ -1,4 +1,4 @@
-/** A worker as a virtual object of Restate, in a process of its own: calls of one worker are run one after the other. */
+/** A worker as a virtual object of Restate, in its own process. Calls of one worker run one after the other. */
 
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ type Sdk = {
   endpoint(): { bind(service: object): { listen(port: number): Promise<number> } };
 };
 
-/** Its SDK takes this from Node 22. */
+/** The SDK needs this function of Node 22. */
 const withResolvers = () => {
   const it: { promise?: Promise<unknown>; resolve?: unknown; reject?: unknown } = {};
   it.promise = new Promise((resolve, reject) => Object.assign(it, { resolve, reject }));

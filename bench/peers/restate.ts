@@ -1,4 +1,4 @@
-/** Restate: a server that journals each call of a handler, and the handlers in a service of ours. */
+/** Restate: a server that journals each call of a handler, and the handlers in our own service. */
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync } from 'node:fs';
 import { Agent, request } from 'node:http';

@@ -3,11 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { atOnce } from '../samples.ts';
 import type { Peer } from './peer.ts';
 
-/** Of one peer, of all rounds so far. Times in ms, rates a second, CPU in microseconds a stop. */
+/** The results of one peer over all rounds so far. Times in ms, rates per second, CPU in microseconds per stop. */
 export type Measured = {
   readonly report: number[];
   readonly stop: number[];
-  /** Stops, 64 at once, over many workers; on one; and with a tool event before each. */
+  /** Rates of stops, 64 at once: over many workers, on one worker, and with a tool event before each. */
   readonly rate: number[];
   readonly rateOne: number[];
   readonly rateLoop: number[];
@@ -26,18 +26,18 @@ export const nothingMeasured = (): Measured => ({
 });
 
 const workersCount = 1_000;
-/** One at a time, until either is reached: a shell takes 100 times as long as the floor. */
+/** Limits of sequential calls. The first to be reached ends them: a shell takes 100 times as long as the floor. */
 const samples = 100;
 const samplesMs = 1_000;
 const rateMs = 400;
 const warmUpMs = 3_000;
 const warmUps = 3_000;
-/** What the last call leaves to do, which counts as its own. */
+/** Time for the work that the last call leaves behind, which counts as its own. */
 const restMs = 25;
 
 const worker = (index: number) => `w${index % workersCount}`;
 
-/** Makes the workers known and the code warm. */
+/** Registers the workers and warms up the code. */
 export async function warmUp(peer: Peer): Promise<void> {
   let next = 0;
   await repeat(warmUpMs, warmUps, async () => {
@@ -64,7 +64,7 @@ export async function measureRound(peer: Peer, measured: Measured): Promise<void
   measured.rateLoop.push(await rateOf(loop));
 }
 
-/** @returns how often it was called */
+/** @returns the number of calls */
 async function sample(call: (index: number) => Promise<unknown>, took: number[]): Promise<number> {
   const untilMs = performance.now() + samplesMs;
   let count = 0;
@@ -78,7 +78,7 @@ async function sample(call: (index: number) => Promise<unknown>, took: number[])
 
 const rateOf = (call: (index: number) => Promise<unknown>) => repeat(rateMs, Number.POSITIVE_INFINITY, call);
 
-/** 64 at once for `forMs`, or until `most` have been called. @returns calls a second */
+/** Calls 64 at once for `forMs`, or until `most` calls. @returns calls per second */
 async function repeat(forMs: number, most: number, call: (index: number) => Promise<unknown>): Promise<number> {
   let count = 0;
   const startedMs = performance.now();

@@ -1,4 +1,4 @@
-/** A shell hook with files: each call of the agent starts a shell, which locks and rewrites the worker's file. */
+/** A shell hook with files: each call of the agent starts a shell that locks and rewrites the worker's file. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { childCpuMs } from '../process-cpu.ts';
 import { attempt, toolEvent } from './nats-peers.ts';
 import { type Peer, PeerMissing, type Place } from './peer.ts';
 
-/** $1: the worker's file. The input comes on stdin. */
+/** $1 is the worker's file. The input comes on stdin. */
 const report = `exec 9>>"$1.lock"; flock 9; cat >>"$1.log"; echo >>"$1.log"`;
 const stop = `exec 9>>"$1.lock"; flock 9
 n=0; [ -f "$1" ] && read -r n <"$1"; n=$((n + 1))

@@ -1,4 +1,4 @@
-// Searches the sections of all pages in the browser. The build replaces the import by the file beside this one. The index is built when the field is first focused.
+// Searches the sections of all pages in the browser. The build replaces the import with the file beside this one. The index is built when the field gets the focus.
 import MiniSearch from 'minisearch';
 
 const { root } = document.querySelector('script[data-root]').dataset;

@@ -1,14 +1,11 @@
-/**
- * Bundles the page, the program and the client with vite. Every library goes in: an install is small, and asks for
- * nothing that our users' own versions could disagree with.
- */
+/** Bundles the page, the program and the client with vite, including every library, so that users' versions cannot conflict. */
 import { existsSync, readdirSync } from 'node:fs';
 import { build } from 'vite';
 
-/** Not installed with us: the exporters that a user adds, and what `ws` tries to load. */
+/** Not bundled: exporters that a user may install, and optional modules of `ws`. */
 const optional = [/^@opentelemetry\/(?!api$)/, 'bufferutil', 'utf-8-validate'];
 
-/** Programs and modules that are started or imported by their path, from dist/. */
+/** Programs and modules that are started or imported by their path, relative to dist/. */
 const entriesOf = (dist) => [
   'machines/index',
   'src/client/index',
@@ -22,24 +19,24 @@ const entriesOf = (dist) => [
 ];
 
 /**
- * What it reads beside its code, from dist/. Of the last the text counts: `init` fills the address into OpenCode's
- * plugin, which a bundler would write in another way.
+ * Files that the program reads, relative to dist/. The text of the last one matters: `init` fills the address into
+ * OpenCode's plugin, and a bundler would reformat it.
  */
 export const filesOfProgram = ['docs', 'inspector', 'schema', 'machines.json', 'src/agents/opencode/plugin.js'];
 
-/** @returns the packages that went in */
+/** @returns the bundled packages */
 export const bundlePage = async () => packagesIn(await build({ configFile: 'src/inspector/client/vite.config.ts' }));
 
 /**
- * Files keep their places and chunks are as deep as the rest of src, since code looks for its neighbours by relative
- * paths. @returns the packages that went in
+ * Keeps the paths of files, and puts chunks as deep as the rest of src, since code finds its neighbours by relative paths.
+ * @returns the bundled packages
  */
 export function bundleProgram(dist, into) {
   const input = Object.fromEntries(entriesOf(dist).map((name) => [name, `${dist}/${name}.js`]));
   return bundle({ input, external: optional, output: { chunkFileNames: 'src/chunks/[name].js' } }, into);
 }
 
-/** Modules count by what they export: the machines, which the client only names in types, stay out. */
+/** Drops modules whose exports are unused: the machines, which the client only uses for types. */
 export function bundleClient(dist, into) {
   const input = { index: `${dist}/src/client/index.js`, 'claude-agent-sdk': `${dist}/src/agents/claude/agent-sdk.js` };
   const treeshake = { moduleSideEffects: false };
@@ -76,5 +73,5 @@ function packagesIn({ output }) {
   return new Set(folders.filter((folder) => folder !== undefined));
 }
 
-/** What Node loads of it finds its parts by a `require` that bundlers do not follow. */
+/** Node would load its parts with a `require` that bundlers do not follow. */
 const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' };

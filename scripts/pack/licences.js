@@ -1,8 +1,8 @@
-/** The licences of what a bundle contains, as one text. */
+/** Collects the licences of the packages in a bundle into one text. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** @param folders of packages */
+/** @param folders the folders of the packages */
 export const licencesOf = (folders) =>
   [
     'This package contains the following software.',

@@ -1,4 +1,4 @@
-/** nats-server as npm packages, one a platform, made of NATS's own releases or of a program that is here. */
+/** Creates npm packages of nats-server, one per platform, from NATS's releases or from a local program. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -16,25 +16,25 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The release that is packed, unless a program is given; the version of a package is that of its program. */
+/** The release to package, unless a program is given. The version of a package is that of its program. */
 const natsVersion = '2.15.3';
 
-/** By npm's names for system and processor: NATS's names. */
+/** NATS's platform names by npm's names for system and processor. */
 const platforms = {
   'linux-x64': 'linux-amd64',
   'linux-arm64': 'linux-arm64',
   'darwin-x64': 'darwin-amd64',
   'darwin-arm64': 'darwin-arm64',
 };
-/** The first with all that we use. */
+/** The first version with every feature that we use. */
 const oldest = [2, 9];
-/** To print its version, a program takes some milliseconds. */
+/** Timeout of printing the version, which takes some milliseconds. */
 const patienceMs = 10_000;
 
 /**
- * All platforms, from NATS's release.
- * @param from where its releases lie
- * @throws Error a file is not what the release's own SHA256SUMS says
+ * Creates the packages of all platforms, from NATS's release.
+ * @param from the URL of its releases
+ * @throws Error if a file does not match the release's SHA256SUMS
  */
 export async function stageRelease(into, from) {
   const release = `${from}/v${natsVersion}`;
@@ -55,12 +55,12 @@ export async function stageRelease(into, from) {
   }
 }
 
-/** This platform alone, from a program that is here. */
+/** Creates the package of this platform from a local program. */
 export function stageProgram(into, { program, version }, licence) {
   stage(into, `${process.platform}-${process.arch}`, version, program, licence);
 }
 
-/** @throws Error it is no nats-server of 2.9 or later that runs here */
+/** @throws Error unless it is a nats-server of 2.9 or later that runs here */
 export function readProgram(program) {
   const refuse = (why) => {
     throw new Error(`--nats-server '${program}' ${why}`);
@@ -83,7 +83,7 @@ export function readProgram(program) {
   return { program, version };
 }
 
-/** For which platform a program is. Null: its format does not say, as of a script. @throws Error it is none */
+/** The platform of a program. Null if its format does not say, for example for a script. @throws Error if it is not a program */
 function platformOf(program) {
   const head = Buffer.alloc(20);
   const file = openSync(program, 'r');
@@ -92,7 +92,7 @@ function platformOf(program) {
   const magic = head.toString('latin1', 0, 4);
   if (magic === '\x7fELF') return `linux-${{ 62: 'x64', 183: 'arm64' }[head.readUInt16LE(18)] ?? 'other'}`;
   if (magic === '\xcf\xfa\xed\xfe') return `darwin-${{ 7: 'x64', 12: 'arm64' }[head[4]] ?? 'other'}`;
-  if (magic === '\xca\xfe\xba\xbe' || magic.startsWith('#!')) return null; // for several, and a script
+  if (magic === '\xca\xfe\xba\xbe' || magic.startsWith('#!')) return null; // universal binary, or script
   if (magic.startsWith('MZ')) return 'win32';
   throw new Error(`--nats-server '${program}' is not a program; is it an archive that has to be unpacked?`);
 }
@@ -111,7 +111,7 @@ function stage(into, platform, version, program, licence) {
     homepage: 'https://github.com/nats-io/nats-server',
     license: 'Apache-2.0',
     type: 'module',
-    preferUnplugged: true, // a program must be a file
+    preferUnplugged: true, // the program must be a file on disk
     os: [os],
     cpu: [cpu],
   };

@@ -1,14 +1,14 @@
-/** What a package contains, as a CycloneDX document. */
+/** Describes the contents of a package as a CycloneDX document. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * @param root where package-lock.json is
- * @param folders of the packages that went in
+ * @param root the folder of package-lock.json
+ * @param folders the folders of the bundled packages
  */
 export function sbomOf(root, folders, { name, version }) {
-  // vite sets NODE_ENV to production, in which npm leaves out the packages of the pages.
+  // vite sets NODE_ENV to production, which would make npm omit the packages of the pages.
   const args = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--include', 'dev'];
   const text = execFileSync('npm', args, {
     cwd: root,
@@ -21,7 +21,7 @@ export function sbomOf(root, folders, { name, version }) {
     const component = components.find((it) => it.name === about.name && it.version === about.version);
     if (component === undefined)
       throw new Error(`${about.name} ${about.version} is not in package-lock.json: run "npm ci"`);
-    // Here all of them are in the program, whatever they are in the repository.
+    // All of them are part of the program, whatever they are in the repository.
     const { properties: _properties, ...rest } = component;
     return { ...rest, scope: 'required' };
   });

@@ -1,10 +1,10 @@
 /**
- * Writes one `.d.ts` for each entry point of a package: the declarations that it reaches, and no others. What `tsc` emits
- * does not stand alone, since the files of the client also declare functions that take types of zod, pino and the NATS
+ * Writes one `.d.ts` per entry point of a package, with only the declarations that it reaches. The output of `tsc` cannot be
+ * published as it is, because the files of the client also declare functions that take types of zod, pino and the NATS
  * library (docs/decisions/015-one-bundler-one-typescript.md).
  *
- * TypeScript calls its API unstable, so `package.json` allows only patches of it, and test/system/packages.test.ts compiles
- * programs against the result.
+ * TypeScript calls this API unstable, so `package.json` allows only patch releases, and test/system/packages.test.ts
+ * compiles programs against the result.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,9 +12,9 @@ import { SyntaxKind } from 'typescript/unstable/ast';
 import { API, NodeBuilderFlags, SymbolFlags } from 'typescript/unstable/sync';
 
 /**
- * @param entryPoints `entry`: a file of tsconfig.json; `file`: where its types go; `packages`: what they may import. Types
- * of zod are written out where it may not be imported. So nobody needs zod to read them, and they pass where zod's own
- * types do not (`exactOptionalPropertyTypes` with `skipLibCheck: false`).
+ * @param entryPoints `entry`: a file of tsconfig.json. `file`: the target. `packages`: the packages that its types may
+ * import. If zod may not be imported, its types are written out, so that readers need no zod and strict projects compile
+ * (`exactOptionalPropertyTypes` with `skipLibCheck: false`, which zod's own types fail).
  */
 export function writeTypes(entryPoints) {
   const config = join(import.meta.dirname, 'tsconfig.json');
@@ -30,13 +30,13 @@ export function writeTypes(entryPoints) {
   }
 }
 
-/** `Symbol.asyncDispose` is younger than the libraries that most projects name. */
+/** `Symbol.asyncDispose` is newer than the `lib` of most projects. */
 const withLibrary = (text) =>
   text.includes('Symbol.asyncDispose') ? `/// <reference lib="esnext.disposable" />\n${text}` : text;
 
 /**
- * `zod/v4` is the same in zod 3.25 and 4. The last argument of XState's `StateMachine` is its default, and XState before
- * 5.33 does not know it.
+ * `zod/v4` is identical in zod 3.25 and 4. The last argument of XState's `StateMachine` is its default, and unknown before
+ * XState 5.33.
  */
 function forOlderPackages(text) {
   const compatible = text
@@ -50,7 +50,7 @@ const printFlags = NodeBuilderFlags.NoTruncation | NodeBuilderFlags.InTypeAlias;
 
 function bundleTypes({ program, checker }, entry, packages) {
   const imported = new Map(packages.map((name) => [name, new Set()]));
-  /** By the symbol's id, its name in the bundle. */
+  /** Names in the bundle, by symbol id. */
   const names = new Map();
   const statements = new Map();
   const writesZodOut = !packages.includes('zod');
@@ -59,7 +59,7 @@ function bundleTypes({ program, checker }, entry, packages) {
     if (!imported.has(name)) throw new Error(`the types of ${entry} need those of ${name}`);
   };
 
-  /** Adds what a symbol stands for. Returns its name in the bundle, or null if no file of ours declares it at its top. */
+  /** Adds the declaration of a symbol. Returns its name in the bundle, or null if no file of ours declares it at the top level. */
   const include = (symbol) => {
     const source = ancestor(symbol.declarations[0]?.resolve(), SyntaxKind.ImportDeclaration)?.moduleSpecifier.text;
     if (source !== undefined && !source.startsWith('.')) {
@@ -77,7 +77,7 @@ function bundleTypes({ program, checker }, entry, packages) {
     return name;
   };
 
-  /** Returns the text of a statement, and includes what it refers to. */
+  /** Returns the text of a statement, and adds everything that it refers to. */
   const rewrite = (statement) => {
     const changes = [];
     const references = [];
@@ -115,7 +115,7 @@ function bundleTypes({ program, checker }, entry, packages) {
     const name = include(symbol);
     return name === symbol.name ? name : `${name} as ${symbol.name}`;
   });
-  // A map also yields what is added during the loop.
+  // Iterating over a map includes entries that are added during the loop.
   for (const statement of statements.keys()) statements.set(statement, rewrite(statement));
   const imports = [...imported]
     .filter(([, symbols]) => symbols.size > 0)
@@ -133,14 +133,14 @@ function ancestor(node, kind) {
   return node === undefined || node.kind === kind ? node : ancestor(node.parent, kind);
 }
 
-/** Returns the statement of one of our files that is this declaration. Null: it is within another, or not ours. */
+/** Returns the top-level statement of our files that is this declaration, or null. */
 function topStatement(declaration) {
   const statement = declaration.kind === SyntaxKind.VariableDeclaration ? declaration.parent.parent : declaration;
   const isOurs = !statement.getSourceFile().fileName.includes('/node_modules/');
   return isOurs && statement.parent?.kind === SyntaxKind.SourceFile ? statement : null;
 }
 
-/** `z.infer<…>`, and a table made of schemas. The schemas themselves are then not referred to, and stay out. */
+/** Writes out `z.infer<…>` and tables made of schemas, so that the schemas themselves are not included. */
 const isOfZod = (node) =>
   (node.kind === SyntaxKind.TypeReference && /^z\.(infer|input|output)</.test(node.getText())) ||
   (node.kind === SyntaxKind.MappedType && node.getText().includes('typeof '));

@@ -1,4 +1,4 @@
-/** The command line: finds the command, reads its options, and turns every failure into one line and an exit code. */
+/** The command line: runs the command and turns every failure into an error message and an exit code. */
 import { CommanderError } from 'commander';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import { describeSystemError, syscallVerb } from '../system-error.ts';
@@ -9,16 +9,17 @@ import type { Context, Services } from './command.ts';
 import { commands } from './command-table.ts';
 import { clientArgs } from './option-values.ts';
 import { createProgram, takesCommandLine } from './program.ts';
-import { spellCommands } from './program-name.ts';
+import { rewriteCommands } from './program-name.ts';
 
 /**
- * Runs one command line (without node and script) and gives the process's exit code: 0 done, 1 the answer is no,
- * 2 bad usage or input, 3 the service cannot be reached. Never exits; rejects only because of a bug.
+ * Runs one command line (without node and script).
+ * @returns the exit code: 0 done, 1 the answer is no, 2 bad usage or input, 3 the service cannot be reached.
+ * Never exits the process. Rejects only because of a bug.
  */
 export async function runCli(argv: readonly string[], io: Io, services: Services): Promise<number> {
   const out = createOutput(io);
   io.stderr.on('error', () => undefined);
-  const asTyped = (text: string) => spellCommands(text, io.env, commands);
+  const asTyped = (text: string) => rewriteCommands(text, io.env, commands);
   const note = (line: string) => void io.stderr.write(`${clean(asTyped(line))}\n`);
   try {
     const code = await dispatch(argv, { io, out, note, asTyped, services });
@@ -63,17 +64,17 @@ async function dispatch(argv: readonly string[], around: Surroundings): Promise<
   return code;
 }
 
-/** Puts the command first, because options of a client may stand before it, and turns `help X` into `X --help`. */
+/** Moves the command to the front (connection options may precede it) and turns `help X` into `X --help`. */
 function arrange(argv: readonly string[]): readonly string[] {
   if (argv.length === 0) return ['--help'];
   const { name, rest } = findCommand(argv);
   if (name === null) return rest;
   if (name === 'help') return rest[0] === undefined ? ['--help'] : arrange([rest[0], '--help']);
-  // Nothing of an unknown command is parsed, so that its name is what the error is about.
+  // Drop the arguments of an unknown command, so that the error is about its name.
   return Object.hasOwn(commands, name) ? [name, ...rest] : [name];
 }
 
-/** The first word that is neither an option nor the value of an option that may stand before a command. */
+/** Finds the first word that is neither an option nor the value of a connection option. */
 function findCommand(argv: readonly string[]): { name: string | null; rest: readonly string[] } {
   for (let at = 0; at < argv.length; at += 1) {
     const arg = argv[at] as string;
@@ -84,7 +85,7 @@ function findCommand(argv: readonly string[]): { name: string | null; rest: read
   return { name: null, rest: argv };
 }
 
-/** Says what was typed wrongly in one line, and where to read how it is typed rightly. */
+/** Converts a parser error into one line that says what is wrong and which help to read. */
 async function toUsageError({ code, message }: CommanderError, words: readonly string[]): Promise<AppError> {
   const fault = message
     .replace(/^error: /, '')
@@ -92,13 +93,13 @@ async function toUsageError({ code, message }: CommanderError, words: readonly s
     .replaceAll('\n', ' ');
   const name = words[0] ?? '';
   const command = Object.hasOwn(commands, name) ? await commands[name]?.load() : undefined;
-  if (command === undefined) return new AppError('input.bad', `${fault}; "stopgate help" lists the commands`);
+  if (command === undefined) return new AppError('input.bad', `${fault}; "stopgate help" lists all commands`);
   const isBare = code === 'commander.unknownOption' && takesCommandLine(command) && !words.includes('--');
-  const hint = isBare ? '; write your command behind "--"' : '';
+  const hint = isBare ? '; put your command after "--"' : '';
   return new AppError('input.bad', `${fault}${hint} (see "stopgate ${name} --help")`);
 }
 
-/** Spells the commands in an error, for programs that show it to a person. */
+/** Rewrites the commands in an error as this user has to type them. Programs show `--json` errors to people. */
 const respell = ({ code, message, issues, details }: AppError, spell: (text: string) => string): AppError =>
   new AppError(code, spell(message), {
     issues: issues.map((issue) => ({ ...issue, message: spell(issue.message) })),
@@ -106,8 +107,8 @@ const respell = ({ code, message, issues, details }: AppError, spell: (text: str
   });
 
 /**
- * Turns a refusal of the operating system into an error with a line and no stack, because the user can mend it. Null: a
- * bug of ours.
+ * Converts an operating-system error, which the user can fix, into an error that prints without a stack.
+ * @returns null if `cause` is a bug of ours
  */
 function asAppError(cause: unknown): AppError | null {
   if (cause instanceof AppError) return cause;
@@ -117,7 +118,7 @@ function asAppError(cause: unknown): AppError | null {
   return new AppError('input.bad', `cannot ${syscallVerb(syscall)}${what}: ${describeSystemError(cause)}`, { cause });
 }
 
-/** Returns the issues that the message does not contain already. */
+/** Returns the issues that the message does not already contain. */
 function issuesOf({ message, issues }: AppError): string[] {
   return issues
     .filter((issue) => !message.includes(issue.message))

@@ -1,10 +1,10 @@
-/** The commands in the order of help, by the groups that it shows. */
+/** All commands, by help group and in help order. */
 import type { CommandTable } from './command.ts';
 
 export const commandGroups: Readonly<Record<string, CommandTable>> = {
   Run: {
     dev: {
-      summary: 'start a NATS server and the service on this machine, and print how to try it',
+      summary: 'start a NATS server and the service on this machine',
       load: async () => (await import('./commands/run/services.ts')).dev,
     },
     serve: {
@@ -12,33 +12,33 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       load: async () => (await import('./commands/run/services.ts')).serve,
     },
     runner: {
-      summary: 'run commands and check files and repositories for the service, next to a workspace',
+      summary: 'run checks that need a workspace (commands, files, git) on that machine',
       load: async () => (await import('./commands/run/services.ts')).runner,
     },
   },
   Agents: {
     init: {
-      summary: 'set up an agent, so that it asks before it stops',
+      summary: 'set up an agent to ask before it stops',
       load: async () => (await import('./commands/agents/init.ts')).init,
     },
     hook: {
-      summary: 'answer one hook call on stdin; the settings of the agent run this',
+      summary: 'answer one hook call on stdin (called by the agent)',
       load: async () => (await import('./commands/agents/hook.ts')).hook,
     },
     doctor: {
-      summary: 'check everything that a block depends on, and say how to fix what is wrong',
+      summary: 'check the whole setup and say how to fix problems',
       load: async () => (await import('./commands/agents/doctor.ts')).doctor,
     },
     acp: {
-      summary: 'be an ACP agent for an editor, in front of another one, and judge its stops',
+      summary: 'run an ACP agent behind stopgate, for an editor',
       load: async () => (await import('./commands/agents/acp.ts')).acp,
     },
     loop: {
-      summary: 'run an agent again and again, with the next prompt, until it may stop',
+      summary: 'run an agent repeatedly, with the next prompt each time, until it may stop',
       load: async () => (await import('./commands/agents/loop.ts')).loop,
     },
     resumable: {
-      summary: 'list agents whose usage limit is over, with the commands that resume them; --run runs these',
+      summary: 'list agents whose usage limit has reset, with the commands that resume them',
       load: async () => (await import('./commands/agents/resumable.ts')).resumable,
     },
   },
@@ -52,15 +52,15 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       load: async () => (await import('./commands/decide/stop-attempt.ts')).probe,
     },
     verify: {
-      summary: 'is its work, or a task, complete? A cap or a bypass does not count as complete',
+      summary: 'is the work of a worker, or a task, complete?',
       load: async () => (await import('./commands/decide/stop-attempt.ts')).verify,
     },
     'claim-next': {
-      summary: 'claim the first task that waits in a queue, for a worker',
+      summary: 'claim the next waiting task of a queue for a worker',
       load: async () => (await import('./commands/decide/claim-next.ts')).claimNext,
     },
     publish: {
-      summary: 'publish an entry to the log, as an agent would',
+      summary: 'publish an entry to the log as an agent would',
       load: async () => (await import('./commands/decide/publish.ts')).publish,
     },
     mcp: {
@@ -74,7 +74,7 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       load: async () => (await import('./commands/inspect/actors.ts')).workers,
     },
     top: {
-      summary: 'show the fleet live on the terminal, with keys to answer agents that wait for a person',
+      summary: 'show the fleet live, with keys to answer agents that wait for a person',
       load: async () => (await import('./commands/inspect/top.ts')).top,
     },
     worker: {
@@ -90,19 +90,19 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       load: async () => (await import('./commands/inspect/actors.ts')).task,
     },
     queues: {
-      summary: 'list queues, and how many tasks wait in each',
+      summary: 'list queues and the number of waiting tasks',
       load: async () => (await import('./commands/inspect/actors.ts')).queues,
     },
     escalations: {
-      summary: 'list what waits for a person, escalations and what agents ask: since when, and why',
+      summary: 'list the escalations and questions that wait for a person',
       load: async () => (await import('./commands/inspect/escalations.ts')).escalations,
     },
     spend: {
-      summary: 'what agents have used, in dollars and tokens, by day, model, task or worker',
+      summary: 'report usage in dollars and tokens, by day, model, task or worker',
       load: async () => (await import('./commands/inspect/spend.ts')).spend,
     },
     explain: {
-      summary: 'explain why a worker may or may not stop, and what each guard looked at',
+      summary: 'explain why a worker may or may not stop, guard by guard',
       load: async () => (await import('./commands/inspect/explain.ts')).explain,
     },
     tail: {
@@ -112,15 +112,15 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
   },
   Operate: {
     ack: {
-      summary: 'acknowledge an escalation, which ends its reminders',
+      summary: 'acknowledge an escalation and end its reminders',
       load: async () => (await import('./commands/operate/actions.ts')).ack,
     },
     resolve: {
-      summary: 'end an escalation: resume or stop',
+      summary: 'end an escalation: resume or stop the worker',
       load: async () => (await import('./commands/operate/actions.ts')).resolve,
     },
     answer: {
-      summary: 'allow or deny what an agent asks permission for',
+      summary: 'allow or deny the permission request of an agent',
       load: async () => (await import('./commands/operate/actions.ts')).answer,
     },
     retire: {
@@ -128,41 +128,41 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       load: async () => (await import('./commands/operate/actions.ts')).retire,
     },
     pause: {
-      summary: 'let a worker stop unjudged, for a time or until its session ends',
+      summary: 'let a worker stop without checks, for a time or until its session ends',
       load: async () => (await import('./commands/operate/actions.ts')).pause,
     },
     unpause: {
-      summary: 'end a pause: stops are judged again',
+      summary: 'end a pause',
       load: async () => (await import('./commands/operate/actions.ts')).unpause,
     },
     audit: {
-      summary: 'list what operators did, to which worker or task, and when',
+      summary: 'list the actions of operators',
       load: async () => (await import('./commands/operate/audit.ts')).audit,
     },
     snapshot: {
-      summary: 'take a snapshot of the state of a fleet now, so that its next start is fast',
+      summary: 'take a snapshot of a fleet now, so that its next start is fast',
       load: async () => (await import('./commands/operate/snapshot.ts')).snapshot,
     },
   },
   Tools: {
     export: {
-      summary: 'print the log, or what concerns one worker, in the form that replay reads',
+      summary: 'print the log, or the part about one worker, as JSON lines',
       load: async () => (await import('./commands/tools/export.ts')).exportLog,
     },
     import: {
-      summary: 'restore the log of a fleet that has none, from what export printed',
+      summary: 'restore the log of an empty fleet from an export',
       load: async () => (await import('./commands/tools/import.ts')).importLog,
     },
     replay: {
-      summary: 'fold a log from a file or from NATS, and print what was decided, or would be under other policies',
+      summary: 'decide a recorded log again, optionally under other policies',
       load: async () => (await import('./commands/tools/replay.ts')).replay,
     },
     test: {
-      summary: 'try policies on cases, without a service: entries in, expected decisions out',
+      summary: 'test policies with cases, without a service',
       load: async () => (await import('./commands/tools/test.ts')).test,
     },
     check: {
-      summary: 'check whether a stopgate.yaml is valid, without a service, for an editor or CI',
+      summary: 'validate a stopgate.yaml without a service, for editors and CI',
       load: async () => (await import('./commands/tools/check.ts')).check,
     },
     permissions: {
@@ -170,15 +170,15 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       load: async () => (await import('./commands/tools/permissions.ts')).permissions,
     },
     token: {
-      summary: 'make a token for HTTP, and the line of stopgate.yaml that gives it a role',
+      summary: 'generate a token for HTTP and its line for stopgate.yaml',
       load: async () => (await import('./commands/tools/token.ts')).token,
     },
     'support-bundle': {
-      summary: 'write a file with what somebody needs to help you, without secrets',
+      summary: 'write a diagnostics file, without secrets, for whoever helps you',
       load: async () => (await import('./commands/tools/support-bundle.ts')).supportBundle,
     },
     bench: {
-      summary: 'compare decisions with raw NATS, on its own server',
+      summary: 'compare the speed of decisions with raw NATS, on a temporary server',
       load: async () => (await import('./commands/tools/bench.ts')).bench,
     },
     completion: {

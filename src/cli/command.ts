@@ -1,24 +1,27 @@
-/** Defines a command: its arguments, its help, and the function that runs it. */
+/** Defines a command: its arguments, its help and the function that runs it. */
 import type { Config } from '../config/config.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Io } from '../terminal/process-io.ts';
 
-/** Reads a value that was typed. @throws AppError input.bad, whose message begins with the value in quotes */
+/** Parses an argument. @throws AppError input.bad with a message that begins with the quoted value */
 export type Parse<Value> = (text: string) => Value;
 
 type Described = { readonly description: string };
 type Valued<Value> = Described & { readonly valueHint: string; readonly parse: Parse<Value> };
 type Grouped = {
-  /** The heading of the help under which it is listed; default: "Options". */
+  /** Help heading for this option. Default: "Options". */
   readonly group?: string;
 };
-/** `completions`: the words that a shell offers for it. */
+/** A positional argument. `completions`: words that a shell completes. */
 export type Word<Value = unknown> = Valued<Value> & {
   readonly type: 'word';
   readonly required: boolean;
   readonly completions?: readonly string[];
 };
-/** All remaining words. `isCommand`: they are a command line, best behind "--", because it may have options of its own. */
+/**
+ * All remaining arguments. With `isCommand` they are a command line of the user's, which follows "--" because it may
+ * have options of its own.
+ */
 export type Words = Described & {
   readonly type: 'words';
   readonly valueHint: string;
@@ -29,15 +32,15 @@ export type Option<Value = unknown> = Grouped &
   (
     | (Described & { readonly type: 'flag' })
     | (Valued<Value> & { readonly type: 'option' })
-    /** May be repeated, and takes several values at once, separated by commas. */
+    /** May be repeated. Takes comma-separated values. */
     | (Valued<Value> & { readonly type: 'list' })
     | (Described & { readonly type: 'choice'; readonly valueHint: string; readonly options: readonly string[] })
   );
 type Argument = Word | Words | Option;
-/** The arguments by name; words in their order. */
+/** Arguments by name. Positional arguments are in their order on the command line. */
 export type Arguments = Readonly<Record<string, Argument>>;
 
-/** The values of a command's arguments: a flag is false where it is not given, and words are empty. */
+/** The values of a command's arguments. A missing flag is false, and missing words are an empty array. */
 export type Flags<Args extends Arguments = Arguments> = { readonly [Name in keyof Args]: Flag<Args[Name]> };
 type Flag<Arg extends Argument> = Arg extends { type: 'flag' }
   ? boolean
@@ -90,31 +93,31 @@ export const commandLine = (description: string, required = true) =>
 
 export const isOption = (arg: Argument): arg is Option => arg.type !== 'word' && arg.type !== 'words';
 
-// Defines what the command line delegates: it reads the options, and `app/` runs the service with them.
+// The options of the commands that run until they are stopped. `app/` implements them.
 
-/** The options in addition to `Config`. Undefined: not given. */
+/** Options in addition to `Config`. Undefined if not given. */
 export type ServeFlags = {
   /** Start a NATS server as a child process. */
   readonly embedded: boolean;
-  /** The absolute path of that server's files. */
+  /** Absolute path of the data folder of that server. */
   readonly store: string | undefined;
-  /** The port of that server; 0: any free one. */
+  /** Port of that server; 0 for any free port. */
   readonly port: number | undefined;
   readonly acceptEmptyLog: boolean;
-  /** Copies of the stream in a cluster, 1 to 5. */
+  /** Number of stream replicas in a NATS cluster, 1 to 5. */
   readonly replicas: number | undefined;
-  /** The last version of the rules that it says it knows; undefined: all it does. */
+  /** The newest rules version that this replica announces. Undefined: the newest it knows. */
   readonly rulesMax: number | undefined;
 };
 export type DevFlags = Pick<ServeFlags, 'store' | 'port' | 'acceptEmptyLog'> & {
-  /** Exits after being idle for this long; undefined: never. */
+  /** Exit after being idle for this long. Undefined: never. */
   readonly idleExitMs?: number | undefined;
 };
 
-/** Each runs until it is asked to end, and gives the exit code. @throws AppError, which the command line prints */
+/** Each function runs until it is asked to stop and returns the exit code. @throws AppError */
 export type Services = {
   readonly serve: (config: Config, flags: ServeFlags, io: Io) => Promise<number>;
-  /** `name`: an id. */
+  /** `name` must be an id. */
   readonly runner: (config: Config, name: string, io: Io) => Promise<number>;
   readonly dev: (config: Config, flags: DevFlags, io: Io) => Promise<number>;
 };
@@ -123,9 +126,9 @@ export type Context<Given = Flags> = {
   readonly flags: Given;
   readonly io: Io;
   readonly out: Output;
-  /** One line for a person, on stderr. It spells our commands as `asTyped` does. */
+  /** Prints one line for people on stderr. Rewrites commands like `asTyped`. */
   readonly note: (line: string) => void;
-  /** Writes our command lines in a text as this user has to type them. */
+  /** Rewrites the stopgate commands in a text as this user has to type them. */
   readonly asTyped: (text: string) => string;
   readonly services: Services;
   readonly commands: CommandTable;
@@ -133,18 +136,18 @@ export type Context<Given = Flags> = {
 
 export type Command = {
   readonly args: Arguments;
-  /** Paragraphs under the summary, each wrapped to the terminal. */
+  /** Paragraphs below the summary, wrapped to the terminal. */
   readonly details?: readonly string[];
   readonly examples: readonly string[];
-  /** Gives the exit code. @throws AppError, which has its own exit code */
+  /** @returns the exit code. @throws AppError, which determines the exit code */
   readonly run: (context: Context) => Promise<number>;
 };
 
-/** A command's code is loaded when it is used, so that the others start fast. */
+/** `load` imports the command's module on demand, which keeps the start of all others fast. */
 export type CommandRow = { readonly summary: string; readonly load: () => Promise<Command> };
 export type CommandTable = Readonly<Record<string, CommandRow>>;
 
-/** Ties the flags that `run` gets to the options that are declared. */
+/** Derives the type of `run`'s flags from the declared arguments. */
 export function defineCommand<const Args extends Arguments>(
   command: Omit<Command, 'args' | 'run'> & {
     readonly args: Args;

@@ -1,4 +1,4 @@
-/** Finds how a command reaches the service: which server, which fleet, which credentials. */
+/** Resolves how a command reaches the service: server, fleet and credentials. */
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Client } from '../client/index.ts';
@@ -13,7 +13,7 @@ import type { Io } from '../terminal/process-io.ts';
 import { clean } from '../terminal/text.ts';
 import { programName } from './program-name.ts';
 
-export type Place = {
+export type ServiceAddress = {
   readonly nats: string | undefined;
   readonly creds: string | undefined;
   readonly fleet: string | undefined;
@@ -21,18 +21,19 @@ export type Place = {
 };
 
 /**
- * The options of a requester: with the credentials that were given, else the operator's if they are found, else as an
- * agent. @throws AppError config.bad
+ * Resolves the options of a requester. Uses the given credentials, otherwise the operator's if they are found, otherwise
+ * none (an agent's).
+ * @throws AppError config.bad
  */
-export async function resolvePlace(
-  { nats, creds, fleet, config }: Place,
+export async function resolveAddress(
+  { nats, creds, fleet, config }: ServiceAddress,
   { cwd, env }: Io,
   as: 'operator' | 'agent' = 'operator',
 ) {
-  // These commands do not use HTTP, so a bad address in a variable must not stop them.
+  // Commands do not use HTTP, so a bad address in a variable must not stop them.
   const resolved = await loadConfig({ flags: { nats, creds, fleet, config, http: 'off' }, cwd, env });
   const credsFile = as === 'agent' ? givenCredentials(resolved) : defaultCredentials(resolved, 'operator');
-  // Credentials that we found are the operator's, and nobody else may hear its answers; given ones may be anyone's.
+  // Discovered credentials are the operator's, and nobody else may read its replies. Given ones may be anyone's.
   const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInbox : undefined;
   return {
     url: resolved.nats,
@@ -40,7 +41,7 @@ export async function resolvePlace(
     inboxPrefix,
     fleet: resolved.fleet,
     name: 'stopgate cli',
-    // Null: a server was named, so it is the one that is meant.
+    // Null if a server was named explicitly: then it is the right one.
     folder: resolved.natsIsDefault ? folderOf(resolved.filePath) : null,
     hasRules: resolved.fileText !== null,
     natsIsDefault: resolved.natsIsDefault,
@@ -48,50 +49,50 @@ export async function resolvePlace(
   };
 }
 
-/** The folder need not be there: `--config` may name a file in one that is not. */
+/** Tolerates a missing folder: `--config` may name a file in one. */
 function folderOf(file: string): string {
   const folder = dirname(file);
   return existsSync(folder) ? realpathSync(folder) : folder;
 }
 
-type ResolvedPlace = Awaited<ReturnType<typeof resolvePlace>>;
+type ResolvedAddress = Awaited<ReturnType<typeof resolveAddress>>;
 
-/** Loads the NATS client when it is used, so that help and bad usage do not wait for it. @throws AppError service.unreachable */
-export async function connect(place: ResolvedPlace): Promise<Requester> {
-  refuseOtherService(place);
+/** Imports the NATS client on demand, which keeps help and usage errors fast. @throws AppError service.unreachable */
+export async function connect(address: ResolvedAddress): Promise<Requester> {
+  refuseOtherService(address);
   const { openRequester } = await import('../nats/requester.ts');
-  return openRequester(place);
+  return openRequester(address);
 }
 
 /**
- * Finds the service for a command that acts as an agent, and returns its address and how a client of it is opened.
+ * Resolves the service for a command that acts as an agent. `address` describes it; `open` opens a client.
  * @throws AppError config.bad
  */
 export async function connectAsAgent(
-  where: Place,
+  address: ServiceAddress,
   io: Io,
   name: string,
 ): Promise<{ readonly address: string; readonly open: () => Promise<Client> }> {
-  const place = await resolvePlace(where, io, 'agent');
-  const { url: nats, credsFile, fleet } = place;
+  const resolved = await resolveAddress(address, io, 'agent');
+  const { url: nats, credsFile, fleet } = resolved;
   const creds = credsFile === undefined ? {} : { creds: credsFile };
   return {
     address: `${nats} ${fleet}`,
     async open() {
-      refuseOtherService(place);
+      refuseOtherService(resolved);
       const { connect: connectClient } = await import('../client/index.ts');
       return connectClient({ nats, fleet, cwd: io.cwd, name, ...creds });
     },
   };
 }
 
-/** Connects, calls `use`, and always closes. @throws AppError service.unreachable and those of `use` */
+/** Connects, calls `use`, and always closes. @throws AppError service.unreachable and the errors of `use` */
 export async function withRequester<Result>(
-  place: Place,
+  address: ServiceAddress,
   io: Io,
   use: (requester: Requester, fleet: string) => Promise<Result>,
 ): Promise<Result> {
-  const resolved = await resolvePlace(place, io);
+  const resolved = await resolveAddress(address, io);
   const requester = await connect(resolved);
   try {
     const other = describeOtherFolder(resolved, requester.serverName);
@@ -104,24 +105,26 @@ export async function withRequester<Result>(
 }
 
 /**
- * Says whose service answers if it is not that of this folder: of two projects on one machine, the one that started
- * first has the default address. Null: it is this folder's, or not known to be another's.
+ * Describes whose service answered if it belongs to another folder. With two projects on one machine, the first to start
+ * has the default address.
+ * @returns null if it belongs to this folder, or if that is unknown
  */
 export function describeOtherFolder(
-  { folder, hasRules, url }: Pick<ResolvedPlace, 'folder' | 'hasRules' | 'url'>,
+  { folder, hasRules, url }: Pick<ResolvedAddress, 'folder' | 'hasRules' | 'url'>,
   serverName: string,
 ): string | null {
   const other = folderOfServer(serverName);
   if (folder === null || other === null || other === folder) return null;
-  const mend = 'start "stopgate dev" here, or name that server with --nats';
+  const remedy = 'start "stopgate dev" here, or name the right server with --nats';
   return hasRules
-    ? `${url} is the NATS server of the service in ${other}, which does not follow the stopgate.yaml of this folder; ${mend}`
-    : `no service runs in this folder, so this is the one in ${other}, with its rules; ${mend}`;
+    ? `the service at ${url} belongs to ${other} and does not follow the stopgate.yaml of this folder; ${remedy}`
+    : `no service runs in this folder; using the one of ${other}, with its rules; ${remedy}`;
 }
 
 /**
- * Awaits an answer about a worker, task or queue. If nobody knows it, the error says in which fleet it was looked for,
- * and how to find the one that was meant. @throws AppError actor.unknown, and those of `answer`
+ * Awaits a reply about a worker, task or queue. If it is unknown, the error names the fleet and the command that lists
+ * the known ones.
+ * @throws AppError actor.unknown, and the errors of `answer`
  */
 export async function orNamed<Answer>(
   answer: Promise<Answer>,
@@ -132,8 +135,8 @@ export async function orNamed<Answer>(
     return await answer;
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'actor.unknown')) throw error;
-    const place = error.message.endsWith(`in fleet ${fleet}`) ? '' : ` (fleet ${fleet})`;
-    const message = `${error.message}${place}; "stopgate ${entity}s" lists those that there are`;
+    const where = error.message.endsWith(`in fleet ${fleet}`) ? '' : ` (fleet ${fleet})`;
+    const message = `${error.message}${where}; "stopgate ${entity}s" lists the known ones`;
     throw new AppError('actor.unknown', message, { cause: error });
   }
 }

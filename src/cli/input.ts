@@ -1,4 +1,4 @@
-/** Lines of a file or of stdin, in any number: only one chunk and one unfinished line are in memory. */
+/** Reads the lines of a file or of stdin. Only one chunk and one unfinished line are in memory. */
 import { createReadStream, existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -7,28 +7,28 @@ import { createGunzip } from 'node:zlib';
 import { AppError } from '../errors.ts';
 import type { Io } from '../terminal/process-io.ts';
 
-/** A longer line is given as null and its text is dropped. No entry that can be stored is as long, and no prompt or config. */
+/** Longer lines become null and their text is dropped. Longer than any entry that can be stored, prompt or config. */
 const charactersMax = 8 * 1_048_576;
 
-/** `-` is stdin. @throws AppError input.bad, at the first read: the file does not exist or cannot be read */
+/** `-` is stdin. @throws AppError input.bad at the first read if the file cannot be read */
 export async function* readLines(path: string, io: Io): AsyncGenerator<(string | null)[]> {
   const splitter = createSplitter();
   for await (const text of readChunks(path, io)) yield splitter.push(text);
   yield splitter.end();
 }
 
-/** The whole of a small file or of stdin. @throws AppError input.bad, also where it is too long or has no end */
+/** Reads all of a small file or of stdin. @throws AppError input.bad if it cannot be read, or is too long */
 export async function readText(path: string, io: Io): Promise<string> {
   let whole = '';
   for await (const text of readChunks(path, io)) {
     whole += text;
     if (whole.length > charactersMax)
-      throw new AppError('input.bad', `cannot read ${nameOf(path)}: it has more than ${charactersMax} characters`);
+      throw new AppError('input.bad', `cannot read ${nameOf(path)}: longer than ${charactersMax} characters`);
   }
   return whole;
 }
 
-/** Refuses a command that was given no file in a folder without the usual one, and tells what to do. */
+/** @throws AppError input.bad, with `hint`, if no file was given and the folder has no file with the default name */
 export function requireUsual(file: string, given: string | undefined, { cwd }: Io, hint: string): void {
   if (given === undefined && !existsSync(resolve(cwd, file)))
     throw new AppError('input.bad', `cannot read '${file}': there is no such file; ${hint}`);
@@ -36,7 +36,7 @@ export function requireUsual(file: string, given: string | undefined, { cwd }: I
 
 async function* readChunks(path: string, io: Io): AsyncGenerator<string> {
   const source: AsyncIterable<Buffer | string> = path === '-' ? io.stdin : openFile(resolve(io.cwd, path));
-  const decoder = new TextDecoder(); // It also removes a byte order mark.
+  const decoder = new TextDecoder(); // also removes a byte order mark
   try {
     for await (const chunk of source) {
       yield typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
@@ -49,18 +49,18 @@ async function* readChunks(path: string, io: Io): AsyncGenerator<string> {
 
 function openFile(path: string): Readable {
   const file = createReadStream(path);
-  // Who reads it gets the error of both.
+  // `pipeline` forwards the errors of both streams to the reader.
   return path.endsWith('.gz') ? pipeline(file, createGunzip(), () => {}) : file;
 }
 
-/** Returns the files of a log's archive by name, which is the log's order. A file, or `-`, is returned as it is. */
+/** Returns the log files of an archive folder, sorted by name, which is log order. A file or `-` is returned unchanged. */
 export async function findLogFiles(path: string, { cwd }: Io): Promise<readonly string[]> {
   if (path === '-') return [path];
   const whole = resolve(cwd, path);
   const found = await stat(whole).catch(() => null);
   if (found?.isDirectory() !== true) return [path];
   const names = (await readdir(whole)).filter((name) => /\.jsonl(\.gz)?$/.test(name)).sort();
-  if (names.length === 0) throw new AppError('input.bad', `'${path}' holds no .jsonl or .jsonl.gz file`);
+  if (names.length === 0) throw new AppError('input.bad', `'${path}' contains no .jsonl or .jsonl.gz files`);
   return names.map((name) => join(whole, name));
 }
 
@@ -99,6 +99,6 @@ const nameOf = (path: string): string => (path === '-' ? 'stdin' : `'${path}'`);
 function readError(path: string, cause: unknown): AppError {
   const { code, message } = cause as NodeJS.ErrnoException;
   const whys = { ENOENT: 'there is no such file', EISDIR: 'it is a folder', EACCES: 'permission denied' };
-  const why = { ...whys, Z_DATA_ERROR: 'it is no gzip file', Z_BUF_ERROR: 'it ends too early' }[code ?? ''];
+  const why = { ...whys, Z_DATA_ERROR: 'it is not a gzip file', Z_BUF_ERROR: 'it is truncated' }[code ?? ''];
   return new AppError('input.bad', `cannot read ${nameOf(path)}: ${why ?? message}`, { cause });
 }

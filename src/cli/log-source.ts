@@ -1,25 +1,27 @@
-/** Reads a replay's entries from one of two sources: a file, or the live log of a fleet up to where it is now. */
+/** Feeds a replay from a file, or from the live log of a fleet up to its current end. */
 import { formatIsoTime, type Replay, readEntry, topicOf } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log/log-reader.ts';
 import type { Requester } from '../nats/requester.ts';
 import type { Context } from './command.ts';
-import { type Place, withRequester } from './connection.ts';
+import { type ServiceAddress, withRequester } from './connection.ts';
 import { findLogFiles, readLines } from './input.ts';
 
 type Fold = Pick<Replay, 'fold' | 'foldMessage' | 'startFrom' | 'firstLines'>;
-type Source = Context<Place & { readonly file: string | undefined; readonly archive: string | undefined }>;
+type Source = Context<ServiceAddress & { readonly file: string | undefined; readonly archive: string | undefined }>;
 
 /**
- * How much of a live log is needed if retention has removed its beginning and no archive is named: all of it, what is
- * left of it, or the state just before `fromMs` and what came then. All but `whole` can continue from a snapshot.
+ * How much of a live log a replay needs if retention has removed its beginning and no archive is given: `whole` needs all
+ * of it, `rest` only the part that is left, and `fromMs` the state just before that time and everything after it. `rest`
+ * and `fromMs` can continue from a snapshot.
  */
 export type Reach = 'whole' | 'rest' | { readonly fromMs: number };
 type Extent = { readonly untilMs?: number | undefined; readonly reach: Reach };
 
 /**
- * Folds all of it, and writes what `result` gives after each step. Ends early when stdout is closed, and in a live log
- * after `untilMs`. Gives the exit code: 2 if the file has bad lines.
+ * Folds the entries and writes `result()` after each step. Ends early when stdout is closed and, for a live log, after
+ * `untilMs`.
+ * @returns the exit code: 2 if the file has bad lines
  */
 export async function feedFold(fold: Fold, context: Source, extent: Extent, result: () => string): Promise<number> {
   const { file } = context.flags;
@@ -30,12 +32,12 @@ export async function feedFold(fold: Fold, context: Source, extent: Extent, resu
   return bad > 0 && !context.out.closed.aborted ? 2 : 0;
 }
 
-/** An export of one worker begins later, too, but with the policies that were in force from the beginning. */
+/** Not used for the export of one worker, which begins late too but includes the policies from the beginning. */
 const describeLateBeginning = (fleet: string, seq: number): string =>
-  `stopgate: the log of fleet ${fleet} begins at entry ${seq} here: what stood before, policies included, is not known, ` +
+  `stopgate: the log of fleet ${fleet} begins at entry ${seq} here. The state before it, including policies, is unknown, ` +
   'so decisions may differ from those of the service';
 
-/** Gives how many lines are bad. */
+/** Returns the number of bad lines. */
 async function feedFile(fold: Fold, file: string, context: Source, result: () => string): Promise<number> {
   const { io } = context;
   let bad = 0;
@@ -62,7 +64,7 @@ async function feedLines(
         note(`${prefix}line ${number}: ${why}`);
         bad += 1;
       }
-      text += result(); // After each line, so that decisions of several fleets come in the order in which they were made.
+      text += result(); // after each line, which keeps the decisions of several fleets in order
     }
     await out.write(text);
     if (out.closed.aborted) break;
@@ -98,7 +100,7 @@ function feedLive(fold: Fold, context: Source, extent: Extent, result: () => str
       if (out.closed.aborted || (batch.at(-1)?.atMs ?? 0) > untilMs) break;
     }
     progress.clear();
-    // The service has reported them as dead letters; they change nothing here either.
+    // The service reported these as dead letters. They have no effect here either.
     if (refused > 0)
       note(`stopgate: skipped ${refused} bad ${refused === 1 ? 'entry' : 'entries'}, as the service did`);
     return 0;
@@ -107,18 +109,18 @@ function feedLive(fold: Fold, context: Source, extent: Extent, result: () => str
 
 const decoder = new TextDecoder();
 
-/** The entry that a message of the log is. Null: it was refused. */
+/** Reads a message of the log as an entry. Returns null for a refused one. */
 export function entryOf({ subject, data }: LogMessage) {
   const entry = readEntry(subject, decoder.decode(data), data.length);
   return entry !== null && 'data' in entry ? entry : null;
 }
 
 const describeCut = (firstSeq: number): string =>
-  `the log begins at entry ${firstSeq}, since retention has removed those before`;
+  `the log begins at entry ${firstSeq}; retention has removed the earlier entries`;
 
 /**
- * Continues from a stored snapshot where that is as good as the removed entries, and returns its last entry.
- * @throws AppError input.bad: it is not, or there is none
+ * Continues from a stored snapshot if it can replace the removed entries.
+ * @returns the snapshot's last entry. @throws AppError input.bad if no snapshot can
  */
 async function startFromSnapshot(
   fold: Fold,
@@ -132,17 +134,17 @@ async function startFromSnapshot(
     return start.position.seq;
   }
   const oldest = await requester.loadStart();
-  const rest =
+  const alternative =
     oldest === null
-      ? 'no snapshot covers what is left'
-      : `without one, --at, --diff with --since, and "stopgate explain" go back to ${formatIsoTime(oldest.position.atMs)}, where a snapshot was taken`;
+      ? 'no snapshot covers the rest'
+      : `without an archive, --at, --diff with --since, and "stopgate explain" reach back to ${formatIsoTime(oldest.position.atMs)}, when a snapshot was taken`;
   throw new AppError(
     'input.bad',
-    `${describeCut(firstSeq)}; a replay needs these: name the archive folder with --archive; ${rest}`,
+    `${describeCut(firstSeq)}, and a replay needs them: give the archive folder with --archive; ${alternative}`,
   );
 }
 
-/** Feeds the entries that retention has removed from the log. @throws AppError input.bad: the archive does not have it */
+/** Feeds the entries that retention has removed from the log. @throws AppError input.bad if the archive lacks one */
 async function feedArchive(
   fold: Fold,
   context: Source,
@@ -157,7 +159,7 @@ async function feedArchive(
     fold(line) {
       const seq = seqOf(line);
       if (seq === null || seq <= lastSeq || seq >= firstSeq) return null;
-      if (seq !== lastSeq + 1) throw new AppError('input.bad', `${cut}; '${archive}' lacks entry ${lastSeq + 1}`);
+      if (seq !== lastSeq + 1) throw new AppError('input.bad', `${cut}; '${archive}' is missing entry ${lastSeq + 1}`);
       lastSeq = seq;
       return fold.fold(line);
     },
@@ -177,7 +179,7 @@ function seqOf(line: string): number | null {
 
 const shownEvery = 20_000;
 
-/** One line on stderr that is overwritten; nothing if stderr is not a terminal, or the log is short. */
+/** Shows progress in one line on stderr, which it overwrites. Silent for short logs and without a terminal. */
 function openProgress({ io: { stderr, isTTY } }: Source, count: number) {
   const isShown = isTTY && 'isTTY' in stderr && stderr.isTTY === true && count > shownEvery;
   const clear = () => void (isShown && stderr.write('\r\u001b[K'));

@@ -12,7 +12,7 @@ export const clientArgs = {
   nats: {
     ...option(
       'URL',
-      'the NATS server (STOPGATE_NATS; default: the one of "stopgate dev" in this folder, else nats://127.0.0.1:4222)',
+      'the NATS server (STOPGATE_NATS; default: the one of "stopgate dev" in this folder, otherwise nats://127.0.0.1:4222)',
     ),
     group,
   },
@@ -20,52 +20,59 @@ export const clientArgs = {
     ...option('FILE', 'credentials for NATS (STOPGATE_CREDS); those of "stopgate dev" are found automatically'),
     group,
   },
-  fleet: { ...option('F', 'the fleet of the workers and tasks (STOPGATE_FLEET; default: main)'), group },
+  fleet: { ...option('F', 'the fleet to use (STOPGATE_FLEET; default: main)'), group },
   config: {
-    ...option('FILE', 'a file with more options (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)'),
+    ...option('FILE', 'the configuration file (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)'),
     group,
   },
-  json: { ...flag('print JSON, for programs'), group },
+  json: { ...flag('print JSON'), group },
 } as const satisfies Arguments;
 
-const { json: _, ...placeArgs } = clientArgs;
+const { json: _, ...addressArgs } = clientArgs;
 
-export { placeArgs };
+export { addressArgs };
 
-/** For those that act as an agent, with an output of their own. */
-export const agentPlaceArgs = {
-  ...placeArgs,
+/** Options of the commands that act as an agent and have an output of their own. */
+export const agentAddressArgs = {
+  ...addressArgs,
   creds: option('FILE', 'credentials for NATS (STOPGATE_CREDS); agents need none with "stopgate dev"'),
 } as const satisfies Arguments;
 
-/** For the details of commands that read the log. */
+/** A paragraph of help for commands that read the log. */
 export const readsLog = 'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.';
 
 const refuse = (message: string): AppError => new AppError('input.bad', message);
 
-/** `500`, `250ms`, `10m`: milliseconds. */
+/** Parses `250ms`, `10m` or a bare number of milliseconds. Returns milliseconds. */
 export function toDuration(text: string): number {
   const ms = /^\d{1,15}$/.test(text) ? Number(text) : parseDuration(text);
   if (ms !== null && ms <= timerMsMax) return ms;
-  if (ms !== null) throw refuse(`'${text}' is too long: 24d at most`);
-  throw refuse(`'${text}' is not a duration: write 250ms, 50s, 10m, 2h, 7d or a number of milliseconds`);
+  if (ms !== null) throw refuse(`'${text}' is too long; the maximum is 24d`);
+  throw refuse(`'${text}' is not a duration; write 250ms, 50s, 10m, 2h, 7d or a number of milliseconds`);
 }
 
-/** A duration of at least 1 ms. */
+/** Parses a duration of at least 1 ms. */
 export function toTimeout(text: string): number {
   const ms = toDuration(text);
   if (ms > 0) return ms;
-  throw refuse(`'${text}' leaves no time for an answer`);
+  throw refuse(`'${text}' leaves no time for an answer; write 5s, for example`);
 }
 
 export const timeoutMsDefault = 5_000;
 export const timeoutArg = {
-  timeout: { ...option('DURATION', 'how long to wait for an answer: 500ms, 5s, 10m (default: 5s)', toTimeout), group },
+  timeout: {
+    ...option(
+      'DURATION',
+      'how long to wait for an answer: 5s, 500ms, 10m; a bare number is milliseconds (default: 5s)',
+      toTimeout,
+    ),
+    group,
+  },
 } as const satisfies Arguments;
 
 export const timeForms = '2026-03-02T12:00:00.000Z, 2026-03-02 (midnight UTC), or how long ago: 90m or 2d';
 
-/** Milliseconds since 1970. A date begins at midnight UTC. */
+/** Parses a time into milliseconds since 1970. A bare date means midnight UTC. */
 export function toTime(text: string): number {
   const agoMs = parseDuration(text);
   const atMs =
@@ -75,7 +82,7 @@ export function toTime(text: string): number {
   throw refuse(`'${text}' is ${why}: write ${timeForms}`);
 }
 
-/** A whole number from `min` to `max`. */
+/** Parses a whole number from `min` to `max`. */
 export const countFrom =
   (min: number, max: number): Parse<number> =>
   (text) => {
@@ -84,11 +91,11 @@ export const countFrom =
     throw refuse(`'${text}' is not a whole number from ${min} to ${max}`);
   };
 
-/** One token of a subject: no id may reach further than it should. @throws AppError input.bad */
+/** @param what the kind of actor, for the error. @throws AppError input.bad if `text` is not a single token of a subject */
 export function readId(what: string, text: string): string {
   if (isId(text)) return text;
   throw refuse(
-    `'${text}' is not the id of a ${what}: letters, digits, _ and -, starting with a letter or digit, 128 characters at most`,
+    `'${text}' is not the id of a ${what}: use letters, digits, _ and -, start with a letter or digit, 128 characters at most`,
   );
 }
 

@@ -1,24 +1,24 @@
-/** Finds how this user starts stopgate, so that a command line that we print can be copied. */
+/** Finds out how this user starts stopgate, so that printed commands can be copied. */
 import { delimiter } from 'node:path';
 import { findProgram } from '../agents/setup/places.ts';
 import type { Environment } from '../config/environment.ts';
 import type { CommandTable } from './command.ts';
 
-/** npm puts the programs of a project on the PATH of what it starts; the user's shell does not have them. */
-const ofProject = /[\\/]node_modules[\\/]\.bin[\\/]?$/;
+/** npm adds this folder to the PATH of the programs it starts. The user's shell does not have it. */
+const npmBinFolder = /[\\/]node_modules[\\/]\.bin[\\/]?$/;
 
-/** `stopgate` where it is on the PATH; `npx stopgate` where it is not, or this was started so. */
+/** Returns `stopgate` if it is on the user's PATH and npx did not start this process, otherwise `npx stopgate`. */
 export function programName(env: Environment): 'stopgate' | 'npx stopgate' {
   if (env.npm_command === 'exec') return 'npx stopgate';
-  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => !ofProject.test(folder));
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => !npmBinFolder.test(folder));
   return findProgram('stopgate', { PATH: folders.join(delimiter) }) === null ? 'npx stopgate' : 'stopgate';
 }
 
 /**
- * Writes the commands in a text of ours (`stopgate decide w1`) as this user has to type them. `stopgate mcp: …` names
- * who speaks.
+ * Rewrites the commands in a text (`stopgate decide w1`) as this user has to type them. Leaves the prefix of a message
+ * (`stopgate mcp: …`) alone.
  */
-export function spellCommands(text: string, env: Environment, commands: CommandTable): string {
+export function rewriteCommands(text: string, env: Environment, commands: CommandTable): string {
   if (!text.includes('stopgate ')) return text;
   const name = programName(env);
   return text.replaceAll(

@@ -1,4 +1,4 @@
-/** Makes commander's program from the definitions of the commands: it parses, checks, suggests and prints the help. */
+/** Builds commander's program from the command definitions. It parses, validates, suggests and prints help. */
 import { join } from 'node:path';
 import { Argument, Help, Command as Parser, Option as ParserOption } from 'commander';
 import { AppError } from '../errors.ts';
@@ -8,19 +8,19 @@ import { type Arguments, type Command, type Flags, isOption, type Option, type W
 import { commandGroups, commands } from './command-table.ts';
 
 type ProgramOptions = {
-  /** The words that will be parsed: a command is the first. */
+  /** The words to parse, with the command first. */
   readonly argv: readonly string[];
-  /** Writes our command lines as this user has to type them. */
+  /** Rewrites the commands in a text as this user has to type them. */
   readonly asTyped: (text: string) => string;
   readonly colors: Colors;
-  /** Columns into which the help fits. */
+  /** Width of the help, in columns. */
   readonly width: number;
-  /** Takes the help. */
+  /** Receives the help text. */
   readonly write: (text: string) => void;
   readonly run: (command: Command, flags: Flags) => Promise<void>;
 };
 
-/** The definition of the command that is called is loaded before its words are parsed. */
+/** Loads the definition of the called command before its arguments are parsed. */
 export function createProgram(options: ProgramOptions): Parser {
   const { argv, width, write } = options;
   const program = new Parser('stopgate')
@@ -29,14 +29,14 @@ export function createProgram(options: ProgramOptions): Parser {
       'stopgate decides whether a coding agent may stop: agents report what they do, policies define what must be true.',
     )
     .version(version(), '-v, --version', 'print the version')
-    .helpOption('-h, --help', 'explain it')
+    .helpOption('-h, --help', 'show help')
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       writeOut: write,
-      outputError: () => undefined, // the error says it
+      outputError: () => undefined, // the thrown error has the text
       getOutHelpWidth: () => width,
-      getOutHasColors: () => true, // `colors` paint nothing where nothing is to be painted
+      getOutHasColors: () => true, // `colors` already knows whether to paint
     })
     .configureHelp(helpOf(options))
     .addHelpText('after', () => `\n${footer(options).join('\n')}`)
@@ -44,20 +44,20 @@ export function createProgram(options: ProgramOptions): Parser {
       const command = await commands[parser.name()]?.load();
       if (command !== undefined) define(parser, command, options);
     });
-  // Help and suggestions need all commands; a command that is called needs no other, and starts 4 ms earlier.
+  // Help and suggestions need all commands. Registering only the called one starts 4 ms earlier.
   const called = Object.hasOwn(commands, argv[0] ?? '') ? argv[0] : undefined;
   for (const [group, rows] of Object.entries(commandGroups)) {
     program.commandsGroup(`${group}:`);
     for (const [name, { summary }] of Object.entries(rows))
       if (called === undefined || name === called) program.command(name).summary(summary);
   }
-  return program.helpCommand('help [command]', 'explain a command');
+  return program.helpCommand('help [command]', 'show the help of a command');
 }
 
 const commandLineOf = ({ args }: Command): Words | undefined =>
   Object.values(args).find((arg): arg is Words => arg.type === 'words' && arg.isCommand);
 
-/** Does a command line of the user's follow "--"? */
+/** Whether a command line of the user's follows "--". */
 export const takesCommandLine = (command: Command): boolean => commandLineOf(command) !== undefined;
 
 function define(parser: Parser, command: Command, { argv, asTyped, colors, run }: ProgramOptions): void {
@@ -80,7 +80,7 @@ function define(parser: Parser, command: Command, { argv, asTyped, colors, run }
 
 function toArgument(word: Word | Words): Argument {
   const name = word.type === 'words' ? `${word.valueHint}...` : word.valueHint;
-  // A command that takes a command line says itself how to write one.
+  // A command that takes a command line reports a missing one with its own hint.
   const isRequired = word.required && !(word.type === 'words' && word.isCommand);
   const argument = new Argument(isRequired ? `<${name}>` : `[${name}]`, word.description);
   return word.type === 'words' ? argument : argument.argParser(word.parse);
@@ -95,13 +95,13 @@ function toOption(name: string, option: Option, argv: readonly string[]): Parser
   const { type, valueHint, parse } = option;
   return parsed.argParser((text, before: unknown): unknown => {
     const isEmpty = text === '' && valueHint !== 'TEXT';
-    // Commander takes any next word. One with a dash is an option, and the value was forgotten.
+    // Commander takes any next word as the value. A word with a dash is probably an option, and the value was forgotten.
     const isForgotten = text.startsWith('-') && text !== '-' && !argv.includes(`--${name}=${text}`);
     if (isEmpty) throw new AppError('input.bad', `--${name} needs a value`);
     if (isForgotten)
       throw new AppError(
         'input.bad',
-        `--${name} needs a value; write --${name}=${text} for one that starts with a dash`,
+        `--${name} needs a value; if the value starts with a dash, write --${name}=${text}`,
       );
     try {
       return type === 'list' ? [...((before ?? []) as unknown[]), ...text.split(',').map(parse)] : parse(text);
@@ -149,15 +149,15 @@ function footer({ asTyped, colors, width }: ProgramOptions): string[] {
     `  ${asTyped(`stopgate publish worker w1 tool.used '{"tool":"Bash"}'`)}`,
     `  ${asTyped('stopgate decide w1')}`,
     '',
-    colors.bold('Everywhere:'),
+    colors.bold('All commands:'),
     ...indented(
-      'Options come from flags, then STOPGATE_* variables, then stopgate.yaml, then the "dev" that runs in this folder. NO_COLOR=1 turns colours off.',
+      'Precedence of options: flags, STOPGATE_* variables, stopgate.yaml, the "dev" that runs in this folder. NO_COLOR=1 disables colors.',
     ),
     ...indented(
-      'Exit codes: 0 done, 1 the answer is no, 2 bad usage or input, 3 the service cannot be reached, 130 Ctrl-C ended what had not done its work (loop, acp, resumable --run).',
+      'Exit codes: 0 done, 1 the answer is no, 2 bad usage or input, 3 the service cannot be reached, 130 interrupted by Ctrl-C (loop, acp, resumable --run).',
     ),
     '',
     asTyped('"stopgate <command> --help" explains a command; "stopgate --version" prints the version.'),
-    `The documentation: ${join(import.meta.dirname, '../../../README.md')}`, // as deep in a package
+    `Documentation: ${join(import.meta.dirname, '../../../README.md')}`, // the same depth in the package
   ];
 }

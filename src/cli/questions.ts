@@ -1,4 +1,4 @@
-/** Questions to the person at the terminal. */
+/** Asks the person at the terminal. */
 import { AppError } from '../errors.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { clean } from '../terminal/text.ts';
@@ -8,19 +8,13 @@ const hasInputTerminal = ({ stdin }: Io): boolean => (stdin as { isTTY?: boolean
 
 export const canAsk = (io: Io): boolean => io.isTTY && hasInputTerminal(io);
 
-/**
- * Asks for one line and returns it trimmed; '' at the end of the input. The question goes to stderr, since stdout may
- * go elsewhere.
- */
+/** Asks for one line and returns it trimmed; '' at the end of the input. Asks on stderr, because stdout may be piped. */
 export async function ask({ stdin, stderr }: Io, question: string): Promise<string> {
   stderr.write(question);
   return (await readLine(stdin)).trim();
 }
 
-/**
- * Reads one line. The terminal itself edits it, and its Ctrl-C ends the process as usual. Further input is left for the
- * next call.
- */
+/** Reads one line and leaves further input for the next call. The terminal handles editing and Ctrl-C. */
 function readLine(stdin: Io['stdin']): Promise<string> {
   if (stdin.readableEnded) return Promise.resolve('');
   return new Promise((resolve) => {
@@ -44,16 +38,14 @@ function readLine(stdin: Io['stdin']): Promise<string> {
 export const askYes = async (io: Io, question: string): Promise<boolean> =>
   /^y(es)?$/i.test(await ask(io, `${question} [y/N] `));
 
-export const yesArg = { yes: flag('do not ask; required without a terminal') } as const;
+export const yesArg = { yes: flag('do not ask for confirmation; required without a terminal') } as const;
 
-/**
- * Confirms a change: asks at a terminal, and needs --yes elsewhere. The returned function throws AppError input.bad.
- */
+/** Returns a function that asks at a terminal. Without one, it throws AppError input.bad unless `yes` is set. */
 export function createConfirm(yes: boolean, io: Io): (question: string) => Promise<boolean> {
   if (yes) return async () => true;
   return async (question) => {
     if (!hasInputTerminal(io))
-      throw new AppError('input.bad', 'this needs confirmation, and there is no terminal: add --yes');
+      throw new AppError('input.bad', 'this needs confirmation, but there is no terminal: add --yes');
     return askYes(io, clean(question));
   };
 }

@@ -1,14 +1,13 @@
 /**
- * The HTTP tokens: who has one, what it may do, and where its secret is. stopgate.yaml contains no secret, and nobody
- * can sign in with a hash from it: the hash is derived from the session that a browser keeps, which is derived from the
- * token.
+ * The HTTP tokens: their names, permissions and secrets. stopgate.yaml contains no secret, and nobody can sign in with a
+ * hash from it: the hash is derived from the session that a browser keeps, which is derived from the token.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Environment, readVariable } from './environment.ts';
 import { isToken, tokenFault } from './values.ts';
 
-/** Each may do what the one before it may. */
+/** Each role includes the permissions of the role before it. */
 export const accessRoles = ['read', 'agent', 'operator'] as const;
 export type AccessRole = (typeof accessRoles)[number];
 
@@ -17,20 +16,20 @@ export type TokenSource = { readonly env: string } | { readonly file: string } |
 export type TokenConfig = {
   readonly name: string;
   readonly role: AccessRole;
-  /** Ids and patterns; null: every worker. */
+  /** Ids and patterns; null for every worker. */
   readonly workers: readonly string[] | null;
-  /** Names and patterns; null: every fleet. */
+  /** Names and patterns; null for every fleet. */
   readonly fleets: readonly string[] | null;
   readonly source: TokenSource;
 };
-/** Any of its `hashes` is valid. `name` null: that of `--token`, which many may share. */
+/** Any of its `hashes` is valid. `name` is null for the token of `--token`, which many people may share. */
 export type AccessToken = Pick<TokenConfig, 'role' | 'workers' | 'fleets'> & {
   readonly name: string | null;
   readonly hashes: readonly string[];
 };
 type Fault = { readonly name: string; readonly message: string };
 
-/** Derives what a browser keeps instead of the token. It is useless on NATS, where the token may be a password too. */
+/** Derives what a browser keeps instead of the token. Useless on NATS, where the token may also be a password. */
 export const sessionOf = (token: string): string =>
   createHmac('sha256', token).update('stopgate session').digest('hex');
 export const hashOfSession = (session: string): string =>
@@ -38,7 +37,7 @@ export const hashOfSession = (session: string): string =>
 /** Derives the hash that stopgate.yaml may contain instead of the token. */
 export const hashOfToken = (token: string): string => hashOfSession(sessionOf(token));
 
-/** Reads the tokens. One with faults is left out. */
+/** Reads the secrets of the tokens. Leaves out tokens with faults. */
 export function readTokens(
   configured: readonly TokenConfig[],
   env: Environment,
@@ -59,13 +58,13 @@ export function readTokens(
   return { tokens, faults };
 }
 
-/** The hashes, or what is wrong. */
+/** Returns the hashes, or a description of the fault. */
 function readSource(source: TokenSource, env: Environment): readonly string[] | string {
   if ('hashes' in source) return source.hashes;
   if ('file' in source) return readTokenFile(source.file);
   const token = readVariable(source.env, env);
-  if (token === undefined) return `the variable "${source.env}" is not set`;
-  return isToken(token) ? [hashOfToken(token)] : `the variable "${source.env}": ${tokenFault}`;
+  if (token === undefined) return `variable "${source.env}" is not set`;
+  return isToken(token) ? [hashOfToken(token)] : `variable "${source.env}": ${tokenFault}`;
 }
 
 function readTokenFile(path: string): readonly string[] | string {

@@ -1,6 +1,6 @@
 /**
- * Configuration: the only reader of stopgate.yaml. Each option comes from its flag, else its `STOPGATE_*` variable, else
- * stopgate.yaml, else the running `stopgate dev` of this folder, else the built-in default (docs/protocol.md §11).
+ * Configuration. Each option comes from the first of: its flag, its `STOPGATE_*` variable, stopgate.yaml, the running
+ * `stopgate dev` of this folder, the built-in default (protocol.md §11).
  */
 import { lstatSync, readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
@@ -32,30 +32,30 @@ const variables: Readonly<Record<Option | 'config', string>> = {
   config: 'STOPGATE_CONFIG',
 };
 
-/** The options as the command line gives them; undefined: not given. `config`: the path of stopgate.yaml. */
+/** The options given on the command line. `config`: the path of stopgate.yaml. */
 export type Flags = { readonly [Name in Option | 'config']?: string | undefined };
 
-/** Paths are absolute. */
+/** All paths are absolute. */
 export type Config = Omit<Options, 'fleets'> & {
-  /** The fleets that a service serves. */
+  /** The fleets that the service serves. */
   readonly fleets: FleetSelection;
-  /** True if `fleets` was given to this process: as long as only the file says it, a change of the file counts. */
+  /** True if a flag, a variable or a file sets `fleet`. */
   readonly fleetIsGiven: boolean;
   readonly fleetsInFile: boolean;
-  /** The contents of stopgate.yaml; the defaults if there is none. */
+  /** The contents of stopgate.yaml, or the defaults if there is none. */
   readonly file: ConfigFile;
-  /** The path at which the file is or would be: one that appears there later is ours. */
+  /** The path of the file, even if it does not exist: a file that appears there later is used. */
   readonly filePath: string;
-  /** It is null if there is no file. `watchFile` compares with it, so that no edit is missed. */
+  /** The text of the file; null if there is none. `watchFile` compares with it, so that no edit is missed. */
   readonly fileText: string | null;
-  /** A long-running process polls the file this often. Default: 500 ms. */
+  /** Polling interval for the file in a long-running process. Default: 500 ms. */
   readonly fileIntervalMs?: number;
   /** Warnings to log at the start. */
   readonly warnings: readonly string[];
   readonly store: Store | null;
-  /** No NATS server was given: `nats` is where one usually listens. */
+  /** No NATS server was given, so `nats` is the default address. */
   readonly natsIsDefault: boolean;
-  /** Only a file that was found in the folder, and may be of anybody, names it: see own-address.ts. */
+  /** The address comes only from a file in the folder, which anyone may have written: see own-address.ts. */
   readonly natsIsFound: boolean;
   readonly httpIsFound: boolean;
   readonly credsIsFound: boolean;
@@ -66,15 +66,15 @@ export type Surroundings = {
   readonly cwd?: string;
   readonly env?: Environment;
   readonly home?: string;
-  /** Returns a number from 0 to 1, as `Math.random` does. */
+  /** Returns a number from 0 to 1, like `Math.random`. */
   readonly random?: () => number;
-  /** This process becomes the service, so the address of a running one is not its default. */
+  /** This process becomes the service, so it ignores the address of a running one. */
   readonly serving?: boolean;
-  /** The file's rules are this process's own, as they are a service's: a broken file stops it. */
+  /** The file's rules are this process's own, as for a service: a broken file is an error. Default: `serving`. */
   readonly ownFile?: boolean;
 };
 
-/** @throws AppError config.bad: its message has one line per problem, each with where the value came from */
+/** @throws AppError config.bad with one line per problem, each with the source of the value */
 export async function loadConfig(surroundings: Surroundings = {}): Promise<Config> {
   const { flags = {}, cwd = process.cwd(), env = readEnvironment(), home, serving = false } = surroundings;
   const { random = Math.random, ownFile = serving } = surroundings;
@@ -95,7 +95,7 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     defaults,
   ];
   const { options, problems } = resolveOptions(sources, opened.file.tokens.length > 0);
-  // A client does not fail because of a typo in rules that are not its own: it warns, and uses the other sources.
+  // A client must not fail because of a mistake in rules that it does not use: it warns and uses the other sources.
   const isOwnFile = ownFile || flags.config !== undefined || readVariable(variables.config, env) !== undefined;
   if (isOwnFile) problems.unshift(...opened.problems);
   const deadNames = deadNamesIn(opened, env);
@@ -132,7 +132,7 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
       ...deadNames,
       ...(opened.isEmpty
         ? [
-            `${basename(opened.path)} is empty: the policies in force stay; a start over a log that has none allows every stop`,
+            `${basename(opened.path)} is empty: the policies in the log stay in force; with none in the log, every stop is allowed`,
           ]
         : []),
       ...(serving ? shortToken(options) : []),
@@ -145,23 +145,23 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
   });
 }
 
-/** Below that, somebody who may ask often enough finds it. */
+/** Shorter tokens can be guessed by trying. */
 const tokenLengthMin = 16;
 
 const shortToken = ({ http, token, publicUrl }: Options): string[] =>
   token === null || token.length >= tokenLengthMin || http === null || isPrivate({ host: http.host, publicUrl })
     ? []
     : [
-        `others can reach HTTP, and its token has fewer than ${tokenLengthMin} characters; "stopgate token" makes a longer one`,
+        `HTTP can be reached from other machines, and its token is shorter than ${tokenLengthMin} characters; "stopgate token" generates a longer one`,
       ];
 
-/** The process lives and dies with its only fleet. */
+/** Whether the process serves exactly one fleet, with which it starts and stops. */
 export const isOneFleet = ({ fleets, shard }: Pick<Config, 'fleets' | 'shard'>): boolean =>
   fleets.names.length === 1 && fleets.patterns.length === 0 && shard === null;
 
 /**
- * The ids of workers are chosen by agents, fleet by fleet: a token for the workers `box-*` of one fleet must not reach
- * those of all the others because nobody thought of them.
+ * Reports tokens limited to workers but not to fleets. Agents choose worker ids per fleet: a token for the workers `box-*`
+ * of one fleet must not reach those of other fleets by accident.
  */
 export function tokensWithoutFleets(
   { file, locate, path }: Pick<OpenedFile, 'file' | 'locate' | 'path'>,
@@ -173,11 +173,11 @@ export function tokensWithoutFleets(
     .filter(({ workers, fleets }) => workers !== null && fleets === null)
     .map(({ name }) => {
       const where = describePosition(locate(['tokens', name]), path);
-      return `${where}: the token "${name}" has workers and no fleets, and this service has several: add fleets: [${JSON.stringify(example)}], or fleets: ["*"] for these workers of every fleet`;
+      return `${where}: token "${name}" has workers but no fleets, and this service has several fleets: add fleets: [${JSON.stringify(example)}], or fleets: ["*"] for these workers of every fleet`;
     });
 }
 
-/** Returns null if only `fleet` is configured, if anything. A given `fleet` is served too, and comes first. */
+/** Without `given`, selects only `fleet`. Otherwise an explicit `fleet` is served too, and comes first. */
 export function selectFleets(
   { fleet, fleetIsGiven }: Pick<Config, 'fleet' | 'fleetIsGiven'>,
   given: FleetSelection | null,
@@ -187,15 +187,15 @@ export function selectFleets(
 }
 
 /**
- * For clients: in a folder whose own service is down, another NATS server at the default address is not the one that is
- * meant. @throws AppError service.unreachable
+ * For clients. If the folder's own service is down, the NATS server at the default address belongs to somebody else.
+ * @throws AppError service.unreachable
  */
 export function refuseOtherService({ natsIsDefault, store }: Pick<Config, 'natsIsDefault' | 'store'>): void {
   if (!natsIsDefault || store === null) return;
   const folder = dirname(store.folder);
   throw new AppError(
     'service.unreachable',
-    `no service runs in ${folder} now; start "stopgate dev" there, or name a NATS server with --nats`,
+    `the service of ${folder} is not running; start "stopgate dev" there, or name a NATS server with --nats`,
   );
 }
 
@@ -220,17 +220,17 @@ function valuesOf(env: Environment): Written {
   return Object.fromEntries(Object.entries(variables).map(([option, name]) => [option, readVariable(name, env)]));
 }
 
-/** A service without HTTP has `http: null`, which is not the same as no service. */
+/** A running service without HTTP has `http: null`. */
 function valuesOfService(store: Store | null): Written {
   const service = store?.service ?? null;
   return service === null ? {} : { nats: service.nats, fleet: service.fleet, http: service.http ?? 'off' };
 }
 
-/** `text` null: there is no file. `problems`: why it could not be read; `unknownNames`: of a file that could. */
+/** `text` is null without a file. `problems`: why it could not be read. `unknownNames`: from a file that could be read. */
 type OpenedFile = {
   readonly path: string;
   readonly text: string | null;
-  /** There is a file, and nothing is written in it. */
+  /** The file exists, but is empty. */
   readonly isEmpty: boolean;
   readonly file: ConfigFile;
   readonly locate: Locate;
@@ -238,10 +238,7 @@ type OpenedFile = {
   readonly problems: readonly ErrorIssue[];
 };
 
-/**
- * Opens the configuration file. If it has problems, `file` is an empty one, so that the other options can still be
- * checked.
- */
+/** Opens the configuration file. If it has problems, `file` has the defaults, so that the other options are still checked. */
 async function openFile(flags: Flags, cwd: string, env: Environment): Promise<OpenedFile> {
   const variable = readVariable(variables.config, env);
   const path = resolve(cwd, flags.config ?? variable ?? 'stopgate.yaml');
@@ -250,42 +247,45 @@ async function openFile(flags: Flags, cwd: string, env: Environment): Promise<Op
   const empty = { path, isEmpty: false, file: emptyConfigFile(path), locate: () => start, unknownNames: [] };
   let text: string;
   try {
-    // A file that was named may well be a pipe, such as bash's <(…).
+    // A named file may be a pipe, such as bash's <(…).
     text = origin === null ? readPlainFile(path) : readFileSync(path, 'utf8');
   } catch (cause) {
-    // A link that leads nowhere is a file that cannot be read: without its policies every stop would be allowed.
+    // A dangling link counts as unreadable, not as absent: without its policies every stop would be allowed.
     const isAbsent = (cause as NodeJS.ErrnoException).code === 'ENOENT' && !isThere(path);
     if (origin === null && isAbsent) return { ...empty, text: null, problems: [] };
     const message = `cannot read '${path}': ${describeSystemError(cause)}`;
     return { ...empty, text: null, problems: [{ path: origin ?? 'stopgate.yaml', message }] };
   }
-  // YAML and the schemas take longer to load than everything else that a command needs.
+  // Imported on demand: YAML and the schemas take longer to load than everything else that a command needs.
   const { readConfigFile } = await import('./file-reader.ts');
   const read = readConfigFile(text, path);
   if (read.ok) return { path, text, ...read, problems: [] };
-  const problems = read.problems.map((it) => ({ path: describePosition(it, path), message: it.message }));
+  const problems = read.problems.map((problem) => ({
+    path: describePosition(problem, path),
+    message: problem.message,
+  }));
   return { ...empty, text, problems };
 }
 
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** Finds names in a file that refer to nothing: each with its place, and what follows from it. */
+/** Names in a file that refer to nothing, each with its position and consequence. */
 export const deadNamesIn = (read: Pick<OpenedFile, 'file' | 'locate' | 'path' | 'unknownNames'>, env: Environment) => [
   ...read.unknownNames,
   ...missingSecrets(read, env),
 ];
 
-/** Finds the secrets that a file points to and that do not exist. */
+/** Secrets that a file refers to and that do not exist. */
 export function missingSecrets(
   { file, locate, path }: Pick<OpenedFile, 'file' | 'locate' | 'path'>,
   env: Environment,
 ): string[] {
-  const at = (place: Path) => describePosition(locate(place), path);
+  const positionOf = (keys: Path) => describePosition(locate(keys), path);
   const tokens = readTokens(file.tokens, env).faults.map(
-    ({ name, message }) => `${at(['tokens', name])}: the token "${name}": ${message}`,
+    ({ name, message }) => `${positionOf(['tokens', name])}: token "${name}": ${message}`,
   );
   const name = file.escalation?.webhook?.secretEnv ?? null;
   if (name === null || readVariable(name, env) !== undefined) return tokens;
-  const unsigned = `the variable "${name}" is not set, so webhooks could not be signed`;
-  return [`${at(['escalation', 'webhook', 'secretEnv'])}: ${unsigned}`, ...tokens];
+  const unsigned = `variable "${name}" is not set, so webhooks cannot be signed`;
+  return [`${positionOf(['escalation', 'webhook', 'secretEnv'])}: ${unsigned}`, ...tokens];
 }

@@ -1,6 +1,6 @@
 /**
- * Reads stopgate.yaml (docs/protocol.md §8). Strict: unknown keys and invalid values are problems with a line and
- * column. It takes a text, and reads no file, environment or clock.
+ * Reads stopgate.yaml (protocol.md §8) from a text. Strict: unknown keys and invalid values are problems with a line and
+ * column. Reads no files, environment or clock.
  */
 import { dirname, posix, resolve } from 'node:path';
 import { payloadBytesMax } from '../../machines/index.ts';
@@ -19,9 +19,9 @@ import { type CheckForm, type FileForm, fileForm, type RawForm } from './file-sc
 import { describeFaults, describePosition, type Locate, type Path, type Position } from './problems.ts';
 import { problemsMax, readYaml } from './yaml.ts';
 
-/** `path` is joined by dots; '' is the whole file. */
+/** `path` is joined by dots; '' means the whole file. */
 export type Problem = Position & { readonly path: string; readonly message: string };
-/** `isEmpty`: nothing is written in it, but perhaps comments. */
+/** `isEmpty`: contains nothing except comments. */
 export type ReadConfigFile =
   | {
       readonly ok: true;
@@ -35,45 +35,47 @@ export type ReadConfigFile =
 const commandTimeoutMs = 120_000;
 
 /**
- * @param path of the file: what stands in it is relative to its folder, and messages begin with its name
- * `problems` come in the order of the file, 50 at most. An empty text gives the defaults.
+ * @param path of the file: relative paths in it are resolved from its folder, and messages begin with its name
+ * @returns at most 50 problems, in file order. An empty text gives the defaults.
  */
 export function readConfigFile(text: string, path: string): ReadConfigFile {
   const yaml = readYaml(text);
-  if (!yaml.ok) return { ok: false, problems: inOrder(yaml.problems.map((it) => ({ ...it, path: '' }))) };
+  if (!yaml.ok) return { ok: false, problems: inOrder(yaml.problems.map((problem) => ({ ...problem, path: '' }))) };
   const { value, isEmpty, locate } = yaml;
   const result = fileForm.safeParse(value, { reportInput: true });
   const faults = result.success
     ? [
         ...oversizeOf(blockOnErrors(value as RawForm)),
-        ...findImpossible(value as RawForm).map((it) => ({ ...it, part: 'value' as const })),
+        ...findImpossible(value as RawForm).map((fault) => ({ ...fault, part: 'value' as const })),
       ]
     : describeFaults(result.error.issues, fileForm);
   if (!result.success || faults.length > 0) {
-    const problems = faults.slice(0, problemsMax).map((it) => ({
-      ...locate(it.path, it.part),
-      path: it.path.map(String).join('.'),
-      message: it.message,
+    const problems = faults.slice(0, problemsMax).map((fault) => ({
+      ...locate(fault.path, fault.part),
+      path: fault.path.map(String).join('.'),
+      message: fault.message,
     }));
     return { ok: false, problems: inOrder(problems) };
   }
   const raw = blockOnErrors(value as RawForm);
   const form = raw === value ? result.data : fileForm.parse(raw);
   const unknownNames = findUnknownNames(raw, form).map(
-    (it) => `${describePosition(locate(it.path), path)}: ${it.message}`,
+    (fault) => `${describePosition(locate(fault.path), path)}: ${fault.message}`,
   );
   return { ok: true, file: toConfigFile(form, raw, dirname(resolve(path))), isEmpty, unknownNames, locate };
 }
 
-/** An alias gives the same problem at each of its uses: it is reported once. */
+/** Sorts problems and removes duplicates: an alias repeats a problem at each of its uses. */
 function inOrder(problems: readonly Problem[]): Problem[] {
-  const told = new Map(problems.map((it) => [`${it.line}:${it.column}: ${it.message}`, it]));
-  return [...told.values()].sort((a, b) => a.line - b.line || a.column - b.column);
+  const unique = new Map(problems.map((problem) => [`${problem.line}:${problem.column}: ${problem.message}`, problem]));
+  return [...unique.values()].sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
 function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile {
   const { escalation } = form;
-  const commands = Object.entries(form.commands ?? {}).map(([name, it]) => [name, toCommand(it, folder)] as const);
+  const commands = Object.entries(form.commands ?? {}).map(
+    ([name, command]) => [name, toCommand(command, folder)] as const,
+  );
   return Object.freeze({
     fleet: form.fleet ?? null,
     fleets: form.fleets ?? null,
@@ -111,7 +113,7 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
   });
 }
 
-/** @param toPath makes a path of the file absolute */
+/** @param toPath makes a path in the file absolute */
 function toTokens(form: NonNullable<FileForm['tokens']>, toPath: (path: string) => string): TokenConfig[] {
   return Object.entries(form).map(([name, { role, workers = null, fleets = null, env, file, hash = [] }]) => {
     const source: TokenSource =
@@ -158,7 +160,7 @@ function policyFormOf({ policies, assign, budget, releaseAfter, forget, escalati
   const { waiting, unattended } = escalation ?? {};
   const times = { ...(waiting === undefined ? {} : { waiting }), ...(unattended === undefined ? {} : { unattended }) };
   const hasTimes = Object.keys(times).length > 0;
-  if (!hasTimes && [policies, assign, budget, releaseAfter, forget].every((it) => it === undefined)) return null;
+  if (!hasTimes && [policies, assign, budget, releaseAfter, forget].every((value) => value === undefined)) return null;
   return {
     policies: policies ?? {},
     ...(assign === undefined ? {} : { assign }),
@@ -169,38 +171,37 @@ function policyFormOf({ policies, assign, budget, releaseAfter, forget, escalati
   };
 }
 
-/** Policies go into the log as one entry, so they must fit into one. */
+/** Policies go into the log as a single entry, which limits their size. */
 function oversizeOf(raw: RawForm): { path: Path; part: 'key'; message: string }[] {
   const bytes = Buffer.byteLength(JSON.stringify(policyFormOf(raw)));
   if (bytes <= payloadBytesMax) return [];
-  const message = `policies and assign come to ${bytes} bytes; an entry of the log holds ${payloadBytesMax}`;
+  const message = `policies and assign have ${bytes} bytes; the maximum is ${payloadBytesMax}, since they are one entry of the log`;
   return [{ path: [raw.policies === undefined ? 'assign' : 'policies'], part: 'key', message }];
 }
 
-// Finds what the schema of stopgate.yaml cannot see: names that refer to nothing, and checks that would be in error
-// at every stop.
+// Problems that the schema cannot find: names that refer to nothing, and checks that would fail at every stop.
 
 type Fault = { readonly path: Path; readonly message: string };
 
-/** The commands of a policy with a runner are in that runner's configuration, which we do not have. */
+/** Skips policies with a runner: their commands are in the configuration of that runner. */
 function findUnknownNames({ policies = {}, assign = [] }: RawForm, { commands = {} }: FileForm): Fault[] {
   const checks = Object.entries(policies)
     .filter(([, policy]) => policy.runner === undefined && policy.runners === undefined)
     .flatMap(([name, policy]) => commandChecks(policy.checks ?? [], ['policies', name, 'checks']));
   const unknownCommands = checks
     .filter(({ command }) => !Object.hasOwn(commands, command))
-    .map(({ path, command }) => ({ path, message: `the command "${command}" is not among commands` }));
+    .map(({ path, command }) => ({ path, message: `command "${command}" is not defined under commands` }));
   const unknownPolicies = assign.flatMap(({ policy }, index) =>
     policy === 'default' || Object.hasOwn(policies, policy)
       ? []
-      : [{ path: ['assign', index, 'policy'], message: `the policy "${policy}" is not among policies` }],
+      : [{ path: ['assign', index, 'policy'], message: `policy "${policy}" is not defined under policies` }],
   );
   return [...unknownCommands, ...unknownPolicies];
 }
 
 /**
- * Finds what can never work: two answers to who runs the checks, files that are never in a worker's folder, and a
- * secret of the service in a command, which an agent often wrote.
+ * Finds what can never work: both `runner` and `runners`, files outside of every worker's folder, and secrets of the
+ * service passed to a command, which may run code of an agent.
  */
 function findImpossible(raw: RawForm): Fault[] {
   return [...findBadChecks(raw), ...findInheritedSecrets(raw)];
@@ -214,7 +215,7 @@ function findInheritedSecrets({ commands = {}, tokens = {}, escalation }: RawFor
         ? [
             {
               path: ['commands', name, 'inherit', index],
-              message: `"${variable}" holds a secret of the service (tokens, or secretEnv of the webhook), which no command gets`,
+              message: `"${variable}" holds a secret of the service (tokens, or secretEnv of the webhook), which commands must not get`,
             },
           ]
         : [],
@@ -226,40 +227,40 @@ function findBadChecks({ policies = {} }: RawForm): Fault[] {
   return Object.entries(policies).flatMap(([name, { runner, runners, checks = [] }]) => [
     ...(runner === undefined || runners === undefined
       ? []
-      : [{ path: ['policies', name, 'runners'], message: 'runner and runners exclude each other: remove one' }]),
+      : [{ path: ['policies', name, 'runners'], message: 'runner and runners exclude each other; remove one' }]),
     ...filesOutside(checks, ['policies', name, 'checks']),
   ]);
 }
 
-function filesOutside(checks: readonly CheckForm[], at: Path): Fault[] {
+function filesOutside(checks: readonly CheckForm[], base: Path): Fault[] {
   return checks.flatMap(({ files = [], all, any }, index) => [
     ...files.flatMap((file, nth) =>
       isOutside(file)
         ? [
             {
-              path: [...at, index, 'files', nth],
-              message: `${JSON.stringify(file)} is outside every worker's folder, and files are relative to that`,
+              path: [...base, index, 'files', nth],
+              message: `${JSON.stringify(file)} is outside of every worker's folder; write a path inside of it`,
             },
           ]
         : [],
     ),
-    ...filesOutside(all ?? [], [...at, index, 'all']),
-    ...filesOutside(any ?? [], [...at, index, 'any']),
+    ...filesOutside(all ?? [], [...base, index, 'all']),
+    ...filesOutside(any ?? [], [...base, index, 'any']),
   ]);
 }
 
 const isOutside = (file: string): boolean =>
   posix.isAbsolute(file) || posix.normalize(file) === '..' || posix.normalize(file).startsWith('../');
 
-function commandChecks(checks: readonly CheckForm[], at: Path): { path: Path; command: string }[] {
+function commandChecks(checks: readonly CheckForm[], base: Path): { path: Path; command: string }[] {
   return checks.flatMap(({ command, all, any }, index) => [
-    ...(command === undefined ? [] : [{ path: [...at, index, 'command'], command }]),
-    ...commandChecks(all ?? [], [...at, index, 'all']),
-    ...commandChecks(any ?? [], [...at, index, 'any']),
+    ...(command === undefined ? [] : [{ path: [...base, index, 'command'], command }]),
+    ...commandChecks(all ?? [], [...base, index, 'all']),
+    ...commandChecks(any ?? [], [...base, index, 'any']),
   ]);
 }
 
-/** `strict: true`: a check that cannot be judged blocks, whatever its own `onError`. The form is a valid one. */
+/** Applies `strict: true`: a check that cannot be judged blocks, whatever its own `onError`. `raw` must be valid. */
 function blockOnErrors(raw: RawForm): RawForm {
   if (raw.strict !== true || raw.policies === undefined) return raw;
   const policies = Object.entries(raw.policies).map(([name, policy]) => [
@@ -269,7 +270,7 @@ function blockOnErrors(raw: RawForm): RawForm {
   return { ...raw, policies: Object.fromEntries(policies) };
 }
 
-/** One that only warns does so too where it cannot be judged, unless it has an `onError` of its own. */
+/** A check with `onFail: warn` keeps warning when it cannot be judged, unless it has its own `onError`. */
 function blockOnError(check: CheckForm): CheckForm {
   const { all, any, onFail, onError } = check;
   if (onFail === 'warn' && onError === undefined) return check;

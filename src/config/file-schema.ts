@@ -1,4 +1,4 @@
-/** The schema of stopgate.yaml (docs/protocol.md §8). It is strict: an unknown key is a problem. */
+/** The schema of stopgate.yaml (protocol.md §8). Strict: unknown keys are problems. */
 import { z } from 'zod';
 import {
   noticeTimes,
@@ -22,18 +22,18 @@ import {
 
 const natsSchema = z.string().refine(isNatsUrl, natsFault);
 
-/** Each is a process of its own with its output in memory. */
+/** Each check is a process with its output in memory. */
 const concurrencyMax = 1_000;
 
 const word = z.string().min(1);
-const variableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable');
-/** Each request is compared with all of them. */
+const variableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a valid variable name');
+/** Every request is compared with all tokens. */
 const tokensMax = 1_000;
 const patternsMax = 100;
 
 const hashSchema = z
   .string()
-  .regex(/^sha256:[0-9a-f]{64}$/, 'is not a hash as "stopgate token" prints it: sha256: and 64 hexadecimal digits');
+  .regex(/^sha256:[0-9a-f]{64}$/, 'is not a hash that "stopgate token" prints: sha256: and 64 hexadecimal digits');
 
 const tokenSchema = z
   .strictObject({
@@ -52,35 +52,35 @@ const tokenSchema = z
       .max(patternsMax)
       .optional()
       .describe(
-        'only these fleets: names, and patterns such as team-*; default: every fleet. Needed beside "workers" where a service has several',
+        'only these fleets: names, and patterns such as team-*; default: every fleet. required with "workers" if the service has several fleets',
       ),
     env: z.string().min(1).optional().describe('the variable that holds the token'),
     file: z
       .string()
       .min(1)
       .optional()
-      .describe('a file, relative to this one, with one or more tokens, one per line; reloaded when it changes'),
+      .describe('a file with one or more tokens, one per line, relative to this file; reloaded when it changes'),
     hash: z
       .union([hashSchema, z.array(hashSchema).min(1)])
       .optional()
-      .describe('the hash that "stopgate token" prints with a new token; in a list, each one is valid'),
+      .describe('the hash that "stopgate token" prints with a new token; each hash of a list is valid'),
   })
-  .refine(({ env, file, hash }) => [env, file, hash].filter((it) => it !== undefined).length === 1, {
-    message: 'needs its secret in one of env, file and hash',
+  .refine(({ env, file, hash }) => [env, file, hash].filter((secret) => secret !== undefined).length === 1, {
+    message: 'a token needs exactly one of env, file and hash',
   });
 
 const tokensSchema = z
   .record(idSchema, tokenSchema)
-  .refine((tokens) => Object.keys(tokens).length <= tokensMax, `names more than ${tokensMax}`);
+  .refine((tokens) => Object.keys(tokens).length <= tokensMax, `has more than ${tokensMax} tokens`);
 
-/** Each is looked up at every start of the command. */
+/** Every variable is looked up at each start of the command. */
 const inheritMax = 100;
 
 const commandForm = z.strictObject({
   run: z
     .array(z.string())
     .min(1)
-    .refine((argv) => argv[0] !== '', 'the program has no name')
+    .refine((argv) => argv[0] !== '', 'the name of the program is empty')
     .describe('program and arguments, without a shell'),
   cwd: word.optional().describe('"worker" (default): the folder of the worker; otherwise a path relative to this file'),
   timeout: durationSchema.optional().describe('how long it may run; default 120s'),
@@ -89,32 +89,38 @@ const commandForm = z.strictObject({
     .optional()
     .describe('tail (default): the last 2,000 characters of the output; json: stdout is the structured difference'),
   inherit: z
-    .array(variableName.refine((name) => !name.startsWith('STOPGATE_'), 'is one of our own, which may hold a token'))
+    .array(
+      variableName.refine(
+        (name) => !name.startsWith('STOPGATE_'),
+        'is a variable of stopgate itself, which may hold a token',
+      ),
+    )
     .max(inheritMax)
     .optional()
-    .describe('variables of the service or runner that it gets, by name, beside PATH, HOME and the like'),
-  env: z.record(variableName, z.string()).optional().describe('variables with these values'),
+    .describe('names of variables to pass on from the service or runner, in addition to PATH, HOME and similar ones'),
+  env: z.record(variableName, z.string()).optional().describe('variables to set'),
   reuse: z
     .enum(['tree'])
     .optional()
-    .describe('tree: not run again while the git state of its folder is the one in which it passed'),
+    .describe('tree: do not run again until the git state of its folder differs from the one in which it passed'),
   speaks: z
     .enum(['json'])
     .optional()
-    .describe(
-      'json: it gets the request of a remote check on stdin and prints one JSON object, the reply of such a check',
-    ),
-  diff: z.boolean().optional().describe('with speaks: json, the request has the changes in the folder of the worker'),
+    .describe('json: the command reads the request of a remote check on stdin and prints the reply as one JSON object'),
+  diff: z
+    .boolean()
+    .optional()
+    .describe('with speaks: json, the request includes the changes in the folder of the worker'),
 });
 
-/** The reply of a command that speaks JSON has its own feedback, and depends on more than the work tree. */
+/** A JSON reply contains its own feedback, and depends on more than the work tree. */
 const commandSchema = commandForm
   .refine(({ speaks, feedback }) => speaks === undefined || feedback === undefined, {
-    message: 'feedback does not go with speaks: json: the reply has its own',
+    message: 'feedback cannot be combined with speaks: json, whose reply has its own',
     path: ['feedback'],
   })
   .refine(({ speaks, reuse }) => speaks === undefined || reuse === undefined, {
-    message: 'reuse does not go with speaks: json: the reply depends on more than the work tree',
+    message: 'reuse cannot be combined with speaks: json, whose reply depends on more than the work tree',
     path: ['reuse'],
   })
   .refine(({ speaks, diff }) => speaks !== undefined || diff !== true, {
@@ -127,7 +133,7 @@ const bytesUnits: Readonly<Record<string, number>> = { KiB: 2 ** 10, MiB: 2 ** 2
 
 const bytesSchema = z
   .union([z.string(), z.int()])
-  .refine((value) => bytesPattern.test(String(value)), 'is not a size: write 512MiB, 10GiB or a number of bytes')
+  .refine((value) => bytesPattern.test(String(value)), 'is not a size; write 512MiB, 10GiB or a number of bytes')
   .transform((value) => {
     const [, digits, unit] = bytesPattern.exec(String(value)) ?? [];
     return Number(digits) * (bytesUnits[unit ?? ''] ?? 1);
@@ -135,17 +141,17 @@ const bytesSchema = z
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http(s) URL' });
 
-/** The URL's user and password are sent decoded (RFC 7617). */
+/** The user and password of the URL are sent decoded (RFC 7617). */
 const postUrl = httpUrl.refine(
   hasDecodableUser,
-  'the user or the password of this URL has a "%" that begins no escape: write it as %25',
+  'the user or password of this URL has a "%" that begins no escape; write it as %25',
 );
 
 const escalationSchema = z.strictObject({
   remind: durationSchema
     .nullable()
     .optional()
-    .describe('repeat the notification after this long; null (default): never'),
+    .describe('repeat the notification at this interval; null (default): never'),
   ...noticeTimes,
   webhook: z
     .strictObject({
@@ -155,41 +161,41 @@ const escalationSchema = z.strictObject({
         .boolean()
         .optional()
         .describe(
-          'may it post to loopback and private networks? default: only if HTTP listens on loopback and has no publicUrl, and never to link-local addresses',
+          'whether it may post to loopback and private networks; default: only if HTTP listens on loopback and there is no publicUrl; never to link-local addresses',
         ),
       links: z
         .strictObject({
           url: httpUrl
-            .refine((url) => !/[?#]/.test(url), 'has a query or a fragment, and the links need their own')
-            .describe('where people reach this service'),
+            .refine((url) => !/[?#]/.test(url), 'must not have a query or a fragment, which the links add')
+            .describe('the address at which people reach this service'),
           by: z
             .string()
             .trim()
             .min(1)
             .max(operatorNameLengthMax)
             .optional()
-            .describe('the name under which answers are stored; default "webhook link"'),
+            .describe('the operator name stored with answers; default "webhook link"'),
         })
         .nullable()
         .optional()
-        .describe('also post what agents ask, with a link that answers it; null (default): off'),
+        .describe('also post requests of agents, with links to answer them; null (default): off'),
     })
-    .refine((it) => it.links == null || it.secretEnv !== undefined, {
+    .refine(({ links, secretEnv }) => links == null || secretEnv !== undefined, {
       path: ['links'],
-      message: 'needs "secretEnv" beside it: links are signed with the secret',
+      message: 'needs "secretEnv": links are signed with the secret',
     })
     .nullable()
     .optional(),
 });
 
-/** Whole tokens, and not under `stopgate`, where subscribers expect something other than answers. */
+/** Whole tokens of a subject. Not below `stopgate`, where subscribers expect entries rather than replies. */
 const replyPrefixSchema = z
   .string()
-  .regex(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?$/, 'is not the prefix of a subject, such as _INBOX_app.')
-  .refine((text) => text.split('.')[0] !== 'stopgate', 'is for entries and requests, not for answers')
+  .regex(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?$/, 'is not the prefix of a subject such as _INBOX_app.')
+  .refine((text) => text.split('.')[0] !== 'stopgate', 'is reserved for entries and requests')
   .transform((text) => (text.endsWith('.') ? text : `${text}.`));
 
-/** A port alone is a number, and some editors turn `off` into false. */
+/** YAML reads a bare port as a number, and some editors turn `off` into false. */
 const httpForm = z
   .union([z.string(), z.int(), z.literal(false)])
   .transform((value) => (value === false ? 'off' : String(value)))
@@ -204,25 +210,23 @@ export const fileForm = z.strictObject({
   fleet: idSchema.optional().describe('the fleet; default main'),
   fleets: fleetsSchema
     .optional()
-    .describe(
-      'the fleets that one service serves: names, and patterns such as team-* for fleets that exist; default: only "fleet"',
-    ),
+    .describe('the fleets to serve: names, and patterns such as team-* for existing fleets; default: only "fleet"'),
   nats: natsSchema.optional().describe('one or more servers, separated by commas; default nats://127.0.0.1:4222'),
   creds: word.optional().describe('the credentials for NATS: a path relative to this file'),
-  http: httpForm.optional().describe('HOST:PORT of hooks, API and metrics; default 127.0.0.1:4280; "off": none'),
+  http: httpForm.optional().describe('HOST:PORT for hooks, API and metrics; default 127.0.0.1:4280; "off": no HTTP'),
   publicUrl: z
     .string()
     .refine(isOriginUrl, originFault)
     .optional()
-    .describe('the URL at which others reach the service through a proxy, such as https://stopgate.example.com'),
+    .describe('the public URL of the service behind a proxy, such as https://stopgate.example.com'),
   tls: z
     .strictObject({ cert: word, key: word })
     .optional()
-    .describe('HTTPS: the certificate and its key, PEM files relative to this one; read again on every change'),
+    .describe('HTTPS: the certificate and its key, as PEM files relative to this file; reloaded when they change'),
   tokens: tokensSchema
     .nullable()
     .optional()
-    .describe('who may use HTTP, by name; if there are any, each request needs a token; default null: none'),
+    .describe('tokens for HTTP, by name; if there are any, every request needs one; default null: none'),
   replica: idSchema.optional().describe('the name of this replica; default: generated at each start'),
   policies: strictPoliciesSchema
     .optional()
@@ -237,24 +241,28 @@ export const fileForm = z.strictObject({
   budget: strictDayBudgetSchema
     .nullable()
     .optional()
-    .describe('what all workers together may use on one day in UTC before stops are no longer judged'),
-  roots: z.array(word).min(1).optional().describe("where workers' folders may lie; default: the folder of this file"),
+    .describe('what all workers together may use per UTC day before stops are allowed without checks'),
+  roots: z
+    .array(word)
+    .min(1)
+    .optional()
+    .describe("folders that may contain workers' folders; default: the folder of this file"),
   concurrency: z
     .int()
     .min(1)
     .max(concurrencyMax)
     .optional()
-    .describe('how many command and git checks run at the same time; default 8'),
+    .describe('how many command and git checks may run at the same time; default 8'),
   git: z
     .strictObject({
-      untracked: z.enum(['count', 'ignore']).optional().describe('files that git does not know; default count'),
+      untracked: z.enum(['count', 'ignore']).optional().describe('files that git does not track; default count'),
       worktrees: z
         .enum(['count', 'ignore'])
         .optional()
         .describe('linked worktrees of the repository inside its own folder; default count'),
     })
     .optional()
-    .describe('what is uncommitted work for git checks with clean: true'),
+    .describe('what counts as uncommitted work for git checks with clean: true'),
   commands: z.record(idSchema, commandSchema).optional().describe('the commands of command checks, by name'),
   escalation: escalationSchema.nullable().optional(),
   releaseAfter: durationSchema
@@ -264,24 +272,27 @@ export const fileForm = z.strictObject({
   forget: durationSchema
     .nullable()
     .optional()
-    .describe('how long a stopped worker or task is remembered after its last entry; default 7d; null: for ever'),
+    .describe('how long to keep a stopped worker or task after its last entry; default 7d; null: forever'),
   retain: z
     .strictObject({
-      for: durationSchema.nullable().optional().describe('how long an entry is kept; null (default): for ever'),
-      bytes: bytesSchema.nullable().optional().describe('how large the log may become; null (default): any size'),
+      for: durationSchema.nullable().optional().describe('how long to keep an entry; null (default): forever'),
+      bytes: bytesSchema.nullable().optional().describe('the maximum size of the log; null (default): no limit'),
     })
     .nullable()
     .optional()
-    .describe('what may be removed from the log behind its second newest snapshot; default: nothing'),
+    .describe('limits of the log; entries older than its second newest snapshot may be removed; default: no limits'),
   archive: word
     .nullable()
     .optional()
-    .describe('a folder, relative to this file, that gets what "retain" removes; null (default): none'),
-  replyPrefixes: z.array(replyPrefixSchema).optional().describe('where answers may go in addition to _INBOX. and _R_.'),
+    .describe('a folder for the entries that "retain" removes, relative to this file; null (default): none'),
+  replyPrefixes: z
+    .array(replyPrefixSchema)
+    .optional()
+    .describe('prefixes of reply subjects to allow in addition to _INBOX. and _R_.'),
 });
 export type FileForm = z.output<typeof fileForm>;
 
-/** The file as it was written, once it is valid. */
+/** The valid file as it was written. */
 export type RawForm = {
   readonly policies?: Record<string, { checks?: CheckForm[]; runner?: string; runners?: string[] }>;
   readonly strict?: boolean;

@@ -1,30 +1,30 @@
-/** The contents of stopgate.yaml, and the defaults without one. `file-reader.ts` reads it. */
+/** The types of stopgate.yaml's contents, and the defaults. `file-reader.ts` reads the file. */
 import { dirname, resolve } from 'node:path';
 import type { PolicySet } from '../../machines/index.ts';
 import { forgetMsDefault, unattendedMsDefault, waitingMsDefault } from '../../machines/values/limits.ts';
 import type { TokenConfig } from './access-tokens.ts';
 
 /**
- * `run`: program and arguments, no shell; a program with a slash is found from the command's folder, else by PATH. `cwd`:
- * `worker` is the folder of the worker that stops; otherwise an absolute path.
+ * `run`: program and arguments, without a shell. A program with a slash is relative to the command's folder, others are
+ * found on PATH. `cwd`: `worker` for the folder of the worker that stops, otherwise an absolute path.
  */
 export type CommandConfig = {
   readonly run: readonly [string, ...string[]];
   readonly cwd: 'worker' | (string & {});
   readonly timeoutMs: number;
   readonly feedback: 'tail' | 'json' | 'none';
-  /** Names of the service's variables that it gets beside the basic ones. */
+  /** Variables of the service to pass on, in addition to the basic ones. */
   readonly inherit?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** `tree`: it is not run again while the git state of its folder is the one in which it passed. */
+  /** `tree`: do not run again until the git state of its folder differs from the one in which it passed. */
   readonly reuse?: 'tree' | undefined;
-  /** `json`: it reads the request of a remote check on stdin, and its stdout is the reply (protocol.md §8). */
+  /** `json`: reads the request of a remote check on stdin and prints the reply (protocol.md §8). */
   readonly speaks?: 'json' | undefined;
-  /** With `speaks: json`: the request has the changes in the worker's folder as `diff`. */
+  /** With `speaks: json`: the request includes the changes in the worker's folder as `diff`. */
   readonly diff?: boolean | undefined;
 };
 
-/** The payload of a `policy.set` entry: the configuration's own form, exactly as written. */
+/** The payload of a `policy.set` entry: the policies exactly as written in the configuration. */
 export type PolicyForm = {
   readonly policies: Readonly<Record<string, unknown>>;
   readonly assign?: readonly unknown[] | undefined;
@@ -35,23 +35,21 @@ export type PolicyForm = {
   readonly escalation?: { readonly waiting?: unknown; readonly unattended?: unknown };
 };
 
-/** `remindMs` null: never again. */
+/** `remindMs` null: no reminders. */
 export type EscalationConfig = {
   readonly remindMs: number | null;
   readonly webhook: {
     readonly url: string;
-    /** The variable that holds the secret; null: unsigned. */
+    /** The variable with the secret; null for unsigned webhooks. */
     readonly secretEnv: string | null;
-    /** Tells whether it may post to private addresses; null: as far as the service itself is private. */
+    /** Whether it may post to private addresses. Null: only if the service itself is private. */
     readonly allowPrivate: boolean | null;
-    /**
-     * People reach the service at `url` to answer requests, and the answers are `by`; it is null if no links are sent.
-     */
+    /** `url`: where people reach the service. `by`: the operator name of answers. Null: no links are sent. */
     readonly links: { readonly url: string; readonly by: string } | null;
   } | null;
 };
 
-/** How much of the log is kept. A bound of null is no limit. `archive`: the absolute path of a folder; null: what is cut is gone. */
+/** How much of the log to keep; null for no limit. `archive`: absolute path of a folder; null to discard removed entries. */
 export type RetentionRules = {
   readonly forMs: number | null;
   readonly bytesMax: number | null;
@@ -60,45 +58,45 @@ export type RetentionRules = {
 
 export const concurrencyDefault = 8;
 
-/** Which untracked entries of a work tree are uncommitted work, for `git` checks of this service or runner. */
+/** Which untracked files and worktrees count as uncommitted work in `git` checks. */
 export type GitConfig = { readonly untracked: 'count' | 'ignore'; readonly worktrees: 'count' | 'ignore' };
 export const gitDefault: GitConfig = { untracked: 'count', worktrees: 'count' };
 
-/** A field is null if the file does not have it. All paths are absolute. */
+/** Fields missing in the file are null. All paths are absolute. */
 export type ConfigFile = {
   readonly fleet: string | null;
-  /** Names and patterns, as `--fleets` takes them. */
+  /** Names and patterns, as for `--fleets`. */
   readonly fleets: readonly string[] | null;
   readonly nats: string | null;
   readonly creds: string | null;
-  /** The address as `--http` takes it. */
+  /** The address, as for `--http`. */
   readonly http: string | null;
   readonly publicUrl: string | null;
   /** Absolute paths. */
   readonly tls: { readonly cert: string; readonly key: string } | null;
-  /** The tokens for HTTP, beside that of `--token`. */
+  /** The tokens for HTTP, in addition to the one of `--token`. */
   readonly tokens: readonly TokenConfig[];
   readonly replica: string | null;
   readonly policySet: PolicySet;
   /**
-   * It is null if the file has none of `policies`, `assign`, `budget`, `releaseAfter`, `forget`, `escalation.waiting` and
-   * `escalation.unattended`, so it does not change them.
+   * Null if the file has none of `policies`, `assign`, `budget`, `releaseAfter`, `forget`, `escalation.waiting` and
+   * `escalation.unattended`. Then those in the log stay in force.
    */
   readonly policyForm: PolicyForm | null;
-  /** At least one: by default the folder of the file. */
+  /** Never empty. Default: the folder of the file. */
   readonly roots: readonly string[];
-  /** This many commands run at the same time; the others wait. */
+  /** Maximum number of commands that run at the same time. */
   readonly concurrency: number;
   readonly git: GitConfig;
-  /** The commands by name. The object has no prototype, so that every unknown name is undefined. */
+  /** Has no prototype, so that every unknown name is undefined. */
   readonly commands: Readonly<Record<string, CommandConfig>>;
   readonly escalation: EscalationConfig | null;
   readonly retention: RetentionRules;
-  /** The prefixes in addition to `_INBOX.` and `_R_.`; each ends in a dot. */
+  /** In addition to `_INBOX.` and `_R_.`. Each ends in a dot. */
   readonly replyPrefixes: readonly string[];
 };
 
-/** Returns what an empty file at `path` gives, without loading the YAML parser. */
+/** The configuration of an empty file at `path`. Does not load the YAML parser. */
 export const emptyConfigFile = (path: string): ConfigFile =>
   Object.freeze({
     fleet: null,

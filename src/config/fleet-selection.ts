@@ -1,13 +1,13 @@
-/** Which fleets a process serves: names, patterns for those that exist already, and its shard of both. Pure. */
+/** Selects the fleets that a process serves, by name, pattern and shard. Pure. */
 import { hashOf } from '../../machines/values/digest.ts';
 import { isId } from '../../machines/values/id.ts';
 
-/** Patterns of ids: an id in which `*` stands for any characters, none included. Pure. */
+/** A pattern is an id in which `*` stands for any number of characters. */
 const isPattern = (text: string): boolean => text.includes('*');
 
 export const isIdOrPattern = (text: string): boolean => isId(isPattern(text) ? `x${text.replaceAll('*', '')}` : text);
 
-/** Matches in linear time, unlike a regular expression with several `.*`: each part is found where it comes first. */
+/** Matches in linear time, unlike a regular expression with several `.*`: takes the first occurrence of each part. */
 export function matchesPattern(pattern: string, id: string): boolean {
   const [start = '', ...parts] = pattern.split('*');
   const end = parts.pop();
@@ -23,19 +23,19 @@ export function matchesPattern(pattern: string, id: string): boolean {
 }
 
 export type FleetSelection = {
-  /** The fleets that are always served, in the order in which they were given. A missing log is created. */
+  /** Always served, in the given order. A missing log is created. */
   readonly names: readonly string[];
-  /** `team-*`: the fleets whose logs exist. */
+  /** Such as `team-*`. Matches fleets whose logs exist. */
   readonly patterns: readonly string[];
 };
 
 /** Shard `index`, from 1, of `count`. */
 export type Shard = { readonly index: number; readonly count: number };
 
-/** Each has its stream, its fold and its consumer: what one process holds is measured in docs/operations/capacity.md. */
+/** Every fleet has its own stream, fold and consumer. For the cost per process see docs/operations/capacity.md. */
 const namesMax = 1_000;
 
-/** `a,b,team-*`. Undefined: it is no such list. */
+/** Reads `a,b,team-*`. Returns undefined if the text is not such a list. */
 export function readFleetSelection(text: string): FleetSelection | undefined {
   const given = [...new Set(text.split(',').map((part) => part.trim()))];
   if (given.length > namesMax || !given.every(isIdOrPattern)) return undefined;
@@ -43,7 +43,7 @@ export function readFleetSelection(text: string): FleetSelection | undefined {
 }
 export const fleetSelectionFault = `is not a list of fleets or patterns, such as a,b,team-* (${namesMax} at most)`;
 
-/** `2/8`. Undefined: it is none. */
+/** Reads `2/8`. Returns undefined if the text is not a shard. */
 export function readShard(text: string): Shard | undefined {
   const [, index = '', count = ''] = /^(\d{1,4})\/(\d{1,4})$/.exec(text) ?? [];
   const shard = { index: Number(index), count: Number(count) };
@@ -51,13 +51,13 @@ export function readShard(text: string): Shard | undefined {
 }
 export const shardFault = 'is not K/N with K from 1 to N, such as 2/8';
 
-/** Tells whether one of the patterns means this fleet. */
+/** Whether one of the patterns matches the fleet. */
 export const matchesSelection = ({ patterns }: FleetSelection, fleet: string): boolean =>
   patterns.some((pattern) => matchesPattern(pattern, fleet));
 
 /**
- * The shard of a fleet, from 1: the one whose hash with the fleet's name is highest (rendezvous hashing). Where a shard
- * is added, only the fleets that it gets move.
+ * The shard of a fleet, counted from 1, by rendezvous hashing: the one with the highest hash of shard and fleet. A new
+ * shard takes over some fleets; all others stay where they are.
  */
 export function shardOf(fleet: string, count: number): number {
   let [shard, highest] = [1, -1];
@@ -68,6 +68,6 @@ export function shardOf(fleet: string, count: number): number {
   return shard;
 }
 
-/** Tells whether a fleet is in this shard. Without shards every fleet is. */
+/** Without shards, every fleet is served. */
 export const isInShard = (shard: Shard | null, fleet: string): boolean =>
   shard === null || shardOf(fleet, shard.count) === shard.index;

@@ -1,4 +1,4 @@
-/** The options that flags, variables, stopgate.yaml and a running service have in common, and what each must be. */
+/** The options that flags, variables, stopgate.yaml and a running service can set, and their validation. */
 import { idFault, isId } from '../../machines/values/id.ts';
 import type { ErrorIssue } from '../errors.ts';
 import type { LogLevel } from '../log.ts';
@@ -28,20 +28,20 @@ import {
 
 export type Options = {
   readonly nats: string;
-  /** A path as it was written; null: not given, see `defaultCredentials`. */
+  /** A path as written; null if not given (see `defaultCredentials`). */
   readonly creds: string | null;
-  /** The fleet of commands, and of requests over HTTP that name none. */
+  /** The fleet of commands, and the default fleet of HTTP requests. */
   readonly fleet: string;
-  /** The fleets that a service serves; null: only `fleet`. */
+  /** The fleets that a service serves; null for only `fleet`. */
   readonly fleets: FleetSelection | null;
-  /** It is null if a service serves all of them. */
+  /** Null if a service serves all fleets. */
   readonly shard: Shard | null;
-  /** It is null if there is no HTTP. */
+  /** Null if HTTP is off. */
   readonly http: HttpAddress | null;
   readonly token: string | null;
-  /** Others reach it here, through a proxy; it has no path. It is null if they reach it only where it listens. */
+  /** The URL behind a proxy, without a path. Null if there is no proxy. */
   readonly publicUrl: string | null;
-  /** Paths as they were written; null: HTTP is not encrypted. */
+  /** Paths as written; null without TLS. */
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
   readonly replica: string;
@@ -49,11 +49,11 @@ export type Options = {
 };
 export type Option = keyof Options;
 
-/** The options as they were written; null and undefined: not given. */
+/** The options as written; null or undefined if not given. */
 export type Written = { readonly [Name in Option]?: string | null | undefined };
 export type Source = { readonly values: Written; readonly nameOf: (option: Option) => string };
 
-/** All are checked at once, so that all problems are reported at once. `options` null: there are problems. */
+/** Checks all options and reports all problems at once. `options` is null if there are problems. */
 export function resolveOptions(
   sources: readonly Source[],
   hasTokens: boolean,
@@ -73,17 +73,17 @@ export function resolveOptions(
   if (options.http === null || options.token !== null || hasTokens || isLoopback(options.http.host))
     return { options, problems };
   const address = given.get('http')?.text;
-  const message = `"${address}" can be reached from other machines, so it needs a token: set STOPGATE_TOKEN (or --token) to a long random word or "tokens" in stopgate.yaml, or use 127.0.0.1`;
+  const message = `"${address}" can be reached from other machines and needs a token: set STOPGATE_TOKEN (or --token) to a long random word or "tokens" in stopgate.yaml, or use 127.0.0.1`;
   return { options, problems: [{ path: nameOf('http'), message }] };
 }
 
-/** Completes the address: a service with a certificate speaks HTTPS at its HOST:PORT, unless a scheme is written. */
+/** With a certificate, HOST:PORT means HTTPS, unless the address has a scheme. */
 function underTls({ http, tlsCert }: Options, written: string): Options['http'] {
   if (http === null || tlsCert === null || /^https?:/i.test(written)) return http;
   return { ...http, url: http.url.replace(/^http:/, 'https:') };
 }
 
-/** The first source that has it. */
+/** The value of the first source that has one. */
 function firstOf(option: Option, sources: readonly Source[]) {
   for (const { values, nameOf } of sources) {
     const text = values[option] ?? null;
@@ -92,7 +92,7 @@ function firstOf(option: Option, sources: readonly Source[]) {
   return undefined;
 }
 
-/** `read` gives undefined for an invalid text; `describe` explains it. */
+/** `read` returns undefined for an invalid text; `describe` explains why it is invalid. */
 type Rule<Value> = {
   readonly read: (text: string) => Value | undefined;
   readonly describe: (text: string) => string;

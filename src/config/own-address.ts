@@ -1,14 +1,14 @@
 /**
- * Which addresses may get a secret of the user. Whoever runs a command in a checkout has not read its files: a stopgate.yaml
- * or a `.stopgate/service.json` in it may name any server, also one on this machine, and owner and mode say nothing, since
- * `git clone` writes as the user. So an address that only the files of a folder name gets no token and no credentials but
- * those that lie in the same folder (docs/security.md).
+ * Which addresses may get a secret of the user. People run commands in a checkout without reading its files: a
+ * stopgate.yaml or `.stopgate/service.json` in it may name any server, also one on this machine, and `git clone` makes the
+ * user the owner of these files. So an address that comes only from files of the folder gets no token, and only credentials
+ * from the same folder (docs/security.md).
  */
 import { realpathSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
 import { AppError } from '../errors.ts';
 
-/** A token for HTTP, as it may be sent to `http`. Null: none. @throws AppError config.bad */
+/** Returns the HTTP token if it may be sent to `http`. @throws AppError config.bad if it may not */
 export function tokenForHttp(
   { http, httpIsFound }: { readonly http: { readonly url: string } | null; readonly httpIsFound: boolean },
   token: string | null,
@@ -23,7 +23,7 @@ type Addresses = Parameters<typeof givenCredentials>[0] & {
   readonly token: string | null;
 };
 
-/** For a command that goes on without a secret: the same configuration, without those that may not be sent. */
+/** For commands that can work without secrets: removes those that may not be sent. */
 export function withholdSecrets<Known extends Addresses>(config: Known): Known {
   const { http, httpIsFound, token, creds, natsIsFound } = config;
   return {
@@ -33,7 +33,7 @@ export function withholdSecrets<Known extends Addresses>(config: Known): Known {
   };
 }
 
-/** Credentials that were given, as they may be sent to `nats`. Undefined: none. @throws AppError config.bad */
+/** Returns the given credentials if they may be sent to `nats`. @throws AppError config.bad if they may not */
 export function givenCredentials(
   config: CredentialsFile & { readonly nats: string; readonly natsIsFound: boolean },
 ): string | undefined {
@@ -49,19 +49,17 @@ type CredentialsFile = {
   readonly credsIsFound: boolean;
   readonly filePath: string;
 };
-/** Holds for credentials of the folder whose file names them. */
+/** Whether the credentials are in the folder of the file that names them. */
 const isOwnCredentials = ({ creds, credsIsFound, filePath }: CredentialsFile): boolean =>
   creds !== null && credsIsFound && isReallyIn(creds, dirname(filePath));
 
-const refusal = (secret: string, url: string, mend: string): AppError =>
+const refusal = (secret: string, url: string, options: string): AppError =>
   new AppError(
     'config.bad',
-    `only the files of this folder name ${url}, so it does not get your ${secret}; if you trust that server, name it yourself, with ${mend}`,
+    `only the files of this folder name ${url}, so it does not get your ${secret}; if you trust that server, name it with ${options}`,
   );
 
-/**
- * Holds if the path is in the folder, with links resolved. A missing path is in no folder, and cannot be read either.
- */
+/** Whether the path is in the folder, with links resolved. False for a missing path. */
 function isReallyIn(path: string, folder: string): boolean {
   try {
     return realpathSync(path).startsWith(`${realpathSync(folder)}${sep}`);

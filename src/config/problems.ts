@@ -1,19 +1,19 @@
-/** Turns zod's issues into messages for the author of a configuration. */
+/** Converts zod's issues into messages for the author of a configuration. */
 import { basename } from 'node:path';
 import type { z } from 'zod';
 import { describeOne } from '../../machines/values/describe-issue.ts';
 import { nearestOf } from '../text/nearest.ts';
 import { describeValue } from './values.ts';
 
-// Places in a configuration file.
+// Positions in a configuration file.
 
-/** Both 1-based; a column counts UTF-16 units. */
+/** Both are 1-based. Columns count UTF-16 units. */
 export type Position = { readonly line: number; readonly column: number };
 export type Path = readonly PropertyKey[];
 
 /**
- * The position of the value at `path`, or of its key. A missing value has the position of its parent's key, the root
- * that of its start, and the inside of an alias that of its anchor.
+ * Returns the position of the value at `path`, or of its key. A missing value has the position of its parent's key (or of
+ * the start of the file), and a value inside an alias that of its anchor.
  */
 export type Locate = (path: Path, part?: 'key' | 'value') => Position;
 
@@ -22,12 +22,12 @@ export function describePosition({ line, column }: Position, path: string): stri
   return `${basename(path)}:${line}:${column}`;
 }
 
-/** `part`: what to point at. `path` of an unknown key ends in that key. */
+/** `part`: what to point at. For an unknown key, `path` ends in that key. */
 type Fault = { readonly path: Path; readonly part: 'key' | 'value'; readonly message: string };
 
 type Issue = z.core.$ZodIssue;
 
-/** One fault for each unknown key and each other issue. Parse with `reportInput`, else the values are not named. */
+/** Returns one fault per unknown key and per other issue. Parse with `reportInput`, or the values will not be named. */
 export function describeFaults(issues: readonly Issue[], schema: z.core.$ZodType, base: Path = []): Fault[] {
   return issues.flatMap((issue): Fault[] => {
     const path = [...base, ...issue.path];
@@ -39,10 +39,10 @@ export function describeFaults(issues: readonly Issue[], schema: z.core.$ZodType
           message: describeUnknownKey(key, knownKeys(schema, path)),
         }));
       case 'invalid_key':
-        return issue.issues.map((it) => ({
+        return issue.issues.map((inner) => ({
           path,
           part: 'key',
-          message: describeIssue({ ...it, input: path.at(-1) } as Issue),
+          message: describeIssue({ ...inner, input: path.at(-1) } as Issue),
         }));
       case 'invalid_union': {
         const fitting = issue.errors.filter((branch) => !branch.some(isOfAnotherType));
@@ -55,7 +55,7 @@ export function describeFaults(issues: readonly Issue[], schema: z.core.$ZodType
   });
 }
 
-/** A branch of a union that was not meant: the value has another type, or is another word. */
+/** A branch of a union that the author cannot have meant: it has another type, or is another word. */
 const isOfAnotherType = ({ path, code }: Issue) =>
   path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
 
@@ -68,12 +68,12 @@ function describeIssue(issue: Issue): string {
     return `expected ${describeExpected(issue)}${describeExample(issue)}, got ${describeValue(input)}${quotes}`;
   }
   if (code === 'invalid_value') return `${describeValue(input)} is not ${describeExpected(issue)}`;
-  // Our own messages that start like this continue from the value.
+  // Our own messages continue a sentence that starts with the value.
   if (message.startsWith('is ')) return `${describeValue(input)} ${message}`;
   return describeOne(issue, input);
 }
 
-/** The form that is meant, where a word or a shell command line is a likely slip. */
+/** An example for common mistakes: a word, or a shell command line. */
 function describeExample({ path, input }: Issue): string {
   if (typeof input !== 'string' || !/^[\w./ -]+$/.test(input)) return '';
   if (path.at(-1) === 'run') return ` such as [${input.trim().split(/\s+/).join(', ')}]`;
@@ -112,13 +112,13 @@ function describeUnknownKey(key: string, known: readonly string[]): string {
     : `unknown key "${key}"; known keys: ${known.join(', ')}`;
 }
 
-/** The keys that the schema allows in the map at `path`; for a union, those of all its maps. */
+/** The keys that the schema allows in the map at `path`. For a union, those of all its maps. */
 function knownKeys(schema: z.core.$ZodType, path: Path): string[] {
-  const at = path.reduce<Concrete[]>(
-    (found, segment) => found.flatMap((it) => membersOf(it, segment)).flatMap(unwrap),
+  const schemas = path.reduce<Concrete[]>(
+    (found, segment) => found.flatMap((each) => membersOf(each, segment)).flatMap(unwrap),
     unwrap(schema),
   );
-  return at.flatMap((it) => (it._zod.def.type === 'object' ? Object.keys(it._zod.def.shape) : []));
+  return schemas.flatMap(({ _zod: { def } }) => (def.type === 'object' ? Object.keys(def.shape) : []));
 }
 
 type Concrete = z.core.$ZodTypes;

@@ -1,4 +1,4 @@
-/** The JSON Schemas (draft 2020-12) of the package, generated from the schemas that the service itself uses. */
+/** Generates the JSON Schemas (draft 2020-12) of the package from the schemas of the service. */
 import { z } from 'zod';
 import { decisionSchema, entrySchemas } from '../../machines/index.ts';
 import { caseFile } from './case-schema.ts';
@@ -8,14 +8,14 @@ type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 const draft = 'https://json-schema.org/draft/2020-12/schema';
 
-/** stopgate.yaml, for editors: `# yaml-language-server: $schema=…`. For the written form; an unknown key is an error. */
+/** The schema of stopgate.yaml for editors (`# yaml-language-server: $schema=…`). Unknown keys are errors. */
 export function stopgateYamlSchema(): JsonSchema {
   return { $schema: draft, title: 'stopgate.yaml', ...toJsonSchema(fileForm.describe('Configuration of stopgate')) };
 }
 
 /**
- * Every entry's payload and the decision, under `$defs`, named by the subject after the fleet, without the id:
- * `worker.tool.used`, `own.task.check.finished`, `decision`. Unknown fields are valid: they are kept and ignored.
+ * The payloads of all entries, and the decision. Under `$defs`, named by the subject after the fleet, without the id:
+ * `worker.tool.used`, `own.task.check.finished`, `decision`. Unknown fields are valid: the service ignores them.
  */
 export function entriesSchema(): JsonSchema {
   const payloads: Record<string, z.ZodType> = { decision: decisionSchema };
@@ -27,7 +27,7 @@ export function entriesSchema(): JsonSchema {
   return { $schema: draft, title: "Entries of stopgate's log", $defs: { ...(properties as typeof $defs), ...$defs } };
 }
 
-/** A case file of `stopgate test`; policies within a case are those of stopgate.yaml. */
+/** The schema of a case file for `stopgate test`. Policies in a case have the schema of stopgate.yaml. */
 export function caseFileSchema(): JsonSchema {
   const { policies } = stopgateYamlSchema().properties as Record<string, JsonSchema>;
   const { $defs } = stopgateYamlSchema();
@@ -46,7 +46,7 @@ export function caseFileSchema(): JsonSchema {
 
 const checkKinds = ['plan', 'rules', 'files', 'git', 'command', 'remote', 'all', 'any'];
 
-/** zod numbers recursive schemas (`__schema0`): here they get names, and a check gets exactly one kind. */
+/** zod numbers recursive schemas (`__schema0`). This gives them names, and requires exactly one kind per check. */
 function toJsonSchema(schema: z.ZodType): JsonSchema {
   let text = JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
   const { $defs: numbered = {} } = JSON.parse(text) as JsonSchema;

@@ -1,6 +1,5 @@
 /**
- * The `.stopgate` folder, where `stopgate dev` keeps its log, its addresses and credentials, so that commands and hooks
- * find it without options. This file only reads it.
+ * Reads the `.stopgate` folder, where `stopgate dev` keeps its log, addresses and credentials for commands and hooks.
  */
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -12,22 +11,22 @@ import { isLoopback, isNatsUrl, readHttpAddress } from './values.ts';
 
 const storeName = '.stopgate';
 
-/** `service.json`. It outlives a service that was killed: the reader must find out whether `pid` still runs. */
+/** `service.json`. It remains after a service was killed, so readers must check whether `pid` still runs. */
 export type ServiceFile = {
   readonly nats: string;
-  /** It is null if that service has no HTTP. */
+  /** Null if the service has no HTTP. */
   readonly http: string | null;
   readonly fleet: string;
   readonly pid: number;
 };
 
-/** `service` null: the folder exists, but no service has left its addresses. */
+/** `service` is null if the folder has no valid `service.json`. */
 export type Store = { readonly folder: string; readonly service: ServiceFile | null };
 
 /**
- * The nearest store with a service, in `cwd` or a folder above, as far as `home` or the root; else the nearest store.
- * Another user's `service.json` is ignored unless `cwd` is theirs as well: in a shared folder such as /tmp it would let
- * a stranger answer for us.
+ * Finds the nearest store with a service, otherwise the nearest store, in `cwd` or a folder above, up to `home` or the
+ * root. Ignores another user's `service.json` unless they also own `cwd`: in a shared folder such as /tmp, a stranger
+ * could answer for us.
  */
 export function findStore(cwd: string, home = homedir()): Store | null {
   const stores = [...foldersAbove(cwd, home)]
@@ -44,7 +43,7 @@ function* foldersAbove(cwd: string, home: string): Generator<string> {
   }
 }
 
-/** Null unless there is one that we can read, trust and understand. */
+/** Returns null unless the file can be read, trusted and understood. */
 function readService(path: string, cwd: string): ServiceFile | null {
   try {
     const owners = [process.getuid?.(), statSync(cwd).uid];
@@ -55,10 +54,10 @@ function readService(path: string, cwd: string): ServiceFile | null {
   }
 }
 
-/** Returns null if it is not valid. */
+/** Returns null if the data are not valid. */
 function toService(data: unknown): ServiceFile | null {
   const { nats, http, fleet, pid } = data as Readonly<Record<keyof ServiceFile, unknown>>;
-  // The server that dev starts listens on loopback: any other address was written by somebody else.
+  // The server of dev listens on loopback, so somebody else wrote any other address.
   if (typeof nats !== 'string' || !isNatsUrl(nats) || !isLoopback(toUrl(nats)?.hostname ?? '')) return null;
   if (http !== null && (typeof http !== 'string' || !isLoopback(readHttpAddress(http)?.host ?? ''))) return null;
   if (typeof fleet !== 'string' || !isId(fleet)) return null;
@@ -68,8 +67,9 @@ function toService(data: unknown): ServiceFile | null {
 export type Role = 'operator' | 'service' | 'runner' | 'check';
 
 /**
- * The credentials to connect with: those that were given; else those of the store for `role`, if `nats` is the store's
- * own server, so that no other server ever sees them. Undefined: none, connect as an agent. @throws AppError config.bad
+ * The credentials to connect with: the given ones, otherwise those of the store for `role`, provided that `nats` is the
+ * store's own server, since no other server may see them. Undefined means none: connect as an agent.
+ * @throws AppError config.bad
  */
 export function defaultCredentials(
   config: Parameters<typeof givenCredentials>[0] & { readonly store: Store | null },
@@ -81,7 +81,7 @@ export function defaultCredentials(
   const path = join(store.folder, 'credentials', `${role}.json`);
   try {
     accessSync(path, constants.R_OK);
-    // A link in a checkout could lead to any file of the user.
+    // A link in a checkout could point to any file of the user.
     return realpathSync(path) === join(realpathSync(dirname(store.folder)), '.stopgate/credentials', `${role}.json`)
       ? path
       : undefined;
@@ -95,7 +95,7 @@ function toUrl(text: string): URL | null {
   return URL.canParse(url) ? new URL(url) : null;
 }
 
-/** A URL with a user in it is never the same: it has its own credentials. */
+/** Always false for a URL with a user, which has its own credentials. */
 function isSameServer(one: string, other: string): boolean {
   const [here, there] = [one, other].map(toUrl);
   if (!here || !there || here.username !== '') return false;

@@ -1,4 +1,4 @@
-/** The values that flags, variables and stopgate.yaml have in common: how each is written and what it must be. */
+/** The values that flags, variables and stopgate.yaml have in common, and their validation. */
 import { isIPv4 } from 'node:net';
 import type { LogLevel } from '../log.ts';
 
@@ -6,8 +6,8 @@ export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const s
 export const isLogLevel = (text: string): text is LogLevel => logLevels.some((level) => level === text);
 
 /**
- * One or more servers, separated by commas; each `HOST`, `HOST:PORT`, `nats://…` or `tls://…`, or all of them `ws://…` or
- * all `wss://…`. Stays as written.
+ * One or more servers, separated by commas: `HOST`, `HOST:PORT`, `nats://…` or `tls://…`. All of them may be `ws://…`, or
+ * all `wss://…`.
  */
 export function isNatsUrl(text: string): boolean {
   const parts = text.split(',').map((part) => part.trim());
@@ -15,7 +15,7 @@ export function isNatsUrl(text: string): boolean {
   return parts.every(isServer) && webSockets.size === 1;
 }
 export const natsFault =
-  'is not a NATS URL, such as nats://127.0.0.1:4222; ws:// and wss:// do not go together with another kind';
+  'is not a NATS URL such as nats://127.0.0.1:4222; ws:// and wss:// cannot be combined with other kinds';
 
 function isServer(text: string): boolean {
   const url = text.includes('://') ? text : `nats://${text}`;
@@ -24,7 +24,7 @@ function isServer(text: string): boolean {
   return ['nats:', 'tls:', 'ws:', 'wss:'].includes(protocol) && hostname !== '' && hasDecodableUser(url);
 }
 
-/** Whoever connects decodes them, and a "%" that begins no escape ends that with an error. True: it is no URL at all. */
+/** Clients decode user and password, and fail at a "%" that begins no escape. Returns true for a text that is not a URL. */
 export function hasDecodableUser(text: string): boolean {
   if (!URL.canParse(text)) return true;
   const { username, password } = new URL(text);
@@ -36,12 +36,12 @@ export function hasDecodableUser(text: string): boolean {
   }
 }
 
-/** `host` has no brackets, `port` 0 is any free one; `url` has no slash at its end. */
+/** `host` has no brackets. `port` 0 means any free port. `url` has no trailing slash. */
 export type HttpAddress = { readonly host: string; readonly port: number; readonly url: string };
 
 /**
- * `HOST:PORT`, `[::1]:PORT`, `PORT` alone (on 127.0.0.1) or an http(s) URL; null for `off` and `none`. Undefined: it is
- * none of these.
+ * Reads `HOST:PORT`, `[::1]:PORT`, `PORT` alone (on 127.0.0.1) or an http(s) URL. Returns null for `off` and `none`, and
+ * undefined for anything else.
  */
 export function readHttpAddress(text: string): HttpAddress | null | undefined {
   if (text === 'off' || text === 'none') return null;
@@ -55,10 +55,7 @@ export const httpFault = 'is not HOST:PORT, such as 127.0.0.1:4280 (or "off")';
 
 const addressPattern = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?\/?$/i;
 
-/**
- * Holds for an origin, as in a browser's address line: a proxy may not put us under a path, since the page's own paths
- * begin at `/`.
- */
+/** Whether the text is an origin without a path. The page's own paths begin at `/`, so a proxy cannot add a prefix. */
 export function isOriginUrl(text: string): boolean {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
   const { pathname, search, hash, username } = new URL(text);
@@ -66,19 +63,19 @@ export function isOriginUrl(text: string): boolean {
 }
 export const originFault = 'is not a URL without a path, such as https://stopgate.example.com';
 
-/** Tells whether only this machine can reach it. A name that would need a resolver counts as reachable from outside. */
+/** Whether only this machine can reach the host. Names that need a resolver count as reachable from outside. */
 export const isLoopback = (host: string): boolean =>
   host.toLowerCase() === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 
-/** Tells whether nobody else can reach it. `publicUrl`: where others do, through a proxy. */
+/** Whether only this machine can reach the service. `publicUrl`: its URL behind a proxy. */
 export const isPrivate = ({ host, publicUrl }: { host: string; publicUrl: URL | string | null }): boolean =>
   isLoopback(host) && publicUrl === null;
 
-/** Holds for a text that can be a token in an HTTP header. Its value never appears in a message. */
+/** Whether the text can be a token in an HTTP header. Messages never contain its value. */
 export const isToken = (text: string): boolean => /^[\x21-\x7e]+$/.test(text);
-export const tokenFault = 'a token holds printable ASCII without spaces, at least one character';
+export const tokenFault = 'a token must be printable ASCII without spaces, at least one character';
 
-/** Short, on one line, and without the password of a URL. */
+/** Describes a value on one short line, without the password of a URL. */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a map';

@@ -1,6 +1,6 @@
 /**
- * Notices that a file has changed, by polling. File system events are not used: they get lost on network and container
- * mounts, and an editor that saves by renaming removes the watched file.
+ * Detects changes of a file by polling. File system events get lost on network and container mounts, and an editor that
+ * saves by renaming removes the watched file.
  */
 import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -13,23 +13,22 @@ import { describePosition } from './problems.ts';
 
 type WatchOptions = {
   readonly path: string;
-  /** Gets the whole text when it has changed, and null when the file is gone. An error that it throws is logged. */
+  /** Called with the new text, or with null when the file is gone. Errors that it throws are logged. */
   readonly onChange: (text: string | null) => void;
   readonly logger: Logger;
   /** Default: 500 ms. */
   readonly intervalMs?: number | undefined;
-  /** The text that the caller has read already (null: no file); default: what the file contains now. */
+  /** The text that the caller already knows (null: no file). Default: the current text. */
   readonly known?: string | null | undefined;
 };
 
-/** Ends the watch; `onChange` is not called after that. */
+/** `onChange` is not called after `close`. */
 export type ConfigWatch = { close(): void };
 
 /**
- * A file that is still being written is left alone until two polls in a row find the same state, so a change takes one
- * to two intervals. A file that cannot be read is polled again, and reported once. The watch never keeps the process
- * alive. This is the one place from which a change of a file reaches a running process: nothing that goes wrong there
- * may end it.
+ * Reads a changed file once two polls in a row find the same state, so that it is not read half-written; a change takes one
+ * to two intervals. A file that cannot be read is reported once and polled again. The watch does not keep the process
+ * alive, and no error here may end it.
  */
 export function watchFile({ path, onChange, logger, intervalMs = 500, known }: WatchOptions): ConfigWatch {
   const poll = createPoll(path);
@@ -38,10 +37,10 @@ export function watchFile({ path, onChange, logger, intervalMs = 500, known }: W
   let closed = false;
   let timer: NodeJS.Timeout;
   const onUnreadable = (error: unknown) => {
-    if (closed || isMissing(error)) return; // it has just gone, and may be about to come back
+    if (closed || isMissing(error)) return; // the file was just removed and may come back
     const reason = describeSystemError(error);
     if (reason !== unreadable)
-      logger.error({ file: path, reason }, 'a file cannot be read: what it said stays in force');
+      logger.error({ file: path, reason }, 'cannot read a file: its last contents stay in force');
     unreadable = reason;
   };
   const turn = async () => {
@@ -58,10 +57,7 @@ export function watchFile({ path, onChange, logger, intervalMs = 500, known }: W
     try {
       onChange(found);
     } catch (error) {
-      logger.error(
-        { err: error, file: path },
-        'a changed file could not be applied: restart to have all of it in force',
-      );
+      logger.error({ err: error, file: path }, 'cannot apply a changed file: restart to apply it');
     }
   };
   const next = () => {
@@ -77,9 +73,9 @@ export function watchFile({ path, onChange, logger, intervalMs = 500, known }: W
 }
 
 /**
- * One poll gives the text (null: no file) if the file has changed since it was last read but not since the poll before;
- * otherwise undefined.
- * @throws of the file system: it may not be readable yet
+ * Returns a poll function. It returns the text (null: no file) if the file has changed since the last read but not since
+ * the last poll, otherwise undefined.
+ * @throws Error of the file system if the file cannot be read
  */
 function createPoll(path: string): () => Promise<string | null | undefined> {
   let seen: string | null = null;
@@ -89,7 +85,7 @@ function createPoll(path: string): () => Promise<string | null | undefined> {
     seen = await describeState(path);
     if (seen === read || seen !== before) return undefined;
     const text = seen === gone ? null : await readFile(path, 'utf8');
-    // A write may have started meanwhile, and the text may be half of it.
+    // A write may have started meanwhile, so the text may be incomplete.
     if ((await describeState(path)) !== seen) return undefined;
     read = seen;
     return text;
@@ -98,7 +94,7 @@ function createPoll(path: string): () => Promise<string | null | undefined> {
 
 const gone = 'gone';
 
-/** Size, times and identity of the file. */
+/** Size, times and inode of the file. */
 async function describeState(path: string): Promise<string> {
   try {
     const { size, mtimeNs, ctimeNs, ino } = await stat(path, { bigint: true });
@@ -109,7 +105,7 @@ async function describeState(path: string): Promise<string> {
   }
 }
 
-/** Returns undefined if it cannot be read, so whatever it turns out to be is a change. */
+/** Returns undefined if the file cannot be read, so that the next successful read counts as a change. */
 function readNow(path: string): string | null | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -120,10 +116,11 @@ function readNow(path: string): string | null | undefined {
 
 const isMissing = (error: unknown) => ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** Follows stopgate.yaml while a service or a runner runs. */
+// Follows stopgate.yaml while a service or a runner runs.
+
 type Read = Extract<ReadConfigFile, { ok: true }>;
 
-/** Passes on each changed file. A broken, empty or missing one, or one with `faultsOf` it, is logged instead. */
+/** Calls `onFile` for each change. Logs a file that is broken, empty or missing, or that has `faultsOf`, instead. */
 export function followConfigFile(
   { filePath, fileText, fileIntervalMs }: Config,
   logger: Logger,
@@ -132,22 +129,22 @@ export function followConfigFile(
 ): { close(): void } {
   const onChange = (text: string | null) => {
     if (text === null) {
-      logger.warn({ file: filePath }, 'the configuration file is gone: the old one stays in force');
+      logger.warn({ file: filePath }, 'the configuration file is gone: the last configuration stays in force');
       return;
     }
     const read = readConfigFile(text, filePath);
-    // Many programs empty a file before they write it, and a full disk leaves it so: that withdraws no rules.
+    // Many programs empty a file before they write it, and a full disk leaves it empty: that must not withdraw rules.
     const problems = read.ok
       ? read.isEmpty
-        ? [`${basename(filePath)} is empty; to have no rules, write "policies: {}"`]
+        ? [`${basename(filePath)} is empty; to remove all policies, write "policies: {}"`]
         : faultsOf(read)
-      : read.problems.map((it) => `${describePosition(it, filePath)}: ${it.message}`);
+      : read.problems.map((problem) => `${describePosition(problem, filePath)}: ${problem.message}`);
     if (!read.ok || problems.length > 0) {
-      logger.error({ problems }, 'the configuration is broken: the old one stays in force');
+      logger.error({ problems }, 'the configuration is not valid: the last one stays in force');
       return;
     }
     onFile(read);
-    logger.info({ file: filePath }, 'the configuration has changed');
+    logger.info({ file: filePath }, 'reloaded the configuration');
   };
   return watchFile({ path: filePath, onChange, logger, intervalMs: fileIntervalMs, known: fileText });
 }

@@ -1,4 +1,4 @@
-/** A step of the build: writes the JSON Schemas into dist/schema. Run from dist, after the compiler. */
+/** Build step: writes the JSON Schemas into dist/schema. Runs from dist, after the compiler. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { caseFileSchema, entriesSchema, stopgateYamlSchema } from './schema.ts';
 

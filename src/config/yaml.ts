@@ -1,4 +1,4 @@
-/** Reads YAML into plain JSON and keeps all positions, so that each fault has a line and a column. */
+/** Reads YAML into plain JSON and keeps positions, so that every fault has a line and a column. */
 import {
   type Document,
   isAlias,
@@ -16,26 +16,26 @@ import {
 } from 'yaml';
 import type { Locate, Path, Position } from './problems.ts';
 
-/** `isEmpty`: nothing is written in it, but perhaps comments. */
+/** `isEmpty`: contains nothing except comments. */
 export type Yaml =
   | { readonly ok: true; readonly value: unknown; readonly isEmpty: boolean; readonly locate: Locate }
   | { readonly ok: false; readonly problems: readonly (Position & { readonly message: string })[] };
 
-/** The log takes entries of 64 KiB; the rest is room for comments and commands. */
+/** Entries of the log are limited to 64 KiB. The rest is for comments and commands. */
 const charactersMax = 131_072;
-/** More than a person reads at once. */
+/** More than a person reads at a time. */
 export const problemsMax = 50;
-/** Aliases may multiply the text this far (a "billion laughs" is refused). */
+/** Maximum expansion by aliases, against a "billion laughs" file. */
 const aliasesMax = 100;
 /** The deepest valid structure, a condition in four nested groups, has 14 levels. */
 const depthMax = 32;
-/** A level takes up to two places of the parser's stack. */
+/** A level takes up to two entries of the parser's stack. */
 const parserDepthMax = 4 * depthMax;
 
-/** An empty document is an empty map. Strict YAML 1.2: no second document, no unknown tag, all keys strings. */
+/** Strict YAML 1.2: one document, no unknown tags, all keys strings. An empty document is an empty map. */
 export function readYaml(text: string): Yaml {
   const lines = new LineCounter();
-  const at = (offset: number): Position => {
+  const positionAt = (offset: number): Position => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
@@ -46,7 +46,7 @@ export function readYaml(text: string): Yaml {
   const foreign = findForeignEncoding(text);
   if (foreign !== null)
     return { ok: false, problems: [{ ...positionIn(text, foreign.offset), message: foreign.message }] };
-  if (isNestedTooDeep(text)) return { ok: false, problems: [{ ...at(0), message: tooDeep }] };
+  if (isNestedTooDeep(text)) return { ok: false, problems: [{ ...positionAt(0), message: tooDeep }] };
   const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
@@ -56,30 +56,30 @@ export function readYaml(text: string): Yaml {
   const faults = [...document.errors, ...document.warnings]
     .slice(0, problemsMax)
     .map(({ code, message, pos: [offset] }) => ({
-      ...at(offset),
+      ...positionAt(offset),
       message:
         code === 'DUPLICATE_KEY'
-          ? `the key ${describeKey(document, offset)} appears twice`
+          ? `key ${describeKey(document, offset)} appears twice`
           : code === 'MULTIPLE_DOCS'
-            ? 'a second document begins here; remove the "---" and what follows, or merge them'
+            ? 'a second document begins here; remove it, or merge both'
             : inPlainWords(message),
     }));
   if (faults.length > 0) return { ok: false, problems: faults };
-  const locate: Locate = (path, part = 'value') => at(offsetOf(document, path, part));
-  const expanded = expandAliases(document, at);
+  const locate: Locate = (path, part = 'value') => positionAt(offsetOf(document, path, part));
+  const expanded = expandAliases(document, positionAt);
   if (!expanded.ok) return expanded;
   return { ok: true, value: expanded.value ?? {}, isEmpty: expanded.value == null, locate };
 }
 
 /**
- * Finds another encoding in a text that was read as UTF-8: bytes that are not UTF-8 came as U+FFFD, a byte order mark
- * of UTF-16 as two. Null: none.
+ * Detects a text that was not UTF-8: other bytes were decoded as U+FFFD, and a UTF-16 byte order mark as two of them.
+ * @returns null if there is no sign of another encoding
  */
 function findForeignEncoding(text: string): { offset: number; message: string } | null {
   if (text.startsWith('\uFFFD\uFFFD') || text.includes('\0'))
-    return { offset: 0, message: 'the file is not UTF-8 but UTF-16, or no text at all: save it as UTF-8' };
+    return { offset: 0, message: 'the file is UTF-16 or not a text; save it as UTF-8' };
   const offset = text.indexOf('\uFFFD');
-  return offset < 0 ? null : { offset, message: 'this is not UTF-8: save the file as UTF-8' };
+  return offset < 0 ? null : { offset, message: 'not UTF-8; save the file as UTF-8' };
 }
 
 function positionIn(text: string, offset: number): Position {
@@ -87,27 +87,24 @@ function positionIn(text: string, offset: number): Position {
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }
 
-/** The parser's commonest messages name parts of its grammar, which people who write a configuration do not know. */
+/** Rewrites the parser's most common messages, which use terms of its grammar. */
 const plainWords: readonly (readonly [RegExp, string])[] = [
-  [
-    /^Flow (?:sequence|map) in block .* end with a (.)$/,
-    'a "$1" is missing before this, or this is not indented enough',
-  ],
-  [/^Nested mappings are not allowed in compact mappings$/, 'a second ": " in one line: put its value in quotes'],
-  [/^Implicit map keys need to be followed by map values$/, 'a ":" is missing after this key'],
-  [/^All (?:mapping|sequence) items must start .*$/, 'this is not indented like the lines that it belongs to'],
-  [/^Missing closing (.)quote$/, 'a closing $1 is missing'],
-  [/^Plain value cannot start with reserved character (.)$/, 'a text that starts with $1 must be in quotes'],
+  [/^Flow (?:sequence|map) in block .* end with a (.)$/, '"$1" is missing before this, or this is not indented enough'],
+  [/^Nested mappings are not allowed in compact mappings$/, 'a second ": " in one line; put the value in quotes'],
+  [/^Implicit map keys need to be followed by map values$/, '":" is missing after this key'],
+  [/^All (?:mapping|sequence) items must start .*$/, 'the indentation differs from the other lines of this block'],
+  [/^Missing closing (.)quote$/, 'closing $1 is missing'],
+  [/^Plain value cannot start with reserved character (.)$/, 'text that starts with $1 must be in quotes'],
   [/^With stringKeys, all keys must be strings$/, 'all keys must be strings'],
-  [/^Unexpected flow-(?:map|seq)-end token .*"(.)"$/, 'this "$1" closes nothing'],
+  [/^Unexpected flow-(?:map|seq)-end token .*"(.)"$/, 'unexpected "$1"'],
 ];
 
 const inPlainWords = (message: string): string =>
   plainWords.reduce((text, [pattern, plain]) => text.replace(pattern, plain), message);
 
-const tooDeep = `nested deeper than ${depthMax} levels, or an alias within itself`;
+const tooDeep = `nested more than ${depthMax} levels deep, or an alias contains itself`;
 
-/** Read token by token: the parser of documents recurses, and may end the process at the end of its stack. */
+/** Reads token by token, because the document parser recurses and could overflow the stack. */
 function isNestedTooDeep(text: string): boolean {
   const parser = new Parser();
   for (const lexeme of new Lexer().lex(text)) {
@@ -129,30 +126,30 @@ function describeKey(document: Document, offset: number): string {
 
 type Expanded = { readonly ok: true; readonly value: unknown } | Extract<Yaml, { ok: false }>;
 
-function expandAliases(document: Document, at: (offset: number) => Position): Expanded {
+function expandAliases(document: Document, positionAt: (offset: number) => Position): Expanded {
   const faults: (Position & { message: string })[] = [];
   const anchors = new Set<string>();
   let first = 0;
   visit(document, (role, node) => {
     if (isNode(node) && !isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor);
     if (isScalar(node) && role === 'key' && node.value === '__proto__') {
-      faults.push({ ...at(startOf(node)), message: 'the key "__proto__" is not allowed' });
+      faults.push({ ...positionAt(startOf(node)), message: 'key "__proto__" is not allowed' });
     }
     if (!isAlias(node)) return;
     const offset = startOf(node);
     first ||= offset;
     if (anchors.has(node.source)) return;
-    faults.push({ ...at(offset), message: `there is no anchor &${node.source} before the alias *${node.source}` });
+    faults.push({ ...positionAt(offset), message: `alias *${node.source} has no anchor &${node.source} before it` });
   });
   if (faults.length > 0) return { ok: false, problems: faults.slice(0, problemsMax) };
   try {
     const value: unknown = document.toJS({ maxAliasCount: aliasesMax });
     if (!isDeeper(value, depthMax)) return { ok: true, value };
-    return { ok: false, problems: [{ ...at(first), message: tooDeep }] };
+    return { ok: false, problems: [{ ...positionAt(first), message: tooDeep }] };
   } catch (error) {
     if (!(error instanceof ReferenceError) && !(error instanceof RangeError)) throw error;
-    const message = `aliases multiply the text more than ${aliasesMax} times`;
-    return { ok: false, problems: [{ ...at(first), message }] };
+    const message = `aliases expand the text more than ${aliasesMax} times`;
+    return { ok: false, problems: [{ ...positionAt(first), message }] };
   }
 }
 
@@ -163,7 +160,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 
 function offsetOf(document: Document, path: Path, part: 'key' | 'value'): number {
   let node = document.contents as Node | null;
-  let key = startOf(node); // the offset of the key that leads to `node`; for an item, of the item
+  let key = startOf(node); // offset of the key of `node`, or of the list item
   for (const segment of path) {
     const holder = isAlias(node) ? node.resolve(document) : node;
     const pair = isMap(holder) ? holder.items.find((item) => isPairOf(item, segment)) : undefined;

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: half a minute of stopgate at work, and a check that it works on this machine. `--fast`: without pauses.
- * Exit code 0: every answer was as expected; 1: one was not, which is printed; 2: bad usage; 130: ended by a signal.
+ * `npm run demo`: shows stopgate at work for half a minute, and checks that it works on this machine. `--fast` omits the
+ * pauses. Exit code 0: all answers were as expected; 1: one was not, and is printed; 2: bad usage; 130: interrupted.
  */
 import { AssertionError } from 'node:assert/strict';
 import { parseArgs } from 'node:util';
@@ -21,11 +21,11 @@ process.exitCode = await main(process.argv.slice(2));
 async function main(argv: readonly string[]): Promise<number> {
   const fast = readFast(argv);
   if (fast === null) {
-    process.stderr.write('usage: npm run demo [-- --fast]    --fast: without the pauses for reading\n');
+    process.stderr.write('usage: npm run demo [-- --fast]    --fast: omit the pauses for reading\n');
     return 2;
   }
   const stop = new AbortController();
-  // The listeners stay: Ctrl-C arrives twice, from the terminal and from npm, and the second must not interrupt the cleanup.
+  // Keep the listeners: Ctrl-C arrives twice, from the terminal and from npm, and must not interrupt the cleanup.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
   const out = createOutput(processIo(readEnvironment()));
   const signal = AbortSignal.any([stop.signal, out.closed]);
@@ -53,7 +53,7 @@ function readFast(argv: readonly string[]): boolean | null {
   }
 }
 
-/** Work in progress is abandoned when the signal fires; it fails soon, when its connection is closed. */
+/** Abandons the work when the signal fires. It fails soon afterwards, when its connection is closed. */
 function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
   return Promise.race([work, sleep(null, signal).then(() => signal.throwIfAborted())]);
 }

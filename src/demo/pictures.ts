@@ -1,4 +1,4 @@
-/** `npm run pictures`: runs a fleet against a real service, and takes the screenshots of the docs. */
+/** `npm run pictures`: runs a fleet on a real service and takes the screenshots for the docs. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ type Picture = {
   readonly path: string;
   readonly schemes: readonly Scheme[];
   readonly height?: number;
-  /** Prepares the page before the picture is taken, and waits until it is ready. */
+  /** Brings the page into the state to show, and waits until it is ready. */
   readonly prepare: (page: Page) => Promise<void>;
 };
 
@@ -102,7 +102,7 @@ async function take(
   process.stdout.write(`${file}\n`);
 }
 
-// A fleet at work for the screenshots of the inspector: some forty agents, in every state.
+// The fleet in the screenshots: about forty agents, in every state.
 
 const officeRules = `policies:
   default:
@@ -133,7 +133,7 @@ const planOf = (done: number) => ({
   })),
 });
 
-/** Resolves when everything is published; two stops stay held. */
+/** Resolves when everything is published. Two stops stay held. */
 async function playOffice({ agents: client, operator }: Stage): Promise<void> {
   const workers = crews.flatMap((crew) => Array.from({ length: perCrew }, (_, index) => `${crew}-${index + 1}`));
   for (const [index, worker] of workers.entries()) await introduce(client, worker, index);

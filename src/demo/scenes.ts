@@ -1,4 +1,4 @@
-/** The demo's eight scenes. Each shows what happens, and checks every answer. */
+/** The eight scenes of the demo. Each prints what happens and checks every answer. */
 import { equal, match } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ type Scene = (stage: Stage, narrator: Narrator) => Promise<void>;
 const answerTimeoutMs = 10_000;
 const taskArrivesAfterMs = 1_000;
 
-/** @throws AssertionError: an answer is not as expected; AppError: there is none */
+/** @throws AssertionError if an answer is not as expected, AppError if there is none */
 export async function playAll(stage: Stage, narrator: Narrator): Promise<void> {
   await narrator.plain(
     'stopgate decides whether a coding agent may stop. Eight agents try, over plain NATS.',
@@ -28,9 +28,9 @@ export async function playAll(stage: Stage, narrator: Narrator): Promise<void> {
   for (const play of scenes) await play(stage, narrator);
   await narrator.plain(
     '',
-    'Every answer was as expected, and nothing is left on your machine. Next:',
+    'Every answer was as expected. Nothing remains on your machine. Next:',
     '',
-    '  npm start    the same service for your own agents; it prints what to try',
+    '  npm start    runs the same service for your own agents, and prints what to try',
     '  README.md    policies, agents, and how to use it from any language',
   );
 }
@@ -49,10 +49,10 @@ const planFirst: Scene = async ({ agents }, narrator) => {
 };
 
 const worthWaiting: Scene = async ({ agents }, narrator) => {
-  await narrator.heading('2. There is nothing to do yet, so the stop is held until a task arrives');
+  await narrator.heading('2. No task is waiting, so the stop is held until one arrives');
   await agents.publish('worker.bob.worker.registered', { policy: 'helper' });
   await narrator.say('bob', 'is new, has no task, and wants to stop');
-  // Awaited further down, which also reports a failure.
+  // Awaited below, where a failure is reported.
   const answer = decide(agents, 'bob', {}, 'block · continue · pending-tasks', 'pending');
   answer.catch(() => undefined);
   await becomes('what bob waits for', 'hold', async () => (await viewWorker(agents, 'bob')).attempt?.waitsFor);
@@ -69,7 +69,7 @@ const worthWaiting: Scene = async ({ agents }, narrator) => {
 };
 
 const threeTimes: Scene = async ({ agents }, narrator) => {
-  await narrator.heading('3. An agent that keeps stopping is let go at the cap, which is not complete');
+  await narrator.heading('3. An agent that keeps stopping may stop at the cap, but is not complete');
   await agents.publish('worker.cleo.plan.updated', { steps: [{ title: 'Update the docs', status: 'pending' }] });
   await narrator.say('cleo', 'plans: [ ] Update the docs, and only tries to stop');
   for (const count of [1, 2, 3]) {
@@ -98,7 +98,7 @@ const askPerson: Scene = async ({ agents, operator }, narrator) => {
 };
 
 const cannotRun: Scene = async ({ agents, page, cli }, narrator) => {
-  await narrator.heading('5. A check that cannot run is no pass: the stop is allowed, but not judged');
+  await narrator.heading('5. A check that cannot run does not pass: the stop is allowed, but not judged');
   await agents.publish('worker.eve.worker.registered', { policy: 'tested' });
   await agents.publish('worker.eve.task.claimed', { task: 'T-3' });
   await narrator.say('eve', 'in task T-3 wants to stop, and the test runner is not installed');
@@ -115,8 +115,8 @@ const cannotRun: Scene = async ({ agents, page, cli }, narrator) => {
   await narrator.say('CLI', `stopgate probe eve: ${probed.text.split('\n')[0]}`);
   equal((await cli('verify', 'eve')).code, 1, 'stopgate verify eve does not fail');
   await narrator.say('verify', await verify(agents, 'eve'));
-  equal((await viewTask(agents, 'T-3')).state, 'working', 'T-3 is not held any more');
-  await narrator.say('you', 'still have T-3 as open: only what was judged is complete');
+  equal((await viewTask(agents, 'T-3')).state, 'working', 'T-3 is no longer held');
+  await narrator.say('you', 'still see T-3 as open: only judged work is complete');
 };
 
 const runaway: Scene = async ({ agents, operator, page, cli }, narrator) => {
@@ -149,7 +149,7 @@ const runaway: Scene = async ({ agents, operator, page, cli }, narrator) => {
 
 const gamedTest: Scene = async ({ agents, folder }, narrator) => {
   await narrator.heading('7. A test that is edited until it passes is refused');
-  if (!(await hasGit())) return narrator.say('gil', 'is left out, because git is not installed here');
+  if (!(await hasGit())) return narrator.say('gil', 'is skipped, because git is not installed');
   const repository = join(folder, 'repository');
   const write = (file: string, text: string) => writeFile(join(repository, file), text);
   const test = (sum: number) => `import { sum } from '../sum.mjs';\nprocess.exitCode = sum(1, 2) === ${sum} ? 0 : 1;\n`;
@@ -165,7 +165,7 @@ const gamedTest: Scene = async ({ agents, folder }, narrator) => {
   await narrator.say('gil', 'puts the test back');
   await narrator.decision(await decide(agents, 'gil', {}, 'block · continue · incomplete', 'checks'));
   await write('sum.mjs', 'export const sum = (a, b) => a + b;\n');
-  await narrator.say('gil', 'mends sum.mjs');
+  await narrator.say('gil', 'fixes sum.mjs');
   await narrator.decision(await decide(agents, 'gil', {}, 'allow · complete · complete', 'done'));
 };
 
@@ -200,7 +200,7 @@ const hasGit = (): Promise<boolean> =>
     () => false,
   );
 
-/** Commits all files of a folder as the first commit of a repository, by nobody's settings. */
+/** Commits all files of a folder as the first commit of a repository, independent of the user's settings. */
 async function commitAll(folder: string): Promise<void> {
   const own = ['-c', 'user.name=demo', '-c', 'user.email=demo@localhost', '-c', 'commit.gpgsign=false'];
   for (const args of [
@@ -237,7 +237,7 @@ async function decide(
   return decision;
 }
 
-/** The message of the error that must come. */
+/** Expects `verify` to fail, and returns the message of the error. */
 async function verify(agents: Requester, worker: string): Promise<string> {
   const answer = await agents.request('verify', worker, {}, answerTimeoutMs).catch((error: AppError) => error);
   equal(answer instanceof AppError && answer.code, 'stop.incomplete', `the work of ${worker} passes as complete`);
@@ -249,7 +249,7 @@ const viewWorker = async (agents: Requester, worker: string) =>
 const viewTask = async (agents: Requester, task: string) =>
   (await agents.request('get', `task.${task}`, {}, answerTimeoutMs)) as TaskView;
 
-/** Polls until it is so: what was sent without waiting may not have been folded yet. */
+/** Polls until the value is as wanted: entries that were just published may not be folded yet. */
 async function becomes(what: string, wanted: unknown, get: () => Promise<unknown>): Promise<void> {
   const untilMs = performance.now() + answerTimeoutMs;
   let got = await get();

@@ -1,6 +1,6 @@
 /**
- * Prepares what the demo runs on: the same as `stopgate dev`, in a temporary folder that is removed afterwards, and two
- * connections to its NATS server, one as an agent and one as the operator.
+ * Prepares the demo: a `stopgate dev` in a temporary folder, and connections to its NATS server as an agent and as the
+ * operator.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ import { privateInbox } from '../nats/permissions.ts';
 import { openRequester, type Requester } from '../nats/requester.ts';
 import type { Io } from '../terminal/process-io.ts';
 
-/** The file that the service reads and the demo shows. */
+/** The stopgate.yaml of the service, which the demo prints. */
 export const rules = `policies:
   default: { checks: [{ plan: {} }], retries: 3 }      # every step is done
   helper:  { persistence: { hold: 1m } }               # idle: wait for a task
@@ -38,26 +38,26 @@ commands:
 `;
 
 export type Stage = {
-  /** Without credentials, like a plain NATS client: it may publish as a worker and make requests. */
+  /** Without credentials, like any NATS client: may publish as a worker and make requests. */
   readonly agents: Requester;
   readonly operator: Requester;
-  /** The folder of the service; workers' folders may lie in it. */
+  /** The folder of the service. It may contain workers' folders. */
   readonly folder: string;
-  /** Answers the check `remote: <name>` from a process of its own connection, until the stage is closed. */
+  /** Serves the check `remote: <name>` on its own connection until the stage is closed. */
   serveCheck(name: string, answer: CheckFunction): Promise<void>;
-  /** The address of hooks, API and inspector; '' without HTTP. */
+  /** The URL of hooks, API and inspector; '' without HTTP. */
   readonly page: string;
-  /** Runs `stopgate` with these arguments in the service's folder. `text`: what it printed on stdout. */
+  /** Runs `stopgate` with these arguments in the service's folder. `text`: its stdout. */
   cli(...argv: string[]): Promise<{ readonly code: number; readonly text: string }>;
   /** Ends the service and its NATS server, then removes the folder. */
   close(): Promise<void>;
 };
 
-/** @throws AppError service.unreachable, server.missing and the others of a service that cannot start */
+/** @throws AppError service.unreachable, server.missing and others if the service cannot start */
 export async function openStage({ config = rules, http = 'off' } = {}): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'stopgate-demo-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  process.once('exit', remove); // if the process ends without `close`
+  process.once('exit', remove); // in case the process exits without `close`
   const opened: { close(): Promise<unknown> }[] = [];
   const close = async () => {
     for (const each of opened.splice(0).reverse()) await each.close();
@@ -104,7 +104,7 @@ async function runIn(cwd: string, argv: readonly string[]): Promise<{ code: numb
   return { code, text: await printed };
 }
 
-/** `url`: of the NATS server, which is ready, as is the service. */
+/** Starts the service and waits until it is ready. `url`: its NATS server. */
 async function startService(
   folder: string,
   http: string,
@@ -125,10 +125,10 @@ async function startService(
   const logger = createLogger('silent');
   const options = { hints: false, store: undefined, port: 0, acceptEmptyLog: false, logger };
   const ended = serveEmbedded(config, options, io);
-  ended.catch(() => undefined); // reported by `end`; until then the scenes notice
+  ended.catch(() => undefined); // reported by `end`, and before that by the scenes
   const line = once(createInterface({ input: stdout }), 'line');
   const first = await Promise.race([line.then(([text]) => text as string), ended]);
-  if (typeof first !== 'string') throw new AppError('service.unreachable', 'the service ended before it was ready');
+  if (typeof first !== 'string') throw new AppError('service.unreachable', 'the service exited before it was ready');
   const { nats, http: page } = JSON.parse(first) as { nats: string; http: string | null };
   return {
     url: nats,

@@ -1,4 +1,4 @@
-/** Starts a service if a hook found none: detached, in the project's folder; it exits when it is idle. */
+/** Starts a service, detached, in the project's folder. It exits when it is idle. */
 import { spawn } from 'node:child_process';
 import { get } from 'node:http';
 import { join } from 'node:path';
@@ -10,8 +10,8 @@ const startMsMax = 15_000;
 const pollEveryMs = 50;
 
 /**
- * Resolves to true as soon as the service is ready. Several hooks may start one at the same time: the lock of the store
- * leaves one of them running, and the others exit.
+ * Resolves to true once the service is ready. If several hooks start one at the same time, the lock of the store leaves one
+ * running, and the others exit.
  */
 export async function startService(folder: string, http: string, timeoutMs: number): Promise<boolean> {
   const main = fileURLToPath(new URL('../main.js', import.meta.url));
@@ -28,14 +28,14 @@ export async function startService(folder: string, http: string, timeoutMs: numb
   while (performance.now() < untilMs) {
     const hasFailed = isGone && !isStarting(folder);
     if (await isReady(http)) return true;
-    // Agents call at every tool: they must not wait each time for a service that cannot start.
+    // Agents call at every tool: do not let each call wait for a service that cannot start.
     if (hasFailed) return false;
     await new Promise((done) => setTimeout(done, pollEveryMs));
   }
   return false;
 }
 
-/** Another process holds the store and is not ready yet. If it is ready and did not answer, it listens elsewhere. */
+/** Whether another process holds the store but is not ready yet. If it is ready, it listens at another address. */
 function isStarting(folder: string): boolean {
   const holder = pidIn(join(folder, '.stopgate', 'lock'));
   return holder !== undefined && holder !== pidIn(join(folder, '.stopgate', 'service.json'));
@@ -45,7 +45,7 @@ function pidIn(file: string): unknown {
   try {
     return (JSON.parse(readPlainFile(file)) as { pid?: unknown }).pid;
   } catch {
-    return undefined; // there is none
+    return undefined; // missing or incomplete
   }
 }
 

@@ -1,13 +1,13 @@
-/** Finds the address of a folder's service in a few files, for a hook whose command line does not name it. */
+/** Finds the address of a folder's service for a hook whose command line does not name it. */
 import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { readPlainFile } from '../plain-file.ts';
 
-/** Both undefined: no file names a service, and none was ever started here. */
+/** Both are undefined if no file names a service and none was ever started here. */
 export type Found = {
   readonly http?: string | undefined;
-  /** The folder whose own service does not run now, so what listens at the usual address is another's. */
+  /** The folder whose service is not running. Whatever listens at the default address is somebody else's. */
   readonly stopped?: string | undefined;
 };
 
@@ -16,14 +16,14 @@ export function findService(cwd: string): Found {
   return http === undefined ? { stopped: foldersAbove(cwd).find(hasStore) } : { http };
 }
 
-/** One line of stopgate.yaml. To parse the whole file would take longer than the call. */
+/** Reads one line of stopgate.yaml. Parsing the file would take longer than the call. */
 function configured(cwd: string): string | undefined {
   const text = read(join(cwd, 'stopgate.yaml'));
   const http = /^http:[ \t]*["']?([^\s"'#]+)/m.exec(text ?? '')?.[1];
   return http === 'off' || http === 'none' ? undefined : http;
 }
 
-/** The address of the `stopgate dev` of this folder or of one above it; never that of another user. */
+/** The address of the `stopgate dev` of this folder or one above, unless it belongs to another user. */
 function running(cwd: string): string | undefined {
   for (const folder of foldersAbove(cwd)) {
     const http = ownService(join(folder, '.stopgate', 'service.json'), cwd);
@@ -32,7 +32,7 @@ function running(cwd: string): string | undefined {
   return undefined;
 }
 
-/** With `cwd` itself, as far as the home folder or the root. */
+/** From `cwd` itself up to the home folder or the root. */
 function foldersAbove(cwd: string): string[] {
   const home = homedir();
   const folders = [resolve(cwd)];
@@ -51,12 +51,12 @@ function ownService(file: string, cwd: string): string | undefined {
     const owners = [process.getuid?.(), statSync(cwd).uid];
     if (process.getuid !== undefined && !owners.includes(statSync(file).uid)) return undefined;
     const { http } = JSON.parse(text) as { http?: unknown };
-    // Any other address was not written by dev.
+    // dev writes only loopback addresses.
     return typeof http === 'string' && /^http:\/\/(?:127\.\d+\.\d+\.\d+|localhost|\[::1\])(?::\d+)?$/.test(http)
       ? http
       : undefined;
   } catch {
-    return undefined; // it is being written
+    return undefined; // incomplete: being written
   }
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `stopgate hook` by itself, to save the last milliseconds: `node …/dist/src/hook-command/main.js claude`. */
+/** `stopgate hook` as a program of its own, which starts a few milliseconds faster. */
 import { runHookProcess } from './run.ts';
 
 await runHookProcess(process.argv.slice(2), process.env);

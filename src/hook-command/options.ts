@@ -1,29 +1,29 @@
-/** The arguments after `stopgate hook`. Read by hand: an agent waits for each call, and `parseArgs` takes a millisecond. */
+/** The arguments of `stopgate hook`, parsed by hand: an agent waits for each call, and `parseArgs` takes a millisecond. */
 import type { HookAgent } from './agent.ts';
 import type { Found } from './find-service.ts';
 
 export type HookOptions = {
   readonly name: string;
   readonly agent: HookAgent;
-  /** `http://host:port`, without a slash at its end. */
+  /** `http://host:port`, without a trailing slash. */
   readonly http: string;
-  /** Undefined too where only the files of the folder name the service: see `withheld`. */
+  /** Undefined if there is none, or if it was withheld (see `withheld`). */
   readonly token: string | undefined;
-  /** The address to which the token was not sent. */
+  /** The address that did not get the token. Null if nothing was withheld. */
   readonly withheld: string | null;
-  /** No address was given, and the service of this folder does not run: another's must not hear of the call. */
+  /** The folder whose service is not running, if no address was given. The call must not go to somebody else's service. */
   readonly stopped: string | null;
-  /** It is undefined if the body names it. */
+  /** Undefined if the body names the event. */
   readonly event: string | undefined;
   readonly worker: string | undefined;
   readonly policy: string | undefined;
   readonly fleet: string | undefined;
-  /** The list of steps that this session shares with others, as Claude Code's environment names it. */
+  /** The task list that this session shares with others, from Claude Code's environment. */
   readonly tasks: string | undefined;
-  /** It is undefined if agent and event decide it. */
+  /** Undefined for the default of the agent and event. */
   readonly timeoutMs: number | undefined;
   readonly onUnreachable: 'allow' | 'block';
-  /** Nothing is judged: it waits until a person resolves the session's escalation, and wakes the agent. */
+  /** Do not judge: wait until a person resolves the session's escalation, then wake the agent. */
   readonly wake: boolean;
   /** The folder in which to start a service if none answers. */
   readonly autostart: string | undefined;
@@ -31,73 +31,72 @@ export type HookOptions = {
 };
 
 export type HookWaits = {
-  /** For an answer that was lost on its way, and for a service that is away before a stop is blocked. */
+  /** For a lost answer, and for an unreachable service before a stop is blocked. */
   readonly serviceMs: number;
-  /**
-   * The wait for a service that is being restarted, after a block: it is longer, since a loop of blocks would cost
-   * money.
-   */
+  /** For a restarting service after a block. Longer, since a loop of blocks would cost money. */
   readonly serviceAgainMs: number;
-  /** `--wake`: another hook posts the stop itself, at the same time. The service may learn of the session this much later. */
+  /** `--wake`: how long the service may take to learn of the session. Another hook posts the stop at the same time. */
   readonly sessionMs: number;
 };
 const hookWaits: HookWaits = { serviceMs: 2_000, serviceAgainMs: 15_000, sessionMs: 2_000 };
 
-const usual = '127.0.0.1:4280';
+const defaultAddress = '127.0.0.1:4280';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** The options, for the parser below and for `stopgate hook --help`. Each takes a value. */
+/** The options of the parser below and of `stopgate hook --help`. Each takes a value. */
 export const hookOptions = {
   http: {
     valueHint: 'HOST:PORT',
     description:
-      'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder or above, else 127.0.0.1:4280)',
+      'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder or above, otherwise 127.0.0.1:4280)',
   },
   event: { valueHint: 'NAME', description: 'the event, for agents whose call does not name it' },
-  worker: { valueHint: 'W', description: 'shell: the name of its worker' },
-  policy: { valueHint: 'P', description: 'the policy of the agent, if nothing else names one' },
-  fleet: { valueHint: 'F', description: 'its fleet, if the service serves several' },
+  worker: { valueHint: 'W', description: 'shell: the id of its worker' },
+  policy: { valueHint: 'P', description: 'the policy to request, if nothing else names one' },
+  fleet: { valueHint: 'F', description: 'the fleet, if the service serves several' },
   'token-env': {
     valueHint: 'NAME',
     description: 'the variable with the token of the service (default: STOPGATE_TOKEN)',
   },
   timeout: {
     valueHint: 'DURATION',
-    description: 'how long to wait: 500ms, 5s, 10m (default: 5s to 595s, by agent and event)',
+    description:
+      'how long to wait: 5s, 500ms, 10m; a bare number is milliseconds (default: 5s to 595s, by agent and event)',
   },
   'on-unreachable': {
     valueHint: 'WORD',
     options: ['allow', 'block'],
-    description: 'what happens to a stop that could not be judged (default: allow)',
+    description: 'whether to allow or block a stop that cannot be judged (default: allow)',
   },
   autostart: {
     valueHint: 'DIR',
-    description: 'start "stopgate dev" in this folder if no service answers; it exits after 30 idle minutes',
+    description: 'start "stopgate dev" in this folder if no service answers; it exits after being idle for 30 minutes',
   },
 } as const;
-/** The only one that takes none. */
+/** The only option without a value. */
 export const wakeDescription =
-  'claude: judge nothing; wait in the background for a resolution, and wake the session with its prompt';
+  'claude: do not judge; wait in the background for a resolution and wake the session with its prompt';
 
-/** @throws Error for a person */
+/** @throws Error with a message for people */
 export async function readOptions(argv: readonly string[], env: Env, cwd: string): Promise<HookOptions> {
   const wake = argv.includes('--wake');
   const { values, positionals } = parse(argv.filter((argument) => argument !== '--wake'));
   const [name = '', extra] = positionals;
   const agent = await loadAgent(name);
-  if (extra !== undefined) throw new Error(`there is one argument too many: '${extra}'`);
+  if (extra !== undefined) throw new Error(`unexpected argument '${extra}'`);
   const { event, worker, policy, fleet, timeout, autostart, 'on-unreachable': onUnreachable = 'allow' } = values;
   if (onUnreachable !== 'allow' && onUnreachable !== 'block')
-    throw new Error(`--on-unreachable '${onUnreachable}' is neither allow nor block`);
-  if (wake && agent.wake === undefined) throw new Error(`--wake is for claude: ${name} has no hooks that wake it`);
-  if (agent.isScript && (worker ?? '') === '') throw new Error(`${name} needs the name of its worker: --worker W`);
+    throw new Error(`--on-unreachable '${onUnreachable}' is not valid; use allow or block`);
+  if (wake && agent.wake === undefined)
+    throw new Error(`--wake is only for claude: ${name} has no hooks that could wake it`);
+  if (agent.isScript && (worker ?? '') === '') throw new Error(`${name} needs the id of its worker; add --worker W`);
   const given = values.http ?? nonEmpty(env.STOPGATE_HTTP);
   const { http: found, stopped } = given === undefined ? await find(cwd) : {};
-  const http = readHttp(given ?? found ?? usual);
+  const http = readHttp(given ?? found ?? defaultAddress);
   const token = readToken(nonEmpty(env[values['token-env'] ?? 'STOPGATE_TOKEN']));
-  // A checkout may name any server: src/config/own-address.ts says more.
-  const isKnown = found === undefined || http === readHttp(usual);
+  // A checkout may name any server: see src/config/own-address.ts.
+  const isKnown = found === undefined || http === readHttp(defaultAddress);
   return {
     name,
     agent,
@@ -112,30 +111,27 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
     http,
     token: isKnown ? token : undefined,
     withheld: isKnown || token === undefined ? null : http,
-    // With --autostart the service comes back as soon as nobody answers.
+    // With --autostart, the service is started if it does not answer.
     stopped: autostart === undefined ? (stopped ?? null) : null,
     timeoutMs: timeout === undefined ? undefined : readDuration(timeout),
     tasks: nonEmpty(env.CLAUDE_CODE_TASK_LIST_ID),
   };
 }
 
-/**
- * Loads what the agent's own folder has for this program.
- * @throws Error for a person: there is no such agent
- */
+/** Loads the agent's part for this program. @throws Error with a message for people if there is no such agent */
 async function loadAgent(name: string): Promise<HookAgent> {
   try {
-    if (!/^[a-z]+$/.test(name)) throw new Error(`'${name}' is no name`);
+    if (!/^[a-z]+$/.test(name)) throw new Error(`'${name}' is not a name`);
     return ((await import(`../agents/${name}/hook-command.ts`)) as { hookCommand: HookAgent }).hookCommand;
   } catch (cause) {
     const names = await listAgents();
     if (names.includes(name)) throw cause;
-    const problem = name === '' ? 'name an agent: ' : `no agent '${name}'; these are: `;
+    const problem = name === '' ? 'no agent given; use one of: ' : `unknown agent '${name}'; use one of: `;
     throw new Error(problem + names.join(', '), { cause });
   }
 }
 
-/** By their folders: the list in src/agents would load all that is known of each. */
+/** Lists the agents by their folders: importing src/agents would load everything about all of them. */
 async function listAgents(): Promise<string[]> {
   const { existsSync, readdirSync } = await import('node:fs');
   const folder = new URL('../agents/', import.meta.url);
@@ -154,16 +150,16 @@ const isOption = (name: string): name is HookOption => Object.hasOwn(hookOptions
 function parse(argv: readonly string[]): { values: Values; positionals: string[] } {
   const values: Values = {};
   const positionals: string[] = [];
-  for (let at = 0; at < argv.length; at += 1) {
-    const argument = argv[at] as string;
+  for (let index = 0; index < argv.length; index += 1) {
+    const argument = argv[index] as string;
     const [, option, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(argument) ?? [];
     if (option === undefined) {
       positionals.push(argument);
       continue;
     }
-    if (!isOption(option)) throw new Error(`there is no option '--${option}'`);
-    if (inline === undefined) at += 1;
-    const value = inline ?? argv[at] ?? '';
+    if (!isOption(option)) throw new Error(`unknown option '--${option}'`);
+    if (inline === undefined) index += 1;
+    const value = inline ?? argv[index] ?? '';
     if (value === '') throw new Error(`'--${option}' needs a value`);
     values[option] = value;
   }
@@ -172,17 +168,17 @@ function parse(argv: readonly string[]): { values: Values; positionals: string[]
 
 const nonEmpty = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 
-/** It goes into an HTTP header, so it must not contain what would end the line. */
+/** The token goes into an HTTP header, so it must not contain a line break. */
 export function readToken(token: string | undefined): string | undefined {
   if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return token;
-  throw new Error('the token may hold only printable ASCII characters, and no spaces');
+  throw new Error('the token must be printable ASCII without spaces');
 }
 
-/** As everywhere else: `HOST:PORT`, a port or a URL. */
+/** Reads `HOST:PORT`, a port or a URL, like all other commands. */
 export function readHttp(text: string): string {
   const url = /^\d+$/.test(text) ? `http://127.0.0.1:${text}` : text.includes('://') ? text : `http://${text}`;
   if (URL.canParse(url) && /^https?:\/\/[^/?#@]+\/?$/i.test(url)) return url.replace(/\/$/, '');
-  throw new Error(`--http '${text}' is not HOST:PORT, such as 127.0.0.1:4280`);
+  throw new Error(`--http '${text}' is not HOST:PORT such as 127.0.0.1:4280`);
 }
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
@@ -191,5 +187,5 @@ function readDuration(text: string): number {
   const [, count, unit = 'ms'] = /^(\d{1,9})(ms|s|m|h)?$/.exec(text) ?? [];
   const ms = Number(count) * (unitMs[unit] ?? Number.NaN);
   if (ms >= 1 && ms < 2 ** 31) return ms;
-  throw new Error(`--timeout '${text}' is not a duration: write 250ms, 50s or 10m`);
+  throw new Error(`--timeout '${text}' is not a duration; write 250ms, 50s or 10m`);
 }

@@ -1,30 +1,30 @@
-/** Posts one hook call, or one question, to the service. */
+/** Posts one hook call, or one question, to the service, and reads the reply. */
 import { connect, isIP, type Socket } from 'node:net';
 
 export type Posted =
   | { readonly kind: 'answer'; readonly body: object | null }
-  /** Nothing was judged: there is no service, or it could not judge. */
+  /** Nothing was judged: no service was reached, or it could not judge. */
   | Unreachable
-  /** The service has refused the call: a retry would not help. */
+  /** The service refused the call. A retry would not help. */
   | { readonly kind: 'rejected'; readonly why: string };
 
 type Unreachable = {
   readonly kind: 'unreachable';
   readonly why: string;
   readonly refused: boolean;
-  /** The service may have got the call: the connection was made, and broke before its answer. */
+  /** The service may have got the call: the connection broke before the answer. */
   readonly lost: boolean;
 };
 
 type Call = {
   readonly url: string;
   readonly token: string | undefined;
-  /** Names the call, and is the same in every try of it: see `newKey`. */
+  /** Identifies the call across retries: see `newKey`. */
   readonly key?: string;
-  /** It is null for a GET. */
+  /** Null for a GET. */
   readonly body: Buffer | null;
   readonly timeoutMs: number;
-  /** Aborted: nobody waits for the answer any more. */
+  /** Aborts the call when nobody waits for the answer any longer. */
   readonly signal?: AbortSignal;
 };
 
@@ -39,20 +39,20 @@ const refusedCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * One for each call of a hook: the service takes a second post of the same key for the first one. No module has to be
- * loaded for it. The time is that of the machine's start in nanoseconds, which two processes of one id never share.
+ * A new idempotency key for a call. Built from the process id and the monotonic clock, which two processes with the same
+ * id never share, so that no module needs loading.
  */
 export const newKey = (): string =>
   [process.pid, process.hrtime.bigint(), Math.random()].map((part) => part.toString(36).replace('.', '')).join('-');
 
 type Tries = {
-  /** It is tried again for this long after the first answer. */
+  /** How long to retry after the first attempt. */
   readonly forMs: number;
-  /** Also while there is no service at all. */
+  /** Whether to retry even if no service is reachable. */
   readonly whileAway: boolean;
 };
 
-/** Tries again while the answer is lost on its way: the call may have counted, and what it was answered is stored. */
+/** Retries if the answer was lost: the call may have counted, and the service has stored its answer. */
 export async function postAgain(
   first: Posted,
   send: () => Promise<Posted>,
@@ -68,12 +68,12 @@ export async function postAgain(
   return posted;
 }
 
-/** `performance` is a module that would have to be loaded. */
+/** Replaces `performance`, a module that would need loading. */
 export const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 /**
- * Never rejects. HTTP/1.0 by hand: one request, and an answer that ends with the connection. Node's own client would take
- * three milliseconds of each tool call to load.
+ * Never rejects. Speaks HTTP/1.0 without a library: one request, and an answer that ends with the connection. Loading
+ * Node's own client would add three milliseconds to each tool call.
  */
 export async function post(call: Call): Promise<Posted> {
   const { protocol, hostname, port, host, origin } = new URL(call.url);
@@ -83,7 +83,7 @@ export async function post(call: Call): Promise<Posted> {
   let socket: Socket;
   if (protocol === 'https:') {
     const tls = await import('node:tls');
-    // An address is no server name (RFC 6066); the certificate is held against it all the same.
+    // An IP address cannot be a server name (RFC 6066). The certificate is checked against it anyway.
     socket = tls.connect({ host: name, port: Number(port || 443), ...(isIP(name) === 0 ? { servername: name } : {}) });
   } else socket = connect({ host: name, port: Number(port || 80) });
   return new Promise<Posted>((resolve) => {
@@ -92,13 +92,13 @@ export async function post(call: Call): Promise<Posted> {
       socket.destroy();
       resolve(posted);
     };
-    // Nobody waits any more, so it is not tried again.
+    // Nobody waits for the answer any longer, so it is not retried.
     const giveUp = (why: string) => {
       lost = false;
       end(unreachable(why));
     };
     const timer = setTimeout(
-      () => giveUp(`no answer from ${origin} within ${Math.round(call.timeoutMs / 100) / 10} s`),
+      () => giveUp(`${origin} did not answer within ${Math.round(call.timeoutMs / 100) / 10} s`),
       call.timeoutMs,
     );
     call.signal?.addEventListener('abort', () => giveUp('the agent gave up'), { once: true });
@@ -108,11 +108,11 @@ export async function post(call: Call): Promise<Posted> {
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > answerBytesMax) end(unreachable(`what answers at ${origin} is not stopgate`));
+      if (size > answerBytesMax) end(unreachable(`the server at ${origin} is not stopgate`));
     });
     socket.on('end', () => end(readResponse(Buffer.concat(chunks), origin)));
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // The service may have answered before it closed the connection on a body that it does not accept.
+      // The service may have answered before it closed the connection because of the body.
       const answered = chunks.length > 0 ? readResponse(Buffer.concat(chunks), origin) : null;
       const refused = refusedCodes.has(error.code ?? '');
       const why = refused ? `no service at ${origin}` : `${origin}: ${error.code ?? error.message}`;
@@ -142,7 +142,7 @@ function readResponse(bytes: Buffer, where: string): Posted {
   const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(head)?.[1]);
   const length = /^content-length: *(\d+)/im.exec(head)?.[1];
   if (headEnd < 0 || Number.isNaN(status) || (length !== undefined && body.length < Number(length)))
-    return { kind: 'unreachable', why: `the answer of ${where} was cut off`, refused: false, lost: true };
+    return { kind: 'unreachable', why: `the answer from ${where} is incomplete`, refused: false, lost: true };
   return readAnswer(status, body.toString('utf8').trim(), where);
 }
 
@@ -151,11 +151,11 @@ function readAnswer(status: number, text: string, where: string): Posted {
   const body = parse(text);
   if (status === 200 && body !== null) return { kind: 'answer', body };
   const answered = { kind: 'unreachable', refused: false, lost: false } as const;
-  if (status === 200) return { ...answered, why: `what answers at ${where} is not stopgate` };
+  if (status === 200) return { ...answered, why: `the server at ${where} is not stopgate` };
   const { error } = (body ?? {}) as { error?: { message?: unknown } };
   const detail = typeof error?.message === 'string' ? `: ${error.message.slice(0, 300)}` : '';
   const why = `${where} answered ${status}${detail}`;
-  // A wrong token, Host or port concerns every call. Any other status below 500 concerns this one.
+  // A wrong token, host or port affects every call. Any other status below 500 affects only this one.
   const isAddress = status === 401 || status === 403 || status === 421;
   return status >= 400 && status < 500 && !isAddress ? { kind: 'rejected', why } : { ...answered, why };
 }

@@ -1,7 +1,7 @@
 /**
  * The hook command: reads one call of an agent on stdin, posts it to the service and prints the answer on stdout. If
- * anything fails, the agent gets an answer that it takes for "continue", unless the user asked for a block: a hook must
- * not break the agent. It uses only Node's own modules, and few of them: agents run it for every tool call.
+ * anything fails, the agent gets an answer that lets it continue, unless the user asked for a block: a hook must not break
+ * the agent. Uses only a few of Node's own modules, because agents run it at every tool call.
  */
 import type { Readable, Writable } from 'node:stream';
 import { bodyText, withoutBareNumbers } from '../text/body-text.ts';
@@ -15,17 +15,17 @@ export type HookIo = {
   readonly stderr: Writable;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Instead of the default ones. */
+  /** Overrides the default waits. */
   readonly waits?: Partial<HookWaits>;
 };
 
-/** The service accepts no more. */
+/** The service accepts no larger bodies. */
 const bodyBytesMax = 16 * 1024 * 1024;
 
-/** As a process: exits as soon as its answer is written, even if handles are still open. */
+/** Runs as a process: exits as soon as its answer is written, even if handles are still open. */
 export async function runHookProcess(argv: readonly string[], env: HookIo['env']): Promise<never> {
   const { stdin, stdout } = process;
-  // The reader may be gone. Then there is nobody to tell.
+  // If the reader is gone, there is nobody to report errors to.
   const ignore = () => undefined;
   stdout.on('error', ignore);
   const code = await runHook(argv, {
@@ -34,17 +34,14 @@ export async function runHookProcess(argv: readonly string[], env: HookIo['env']
     env,
     cwd: currentFolder(),
     get stderr() {
-      return process.stderr.once('error', ignore); // Access opens the stream, and most calls do not need it.
+      return process.stderr.once('error', ignore); // opened on demand, since most calls do not need it
     },
   });
   await new Promise<void>((done) => void stdout.write('', () => done()));
   process.exit(code);
 }
 
-/**
- * Returns the current folder. If it was removed under the agent, no file names a service, and the usual address is
- * asked.
- */
+/** The current folder, or `/` if it was removed. Then no file names a service, and the default address is used. */
 function currentFolder(): string {
   try {
     return process.cwd();
@@ -53,20 +50,20 @@ function currentFolder(): string {
   }
 }
 
-/** Resolves to the exit code. 1 means that the command line is wrong, and blocks no agent. Never rejects. */
+/** Resolves to the exit code. 1 means bad usage, and does not block an agent. Never rejects. */
 export async function runHook(argv: readonly string[], io: HookIo): Promise<number> {
   let options: HookOptions;
   try {
     const given = await readOptions(argv, io.env, io.cwd);
     options = { ...given, waits: { ...given.waits, ...io.waits } };
   } catch (error) {
-    io.stderr.write(`stopgate hook: ${(error as Error).message} ("--help" says what it takes); nothing was judged\n`);
+    io.stderr.write(`stopgate hook: ${(error as Error).message} (see "stopgate hook --help"); nothing was judged\n`);
     return 1;
   }
   const note = (text: string) => void io.stderr.write(`stopgate: ${text.replace(/\p{Cc}+/gu, ' ')}\n`);
   if (options.withheld !== null)
     note(
-      `only the files of this folder name ${options.withheld}, so it does not get your token; if you trust it, name it: --http ${options.withheld} or STOPGATE_HTTP`,
+      `only the files of this folder name ${options.withheld}, so it does not get your token; if you trust that server, name it with --http ${options.withheld} or STOPGATE_HTTP`,
     );
   try {
     if (options.wake) return await wake(options, io, note);
@@ -78,9 +75,9 @@ export async function runHook(argv: readonly string[], io: HookIo): Promise<numb
 }
 
 const noService = (folder: string): string =>
-  `no service runs in ${folder} now; start "stopgate dev" there, or name another with --http`;
+  `the service of ${folder} is not running; start "stopgate dev" there, or name another with --http`;
 
-/** Takes more to load, so it is loaded only where the agent does not wait for it. */
+/** Loads its module on demand. The agent does not wait for this call. */
 async function wake(options: HookOptions, { stdin, stderr }: HookIo, note: (text: string) => void): Promise<number> {
   const call = options.stopped === null ? await readCall(stdin, options, eventTimeoutMs) : noService(options.stopped);
   if (typeof call === 'string') {
@@ -94,7 +91,7 @@ async function wake(options: HookOptions, { stdin, stderr }: HookIo, note: (text
   return 2;
 }
 
-/** A `note` is for the person, on stderr. For a script the reason goes there too, and the exit code is the answer. */
+/** Prints the answer. `note` is for the person, on stderr. A script gets the reason there too, and the exit code decides. */
 function print({ body: answer, exitCode }: Answer, { agent }: HookOptions, io: HookIo): number {
   if (answer === null) return exitCode;
   const { note, ...body } = answer as { note?: unknown };
@@ -125,21 +122,21 @@ async function judge(options: HookOptions, { stdin }: HookIo, note: (text: strin
   if (posted.kind === 'answer') return { body: posted.body, exitCode: 0 };
   const what = isStop ? 'this stop' : `the event ${call.event || 'of this call'}`;
   if (blocks && posted.kind === 'unreachable') {
-    const message = notJudged(what, posted.why, 'It is blocked, as --on-unreachable says.');
+    const message = notJudged(what, posted.why, 'It is blocked because of --on-unreachable.');
     note(message);
     const request =
       'Do not work around this: tell the user that stopgate has to be started ("stopgate dev") or its hook removed.';
     const reason = `${unjudgedText}${posted.why}), and it is set to block then. ${request}`;
     return agent.block(reason, `stopgate: ${message}`);
   }
-  const message = notJudged(what, posted.why, isStop ? 'It is allowed.' : 'The agent goes on.');
+  const message = notJudged(what, posted.why, isStop ? 'It is allowed.' : 'The agent continues.');
   note(message);
   return isStop ? agent.allow(`stopgate: ${message}`) : { body: null, exitCode: 0 };
 }
 
 /**
- * Posts the call. If no service answers, it starts one if the options say so, and waits for one before a stop is
- * blocked: a service that is being restarted is back within a second.
+ * Posts the call. If no service answers, starts one if the options say so, and waits a moment before a stop is blocked: a
+ * service that restarts is back within a second.
  */
 async function postCall(
   { name, http, stopped, token, policy, fleet, tasks, autostart, waits }: HookOptions,
@@ -159,7 +156,7 @@ async function postCall(
   const send = () => post({ url, token, key, body, timeoutMs: leftMs() });
   let posted = await send();
   const isRefused = posted.kind === 'unreachable' && posted.refused;
-  // A session that ends needs no service any more.
+  // The end of a session does not need a new service.
   if (isRefused && autostart !== undefined && !/^(?:session)?end$/i.test(event)) {
     const { startService } = await import('./autostart.ts');
     if (await startService(autostart, http, leftMs() - 500)) posted = await send();
@@ -176,13 +173,13 @@ type Call = {
   readonly isRepeated: boolean;
 };
 
-/** A string: why this is no call. */
+/** Returns a text that says why the input is not a call. */
 async function readCall(stdin: HookIo['stdin'], options: HookOptions, timeoutMs: number): Promise<Call | string> {
   const { agent, event, worker } = options;
   const raw = await readStdin(stdin, timeoutMs);
   if (typeof raw === 'string') return raw;
   const text = bodyText(raw).trim();
-  if (text === '' && !agent.isScript) return 'nothing came on stdin, where an agent puts its call as JSON';
+  if (text === '' && !agent.isScript) return 'stdin is empty; an agent sends its call there as JSON';
   const body = (text === '' ? {} : readJson(text)) as Record<string, unknown> | undefined;
   if (body === undefined) return 'stdin is not JSON';
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'stdin is not a JSON object';
@@ -195,7 +192,7 @@ async function readCall(stdin: HookIo['stdin'], options: HookOptions, timeoutMs:
   };
 }
 
-/** As the service reads it. Undefined: it is not JSON. */
+/** Reads JSON like the service does. Returns undefined if it is not JSON. */
 function readJson(text: string): unknown {
   for (const json of [() => text, () => withoutBareNumbers(text)]) {
     try {
@@ -205,7 +202,7 @@ function readJson(text: string): unknown {
   return undefined;
 }
 
-/** Reads to the end even if there is too much: an agent that writes into a closed pipe may fail. */
+/** Reads to the end even if there is too much, since an agent that writes into a closed pipe may fail. */
 function readStdin(stdin: HookIo['stdin'], timeoutMs: number): Promise<Buffer | string> {
   if (stdin.isTTY === true) return Promise.resolve(Buffer.alloc(0));
   return new Promise((resolve) => {
@@ -221,7 +218,9 @@ function readStdin(stdin: HookIo['stdin'], timeoutMs: number): Promise<Buffer | 
       if (size <= bodyBytesMax) chunks.push(chunk);
       else chunks.length = 0;
     });
-    stdin.on('end', () => end(size <= bodyBytesMax ? Buffer.concat(chunks) : `it is over ${bodyBytesMax} bytes`));
-    stdin.on('error', (error) => end(`stdin cannot be read: ${error.message}`));
+    stdin.on('end', () =>
+      end(size <= bodyBytesMax ? Buffer.concat(chunks) : `stdin has more than ${bodyBytesMax} bytes`),
+    );
+    stdin.on('error', (error) => end(`cannot read stdin: ${error.message}`));
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Waits for the resolution of a session's escalation, on the session's side: asks the service, which answers as soon as
- * a person has resolved it, or after less than a minute that nobody has. Then it is asked again.
+ * Waits for the resolution of a session's escalation. The service answers as soon as a person has resolved it, or after
+ * less than a minute without a resolution; then this asks again.
  */
 import { bodyText } from '../text/body-text.ts';
 import type { Fields } from './agent.ts';
@@ -8,11 +8,11 @@ import type { HookOptions } from './options.ts';
 import { post } from './post.ts';
 
 export type ResolutionAnswer =
-  /** `prompt` is null if there is none, or the session is not escalated (any more). */
+  /** `prompt` is null if there is none, or if the session is not escalated. */
   | { readonly kind: 'resolved'; readonly prompt: string | null }
   | { readonly kind: 'pending' }
   | { readonly kind: 'unreachable' }
-  /** For example, no such session. */
+  /** For example, unknown session. */
   | { readonly kind: 'rejected'; readonly why: string };
 
 type Question = {
@@ -25,13 +25,13 @@ type Question = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Between two tries while the service cannot be reached. */
+/** Delay between attempts while the service is unreachable. */
 export const retryMs = 5_000;
-/** Longer than the service keeps the request open. */
+/** Longer than the service holds the request. */
 const answerTimeoutMs = 90_000;
 const retryUnknownMs = 250;
 const orphanCheckMs = 1_000;
-/** The hook that `init` writes may run for a day. */
+/** A little less than the timeout of the hook that `init` writes, one day. */
 const waitMs = 24 * 60 * 60 * 1_000 - 5_000;
 
 export async function fetchResolution({
@@ -52,7 +52,7 @@ export async function fetchResolution({
   return { kind: 'resolved', prompt: typeof prompt === 'string' ? prompt : null };
 }
 
-/** The text for the agent. Null: nothing to wake it for, or it took too long. `stopBody`: the agent's call as it came. */
+/** Returns the text for the agent, or null if there is nothing to wake it for. `stopBody`: the unchanged call of the agent. */
 export async function waitForResolution(
   { http, token, name, agent, fleet, timeoutMs, waits }: HookOptions,
   stopBody: Buffer,
@@ -66,10 +66,8 @@ export async function waitForResolution(
   const prompt = await pollResolution({ http, token, agent: name, worker, fleet, signal }, waits.sessionMs);
   orphaned.stop();
   if (prompt === null) return null;
-  /*
-   * The session gets a prompt, so the service learns of it like of any other prompt. It answers with the text for the
-   * agent, once: if another process has got it, or a person has prompted the session meanwhile, there is none.
-   */
+  // Report the prompt to the service like any other. The reply has the text for the agent only once: not if another
+  // process already has it, or if a person has prompted the session meanwhile.
   const call = Buffer.from(JSON.stringify(wake.promptCall(stop, prompt)));
   const posted = await post({ url: `${http}/hooks/${name}`, token, body: call, timeoutMs: retryMs });
   return posted.kind === 'answer' ? wake.textOf((posted.body ?? {}) as Fields) : null;
@@ -92,7 +90,7 @@ async function pollResolution(
   return null;
 }
 
-/** An agent that is killed leaves this process behind. Then there is nobody to wake. */
+/** Aborts when the agent is killed, since there is nobody to wake then. */
 function watchParent(): { readonly signal: AbortSignal; stop(): void } {
   const gone = new AbortController();
   const parent = process.ppid;
@@ -102,7 +100,7 @@ function watchParent(): { readonly signal: AbortSignal; stop(): void } {
   return { signal: gone.signal, stop: () => clearInterval(timer) };
 }
 
-/** The signal ends it early. */
+/** Waits for `ms`, or until the signal aborts. */
 export const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((done) => {
     const end = () => {

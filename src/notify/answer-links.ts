@@ -1,17 +1,17 @@
 /**
- * Links that answer what an agent asks: a notice of kind `input` carries one to the webhook, and whoever has it may answer
- * that one request (docs/escalations.md). The link is signed with a key made of the webhook's secret, so every replica
- * with that secret accepts it, and nothing about it is stored. It is never logged.
+ * Links that answer a request of an agent. A notice of kind `input` carries one to the webhook, and whoever has it may
+ * answer that request (docs/escalations.md). It is signed with a key derived from the webhook's secret, so every replica
+ * with that secret accepts it and nothing is stored. Links are never logged.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { PostNotice } from './webhook.ts';
 
-/** The path of the page that a link opens. */
+/** Path of the page that a link opens. */
 export const answerPath = '/answer';
 
-/** The request that a link answers. `seq` is the request's place in the log, since an agent may use its id again. */
+/** The request that a link answers. `seq` is the request's log sequence, since an agent may reuse its id. */
 export type Answerable = {
   readonly fleet: string;
   readonly worker: string;
@@ -19,11 +19,11 @@ export type Answerable = {
   readonly seq: number;
   /** Milliseconds since 1970. */
   readonly expiresMs: number;
-  /** The name under which the answer is stored. */
+  /** The operator name stored with the answer. */
   readonly by: string;
 };
 
-/** A request that waits for an operator; `since` and `expiresMs`: from when to when. */
+/** A request that waits for an operator from `since` until `expiresMs`. */
 export type OpenInput = Omit<Answerable, 'by'> & {
   readonly since: string;
   readonly kind: string | null;
@@ -33,14 +33,14 @@ export type OpenInput = Omit<Answerable, 'by'> & {
 };
 
 export type AnswerLinks = {
-  /** Posts the notice; resolves when it is taken, has failed for good, or `signal` fires. Never rejects. */
+  /** Posts the notice. Resolves when it was delivered, has failed for good, or `signal` fires. Never rejects. */
   notify(input: OpenInput, signal: AbortSignal): Promise<void>;
-  /** Reads the query of a link. @throws AppError input.unauthorized: altered; entry.refused: expired */
+  /** Reads the query of a link. @throws AppError input.unauthorized if it was altered, entry.refused if it has expired */
   read(query: Readonly<Record<string, unknown>>): Answerable;
 };
 
 export type AnswerLinksOptions = {
-  /** People reach this service here. */
+  /** The address at which people reach this service. */
   readonly url: string;
   readonly by: string;
   readonly secret: string;
@@ -50,16 +50,16 @@ export type AnswerLinksOptions = {
 };
 
 export function createAnswerLinks({ url, by, secret, clock, logger, post }: AnswerLinksOptions): AnswerLinks {
-  // A key of its own, so that no signature of a webhook's body is one of a link.
+  // A separate key, so that the signature of a webhook's body is never valid for a link.
   const key = createHmac('sha256', secret).update('stopgate answer link').digest();
-  const sign = (it: Answerable) =>
+  const sign = (target: Answerable) =>
     createHmac('sha256', key)
-      .update(JSON.stringify(fieldsOf(it)))
+      .update(JSON.stringify(fieldsOf(target)))
       .digest();
-  const createLink = (it: Answerable) => {
+  const createLink = (target: Answerable) => {
     const link = new URL(`${url.replace(/\/+$/, '')}${answerPath}`);
-    for (const [name, value] of fieldsOf(it)) link.searchParams.set(name, value);
-    link.searchParams.set('signature', sign(it).toString('base64url'));
+    for (const [name, value] of fieldsOf(target)) link.searchParams.set(name, value);
+    link.searchParams.set('signature', sign(target).toString('base64url'));
     return link.href;
   };
   return {
@@ -67,12 +67,12 @@ export function createAnswerLinks({ url, by, secret, clock, logger, post }: Answ
       const notice = createNotice(input, createLink({ ...input, by }));
       try {
         await post(notice, signal);
-        logger.info({ delivery: notice.delivery }, 'notified of a request that waits for an operator');
+        logger.info({ delivery: notice.delivery }, 'sent a notice of a request that waits for an operator');
       } catch (error) {
         if (signal.aborted) return;
         logger.error(
           { delivery: notice.delivery, why: (error as Error).message },
-          'could not notify anybody of a request',
+          'could not send a notice of a request',
         );
       }
     },
@@ -83,19 +83,19 @@ export function createAnswerLinks({ url, by, secret, clock, logger, post }: Answ
       if (given === null || expected?.length !== signature.length || !timingSafeEqual(expected, signature))
         throw new AppError(
           'input.unauthorized',
-          'this link is incomplete, was altered, or was signed with another secret; open it exactly as it is in the notice',
+          'this link is incomplete, was altered, or was signed with another secret; copy the whole link from the notice',
         );
       if (clock() >= given.expiresMs)
         throw new AppError(
           'entry.refused',
-          `this link was valid until ${new Date(given.expiresMs).toISOString()}; the agent no longer waits for its answer`,
+          `this link expired at ${new Date(given.expiresMs).toISOString()}; the agent no longer waits for an answer`,
         );
       return given;
     },
   };
 }
 
-/** Lists the fields in the order in which they are signed. */
+/** The signed fields, in signing order. */
 const fieldsOf = ({ fleet, worker, request, seq, expiresMs, by }: Answerable): [name: string, value: string][] => [
   ['fleet', fleet],
   ['worker', worker],
@@ -105,10 +105,10 @@ const fieldsOf = ({ fleet, worker, request, seq, expiresMs, by }: Answerable): [
   ['by', by],
 ];
 
-/** Returns null if one is missing or given twice. */
+/** Returns null if a field is missing or repeated. */
 function readFields(query: Readonly<Record<string, unknown>>): Answerable | null {
   const { fleet, worker, request, seq, expires, by } = query;
-  const isText = (it: unknown) => typeof it === 'string';
+  const isText = (value: unknown) => typeof value === 'string';
   if (!isText(fleet) || !isText(worker) || !isText(request) || !isText(seq) || !isText(expires) || !isText(by))
     return null;
   return { fleet, worker, request, seq: Number(seq), expiresMs: Number(expires), by };
@@ -125,7 +125,7 @@ function createNotice(input: OpenInput, link: string) {
     id: worker,
     since,
     until: new Date(expiresMs).toISOString(),
-    reason: [kind === null ? 'asks' : `asks: ${kind}`, tool].filter((it) => it !== null).join(', '),
+    reason: [kind === null ? 'asks' : `asks: ${kind}`, tool].filter((part) => part !== null).join(', '),
     request,
     tool,
     message,

@@ -1,7 +1,4 @@
-/**
- * Reads from the configuration where notices go: to a webhook, or to the service's own log; and the links that they
- * carry.
- */
+/** Creates from the configuration the webhook that receives notices, and the links in them. */
 import { readVariable } from '../config/environment.ts';
 import type { ConfigFile } from '../config/file.ts';
 import type { EscalationRules } from '../host/effects/notices.ts';
@@ -13,18 +10,18 @@ import { isRefused, type Reach } from './private-address.ts';
 import { createWebhook, type WebhookOutcome, webhookOutcomes } from './webhook.ts';
 
 /**
- * A service that only this machine reaches is one of a person, who may have a receiver beside it; nobody means the address
- * where a cloud keeps credentials.
+ * The default: a service that only this machine can reach belongs to one person, who may run a receiver on a private
+ * address. Link-local addresses are never meant: clouds keep credentials there.
  */
 function reachOf(allowPrivate: boolean | null, isReachable: boolean): Reach {
   if (allowPrivate !== null) return allowPrivate ? 'all' : 'public';
   return isReachable ? 'public' : 'network';
 }
 
-/** `answerLinks` null: notices of requests are not sent. */
+/** `answerLinks` is null if no notices of requests are sent. */
 type Notices = { readonly escalation: EscalationRules; readonly answerLinks: AnswerLinks | null };
 
-/** @param isReachable whether other machines reach this service */
+/** @param isReachable whether other machines can reach this service */
 export function createNoticeRules(
   escalation: ConfigFile['escalation'],
   env: Io['env'],
@@ -37,7 +34,7 @@ export function createNoticeRules(
   const { url, secretEnv, links, allowPrivate } = webhook;
   const reach = reachOf(allowPrivate, isReachable);
   if (isRefused(new URL(url).hostname, reach))
-    logger.warn('the webhook has a private address, and will get nothing: see escalation.webhook.allowPrivate');
+    logger.warn('the webhook has a private address and will not be called: see escalation.webhook.allowPrivate');
   const secret = secretEnv === null ? null : (readVariable(secretEnv, env) ?? null);
   const count = (outcome: WebhookOutcome, by = 1) => metrics.webhooks.inc({ outcome }, by);
   for (const outcome of webhookOutcomes) count(outcome, 0); // see startAtZero in src/app/serve.ts

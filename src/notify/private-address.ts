@@ -1,11 +1,11 @@
-/** Which addresses a webhook does not reach unless it is allowed to: those of this machine and of the networks behind it. */
+/** Restricts webhooks to public addresses: protects this machine and the networks behind it. */
 import { type LookupAddress, lookup as lookupName } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
-/** `all`: any address. `network`: all but link-local ones. `public`: only what the whole internet reaches. */
+/** `all`: any address. `network`: all except link-local ones. `public`: only public addresses. */
 export type Reach = 'all' | 'network' | 'public';
 
-/** There clouds keep the credentials of a machine (169.254.169.254), and nobody has a receiver. */
+/** Clouds keep the credentials of a machine there (169.254.169.254). No receiver uses these addresses. */
 const linkLocal = listOf(['169.254.0.0', 16], ['fe80::', 10], ['fd00:ec2::254', 128]);
 const inside = listOf(
   ...([
@@ -29,7 +29,7 @@ const inside = listOf(
   ] as const),
 );
 
-/** IPv4 ranges hold for the IPv6 forms of their addresses, too: mapped, compatible, NAT64 and 6to4. */
+/** Includes the IPv6 forms of IPv4 ranges: mapped, compatible, NAT64 and 6to4. */
 function listOf(...ranges: readonly (readonly [string, number])[]): BlockList {
   const list = new BlockList();
   for (const [address, bits] of ranges) {
@@ -46,7 +46,7 @@ function listOf(...ranges: readonly (readonly [string, number])[]): BlockList {
   return list;
 }
 
-/** @param address an IP address, an IPv6 one perhaps with brackets or a zone. Names are never refused: what they resolve to is */
+/** @param address an IP address, possibly with brackets or a zone. Returns false for names; check what they resolve to */
 export function isRefused(address: string, reach: Reach): boolean {
   const plain = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '');
   const version = isIP(plain);
@@ -56,7 +56,7 @@ export function isRefused(address: string, reach: Reach): boolean {
 
 export const refusedCode = 'EPRIVATE';
 
-/** Looks up a name for the connection itself, so that a name which resolves differently the next time is caught. */
+/** Resolves names for the connection itself, so that a name cannot resolve to something else after the check. */
 export const lookupWithin =
   (reach: Reach): LookupFunction =>
   (name, options, done) =>

@@ -1,7 +1,7 @@
 /**
- * Webhook: posts notices to a URL, signed, and retries while anybody waits for them, if that may help. Only the status
- * of the answer counts. Redirects are not followed, because the signature is for one receiver. The secret and the URL
- * (which may contain another secret) are never logged.
+ * Posts notices to a URL, signed. Retries while somebody waits for the notice, if a retry may help. Only the status of the
+ * reply counts. Redirects are not followed, because the signature is for one receiver. The secret and the URL, which may
+ * contain another secret, are never logged.
  */
 import { createHmac } from 'node:crypto';
 import { request as requestHttp } from 'node:http';
@@ -11,36 +11,36 @@ import { createSemaphore } from '../concurrency/semaphore.ts';
 import type { Logger } from '../log.ts';
 import { isRefused, lookupWithin, type Reach, refusedCode } from './private-address.ts';
 
-/** `retried`: a try that failed and will be repeated; the others end a delivery. */
+/** `retried`: an attempt that failed and will be repeated. The others end a delivery. */
 export const webhookOutcomes = ['delivered', 'retried', 'failed'] as const;
 export type WebhookOutcome = (typeof webhookOutcomes)[number];
 
 export type WebhookOptions = {
   readonly url: string;
-  /** It is null if webhooks are unsigned. */
+  /** Null for unsigned webhooks. */
   readonly secret: string | null;
-  /** Which addresses it may post to. Default: any. */
+  /** The allowed addresses. Default: any. */
   readonly reach?: Reach;
-  /** Milliseconds since 1970, for the time stamp. */
+  /** Milliseconds since 1970, for the timestamp. */
   readonly clock: () => number;
   readonly logger: Logger;
   readonly count: (outcome: WebhookOutcome) => void;
-  /** Is called with the change in the number of deliveries that wait for their next try. */
+  /** Called with the change in the number of deliveries that wait for a retry. */
   readonly onWaiting?: (change: 1 | -1) => void;
-  /** The pause after the first try; it doubles after each. */
+  /** The pause after the first attempt. Doubles after each attempt, up to a minute. */
   readonly pauseMs?: number;
-  /** The timeout of one try. */
+  /** Timeout of one attempt. */
   readonly timeoutMs?: number;
 };
 
 const timeoutMsDefault = 10_000;
 const pauseMsDefault = 250;
-/** A receiver that was gone for a night is told a minute after it is back. */
+/** A receiver that comes back after a long time is called within a minute. */
 const pauseMsMax = 60_000;
-/** A receiver that hangs can hold up this many deliveries. */
+/** Maximum number of concurrent deliveries, so that a receiver that hangs holds up no more. */
 const atOnceMax = 8;
 
-/** Resolves when the receiver has taken it; rejects with the reason, and when `signal` fires. */
+/** Resolves when the receiver has accepted the notice. Rejects with the reason, or when `signal` fires. */
 export type PostNotice = (notice: { readonly delivery: string }, signal: AbortSignal) => Promise<void>;
 
 export function createWebhook(options: WebhookOptions): PostNotice {
@@ -89,7 +89,7 @@ export function createWebhook(options: WebhookOptions): PostNotice {
       const againInMs = Math.min(pauseMs * 2 ** Math.min(tries - 1, 30), pauseMsMax);
       logger.warn(
         { delivery, host: target.host, why: answer.why, tries, againInMs },
-        'webhook not delivered, trying again',
+        'webhook not delivered, will retry',
       );
       onWaiting(1);
       await pause(againInMs, undefined, { signal }).finally(() => onWaiting(-1));
@@ -97,7 +97,7 @@ export function createWebhook(options: WebhookOptions): PostNotice {
   };
 }
 
-/** The header's value, over `<timestamp>.<body>`. */
+/** The value of the header: a signature of `<timestamp>.<body>`. */
 const sign = (secret: string, timestamp: string, body: string): string =>
   `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
 
@@ -105,12 +105,12 @@ type Answer = { readonly taken: true } | { readonly taken: false; readonly retry
 
 function readStatus(status: number): Answer {
   if (status >= 200 && status < 300) return { taken: true };
-  const why = `the receiver answered ${status}${status >= 300 && status < 400 ? ', and redirects are not followed' : ''}`;
+  const why = `the receiver answered ${status}${status >= 300 && status < 400 ? '; redirects are not followed' : ''}`;
   return { taken: false, retry: status === 429 || status >= 500, why };
 }
 
 const refusedText =
-  'the webhook leads to a private address, which this service does not post to: see escalation.webhook.allowPrivate';
+  'the webhook has a private address, which this service does not post to; see escalation.webhook.allowPrivate';
 
 type Sent = {
   readonly headers: Readonly<Record<string, string>>;
@@ -119,10 +119,10 @@ type Sent = {
   readonly reach: Reach;
 };
 
-/** Resolves to the status. The body of the answer does not matter, and may be endless. */
+/** Resolves to the status. Ignores the body of the reply, which may be endless. */
 function send(url: URL, { headers, body, signal, reach }: Sent): Promise<number> {
   return new Promise((resolve, reject) => {
-    // An address is not looked up.
+    // `lookup` is not called for an IP address.
     if (isRefused(url.hostname, reach)) return reject(Object.assign(new Error(refusedText), { code: refusedCode }));
     const request = url.protocol === 'https:' ? requestHttps : requestHttp;
     const sent = request(url, {
@@ -136,12 +136,12 @@ function send(url: URL, { headers, body, signal, reach }: Sent): Promise<number>
       resolve(response.statusCode ?? 0);
       response.destroy();
     });
-    sent.on('error', reject); // also after the answer
+    sent.on('error', reject); // also after the reply
     sent.end(body);
   });
 }
 
-/** User and password go into a header. */
+/** Moves user and password from the URL into a header. */
 function readTarget(text: string) {
   const url = new URL(text);
   const { username, password, host } = url;

@@ -1,7 +1,7 @@
 /**
- * The service's metrics, in a registry of their own and, by the OpenTelemetry API, wherever an SDK in this process sends
- * them: without one that costs nothing. Each counter is counted by one room only, named here; gauges are read when
- * they are scraped. Imports nothing of ours, so that every room can count.
+ * The service's metrics, in a registry of their own and, through the OpenTelemetry API, wherever an SDK in this process
+ * sends them; without an SDK that is free. Each counter has a single module that counts it, named here. Gauges are read
+ * when they are scraped. Imports nothing of ours, so that every module can count.
  */
 import { type ObservableResult, metrics as openTelemetry } from '@opentelemetry/api';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
@@ -10,24 +10,24 @@ const prefix = 'stopgate_';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** The values that the gauges of a fleet show. */
+/** Values of a fleet for its gauges. */
 export type FleetGauges = {
   readonly name: string;
-  /** It is null if the fleet is served. */
+  /** Null if the fleet is being served. */
   readonly fault: unknown;
   readonly foldedSeq: number;
   readonly lag: number;
   readonly workers: number;
   readonly openAttempts: number;
   readonly neglected: number;
-  /** The share of its room that is used, from 0 to 1 (protocol.md §2). */
+  /** The used share of the fleet's memory limit, from 0 to 1 (protocol.md §2). */
   readonly stateShare: number;
 };
 
-/** The part of a bound that this process uses. */
+/** How much of a limit this process uses. */
 type BoundUse = { readonly bound: string; readonly used: number; readonly max: number };
 
-/** Bounds of the process: each is told by the room that holds it, and read when somebody looks. */
+/** Limits of the process. The module that enforces one registers it here; it is read on demand. */
 function createBounds() {
   const reads = new Map<string, () => Omit<BoundUse, 'bound'>>();
   return {
@@ -36,7 +36,7 @@ function createBounds() {
   };
 }
 
-/** `checksWaiting`: how many wait for a free place of the runner in this service. */
+/** `checksWaiting`: the number of checks that wait for a free slot of the runner in this service. */
 export function createMetrics(checksWaiting = () => 0) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix });
@@ -47,13 +47,13 @@ export function createMetrics(checksWaiting = () => 0) {
     registry,
     followFleets,
     bounds: createBounds(),
-    /** Counted where a decision is emitted, so once per attempt. */
+    /** Counted when a decision is emitted, once per attempt. */
     decisions: counter('decisions_total', 'Decisions that this replica made.', ['fleet', 'decision', 'cause']),
     decisionSeconds: histogram(
       'decision_seconds',
       'Seconds from an attempt to its decision, checks and holds included.',
       ['fleet'],
-      // A fold alone takes about a millisecond; checks take seconds, holds minutes.
+      // A fold takes about a millisecond, checks take seconds, and holds minutes.
       [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5, 15, 60, 300, 1_800],
     ),
     entriesFolded: counter('entries_folded_total', 'Entries of the log that this replica folded.', ['fleet']),
@@ -62,24 +62,22 @@ export function createMetrics(checksWaiting = () => 0) {
     ...createHookMetrics(instruments),
     ...createUsageMetrics(instruments),
     ...createLimitMetrics(instruments),
-    policyConflicts: counter('policy_conflicts_total', 'Policies in force that are not those of our stopgate.yaml.', [
-      'fleet',
-    ]),
+    policyConflicts: counter(
+      'policy_conflicts_total',
+      'Times that the policies in force were not those of our stopgate.yaml.',
+      ['fleet'],
+    ),
     /** Counted by the webhook. */
     webhooks: counter('webhooks_total', 'Webhooks of escalations: delivered, failed, and retried.', ['outcome']),
-    webhooksWaiting: gauge('webhooks_waiting', 'Webhooks that failed and wait for their next try.'),
-    /** Counted at the edge that took the request: NATS, or HTTP under `/api`. */
+    webhooksWaiting: gauge('webhooks_waiting', 'Failed webhooks that wait for a retry.'),
+    /** Counted at the edge that received the request: NATS, or HTTP under `/api`. */
     requests: counter(
       'requests_total',
       'Requests over NATS and /api, by verb and status; fleet none: not served here.',
       ['fleet', 'verb', 'status'],
     ),
     /** Counted by `http`, including hooks. */
-    httpRequests: counter('http_requests_total', 'All HTTP requests that were answered.', [
-      'method',
-      'route',
-      'status',
-    ]),
+    httpRequests: counter('http_requests_total', 'Answered HTTP requests.', ['method', 'route', 'status']),
     ready: ofFleet('ready', '1: the fleet is served; 0: it is not, and /readyz says why.', ({ fault }) =>
       fault === null ? 1 : 0,
     ),
@@ -87,44 +85,44 @@ export function createMetrics(checksWaiting = () => 0) {
     openAttempts: ofFleet('open_attempts', 'Attempts without a decision yet.', ({ openAttempts }) => openAttempts),
     neglected: ofFleet(
       'neglected',
-      'Workers with a request that waits for too long, and queues that nobody attends.',
+      'Workers with a request that has waited too long, and unattended queues.',
       ({ neglected }) => neglected,
     ),
     stateShare: ofFleet(
       'state_share',
-      'How much the fleet keeps of its workers and tasks, as a share of what it may keep; at 1 it is full.',
+      'Used share of the space for workers and tasks of the fleet; 1 means full.',
       ({ stateShare }) => stateShare,
     ),
     checksWaiting: gauge(
       'checks_waiting',
-      'Checks that wait for a free place of the runner in this service (concurrency).',
+      'Checks that wait for a free slot of the runner in this service (concurrency).',
       [],
       (own) => own.set(checksWaiting()),
     ),
     foldSeq: ofFleet('fold_seq', 'The last entry of the log that was folded.', ({ foldedSeq }) => foldedSeq),
-    foldLag: ofFleet('fold_lag', 'Entries in the log that are not folded yet.', ({ lag }) => lag),
+    foldLag: ofFleet('fold_lag', 'Entries in the log that are not yet folded.', ({ lag }) => lag),
   };
 }
 
-/** Counts what was refused, and what broke because somebody sends too much. */
+/** Counts refusals because of limits, and failures because of too much traffic. */
 const createLimitMetrics = ({ counter }: ReturnType<typeof createInstruments>) => ({
-  /** Counted where the bound is: `http bodies`, `checks waiting`, those of admission, `received requests`. */
-  bounded: counter('bounded_total', 'What was refused because a bound was reached, by bound.', ['bound']),
+  /** Counted where the limit is enforced: `http bodies`, `checks waiting`, admission, `received requests`. */
+  bounded: counter('bounded_total', 'Refusals because a limit was reached, by limit.', ['bound']),
   /** Counted by `http`. */
   unread: counter(
     'unread_fields_total',
-    'Fields of hook calls and telemetry that could not be read and were left out.',
+    'Fields of hook calls and telemetry that were ignored because they could not be read.',
     ['from', 'field'],
   ),
   /** Counted by the link to NATS. */
-  connectionBreaks: counter('connection_breaks_total', 'Connections to NATS that broke and were made again.', [
+  connectionBreaks: counter('connection_breaks_total', 'Connections to NATS that broke and were restored.', [
     'connection',
   ]),
 });
 
-/** Counts and measures the hooks on tasks. */
+/** Metrics of task hooks. */
 const createHookMetrics = ({ counter, histogram }: ReturnType<typeof createInstruments>) => ({
-  hookAnswers: counter('hook_answers_total', 'Answers of hooks on tasks, by type; skip: none.', [
+  hookAnswers: counter('hook_answers_total', 'Answers of task hooks, by type; skip: no answer.', [
     'fleet',
     'type',
     'action',
@@ -138,7 +136,7 @@ const createHookMetrics = ({ counter, histogram }: ReturnType<typeof createInstr
   ),
 });
 
-/** Whoever may report may name any model: more than this many are counted as `other`. */
+/** Agents may report any model name. Models beyond this number are counted as `other`. */
 const modelsMax = 64;
 
 type UsedAmount = {
@@ -148,16 +146,15 @@ type UsedAmount = {
   readonly output: number;
 };
 
-function createUsageMetrics({ counter }: ReturnType<typeof createInstruments>) {
-  const tokens = counter(
-    'tokens_total',
-    'Tokens that agents reported (input, output, written to the cache), by model.',
-    ['fleet', 'model'],
-  );
-  const costUsd = counter('cost_usd_total', 'Dollars that agents reported, by model.', ['fleet', 'model']);
-  // The GenAI conventions of OpenTelemetry: what other tools know how to draw.
+function createUsageMetrics({ counter, amount }: ReturnType<typeof createInstruments>) {
+  const tokens = counter('tokens_total', 'Tokens that agents reported (input, output, written to a cache), by model.', [
+    'fleet',
+    'model',
+  ]);
+  const costUsd = amount('cost_usd_total', 'Dollars that agents reported, by model.', ['fleet', 'model']);
+  // From the GenAI conventions of OpenTelemetry, which other tools can draw.
   const sent = openTelemetry.getMeter('stopgate').createHistogram('gen_ai.client.token.usage', {
-    description: 'Tokens of each report of an agent.',
+    description: 'Tokens per usage report.',
     unit: '{token}',
   });
   const models = new Set<string>();
@@ -167,14 +164,14 @@ function createUsageMetrics({ counter }: ReturnType<typeof createInstruments>) {
     return model;
   };
   return {
-    /** Counted by the one replica that the report falls to, at the head of the log. */
-    used(fleet: string, model: string | undefined, amount: UsedAmount): void {
+    /** Counted by the one replica that handles the report, at the head of the log. */
+    used(fleet: string, model: string | undefined, used: UsedAmount): void {
       const labels = { fleet, model: labelOf(model) };
-      tokens.inc(labels, amount.tokens);
-      costUsd.inc(labels, amount.usd);
+      tokens.inc(labels, used.tokens);
+      costUsd.add(labels, used.usd);
       const about = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': labels.model };
       for (const type of ['input', 'output'] as const)
-        if (amount[type] > 0) sent.record(amount[type], { 'gen_ai.token.type': type, ...about });
+        if (used[type] > 0) sent.record(used[type], { 'gen_ai.token.type': type, ...about });
     },
   };
 }
@@ -182,32 +179,32 @@ function createUsageMetrics({ counter }: ReturnType<typeof createInstruments>) {
 function createFleetGauges({ gauge }: ReturnType<typeof createInstruments>) {
   let fleets: () => readonly FleetGauges[] = () => [];
   return {
-    /** From now on the gauges are of these. */
+    /** Sets the source of the values. */
     followFleets(states: () => readonly FleetGauges[]): void {
       fleets = states;
     },
     ofFleet: (name: string, help: string, read: (fleet: FleetGauges) => number) =>
       gauge(name, help, ['fleet'], (own) => {
-        own.reset(); // a fleet that is no longer served leaves no last value behind
+        own.reset(); // drop fleets that are no longer served
         for (const fleet of fleets()) own.set({ fleet: fleet.name }, read(fleet));
       }),
   };
 }
 
 /**
- * One series of a metric, for what comes with each entry: the registry would look it up by its labels each time. So what
- * is counted here is handed on when somebody reads the metric.
+ * One series of a metric that changes with each entry. Looking it up in the registry by labels each time would be slow, so
+ * it is counted here and flushed when the metric is read.
  */
 type Series = { readonly labels: Record<string, string>; count: number; readonly values: number[] };
 
-/** A histogram's values, before they are handed on although nobody reads it. */
+/** A histogram is flushed after this many values even if nobody reads it. */
 const valuesKeptMax = 512;
 
-function createSeries(handOn: (series: Series) => void) {
+function createSeries(flush: (series: Series) => void) {
   const all = new Map<string, Series>();
   return {
-    handOn() {
-      for (const series of all.values()) handOn(series);
+    flush() {
+      for (const series of all.values()) flush(series);
     },
     of(labels: Record<string, string>): Series {
       const key = JSON.stringify(labels);
@@ -218,7 +215,7 @@ function createSeries(handOn: (series: Series) => void) {
   };
 }
 
-/** Makes metrics of one name for Prometheus and OpenTelemetry: the API reads what the registry has. */
+/** Creates metrics for both Prometheus and OpenTelemetry, whose API reads the values of the registry. */
 function createInstruments(registry: Registry) {
   const meter = openTelemetry.getMeter('stopgate');
   const observe = (metric: Counter | Gauge) => async (result: ObservableResult) => {
@@ -232,15 +229,15 @@ function createInstruments(registry: Registry) {
   });
   return {
     counter<Label extends string>(name: string, help: string, labelNames: readonly Label[]) {
-      const series = createSeries((it) => {
-        metric.inc(it.labels, it.count);
-        it.count = 0;
+      const series = createSeries((each) => {
+        metric.inc(each.labels, each.count);
+        each.count = 0;
       });
-      const metric: Counter = new Counter({ ...optionsOf(name, help, labelNames), collect: series.handOn });
+      const metric: Counter = new Counter({ ...optionsOf(name, help, labelNames), collect: series.flush });
       meter.createObservableCounter(`${prefix}${name}`, { description: help }).addCallback(observe(metric));
       return {
         inc: (labels: Record<Label, string>, by?: number) => metric.inc(labels, by),
-        /** @returns counts one more */
+        /** @returns a function that adds 1 */
         one(labels: Record<Label, string>): () => void {
           const own = series.of(labels);
           return () => {
@@ -249,7 +246,22 @@ function createInstruments(registry: Registry) {
         },
       };
     },
-    /** @param read sets it at each scrape */
+    /** A counter of decimal amounts. Adds whole billionths, because sums of fractions are not exact. */
+    amount<Label extends string>(name: string, help: string, labelNames: readonly Label[]) {
+      const series = createSeries(({ labels, count }) => metric.inc(labels, count / 1e9));
+      const collect = () => {
+        metric.reset();
+        series.flush();
+      };
+      const metric: Counter = new Counter({ ...optionsOf(name, help, labelNames), collect });
+      meter.createObservableCounter(`${prefix}${name}`, { description: help }).addCallback(observe(metric));
+      return {
+        add(labels: Record<Label, string>, by: number): void {
+          series.of(labels).count += Math.round(by * 1e9);
+        },
+      };
+    },
+    /** @param read sets the value at each scrape */
     gauge<Label extends string>(
       name: string,
       help: string,
@@ -261,26 +273,26 @@ function createInstruments(registry: Registry) {
       meter.createObservableGauge(`${prefix}${name}`, { description: help }).addCallback(observe(metric));
       return metric;
     },
-    /** OpenTelemetry has no histogram that is read, so that each value is given to both. */
+    /** OpenTelemetry histograms cannot be read on demand, so each value is recorded in both. */
     histogram<Label extends string>(name: string, help: string, labelNames: readonly Label[], buckets: number[]) {
-      const handOn = ({ labels, values }: Series) => {
+      const flush = ({ labels, values }: Series) => {
         for (const value of values.splice(0)) metric.observe(labels, value);
       };
-      const series = createSeries(handOn);
+      const series = createSeries(flush);
       const metric: Histogram = new Histogram({
         ...optionsOf(name, help, labelNames),
         buckets,
-        collect: series.handOn,
+        collect: series.flush,
       });
       const advice = { explicitBucketBoundaries: buckets };
       const sent = meter.createHistogram(`${prefix}${name}`, { description: help, advice });
       return {
-        /** @returns observes one value */
+        /** @returns a function that observes a value */
         of(labels: Record<Label, string>): (value: number) => void {
           const own = series.of(labels);
           return (value) => {
             own.values.push(value);
-            if (own.values.length >= valuesKeptMax) handOn(own);
+            if (own.values.length >= valuesKeptMax) flush(own);
             sent.record(value, labels);
           };
         },

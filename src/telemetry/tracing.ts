@@ -1,10 +1,10 @@
 /**
- * Traces, with only the OpenTelemetry API: without an SDK in this process nothing is recorded, and all of this costs
- * only the check for one. A trace is passed on in the W3C headers `traceparent` and `tracestate`.
+ * Traces, with only the OpenTelemetry API: without an SDK in this process nothing is recorded, and the only cost is
+ * checking for one. Traces are propagated in the W3C headers `traceparent` and `tracestate`.
  */
 import { context, propagation, ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api';
 
-/** An SDK registers a propagator with itself. */
+/** Whether an SDK is installed: it registers a propagator. */
 export const isTracing = (): boolean => propagation.fields().length > 0;
 
 export type TraceHeaders = Readonly<Record<string, string>>;
@@ -13,11 +13,11 @@ type ReadHeader = (name: string) => string | undefined;
 const names = ['traceparent', 'tracestate'];
 const none: TraceHeaders = Object.freeze({});
 
-/** Reads from headers the trace that they belong to. */
+/** The trace context that the headers name. */
 const contextOf = (header: ReadHeader) =>
   propagation.extract(ROOT_CONTEXT, header, { keys: () => names, get: (read, name) => read(name) });
 
-/** Runs `use`, and all that it begins, in the trace that the headers of a message name. */
+/** Runs `use`, and everything it starts, in the trace that the headers of a message name. */
 export function inTraceOf<Result>(header: ReadHeader, use: () => Result): Result {
   return isTracing() ? context.with(contextOf(header), use) : use();
 }
@@ -25,7 +25,7 @@ export function inTraceOf<Result>(header: ReadHeader, use: () => Result): Result
 export const inSpan = <Result>(span: Span, use: () => Result): Result =>
   context.with(trace.setSpan(context.active(), span), use);
 
-/** For a message that is sent now, or in the trace of `span`. Empty where nothing is traced. */
+/** Headers for a message in the current trace, or in the trace of `span`. Empty without tracing. */
 export function traceHeaders(span: Span | null = null): TraceHeaders {
   if (!isTracing()) return none;
   const headers: Record<string, string> = {};
@@ -33,7 +33,7 @@ export function traceHeaders(span: Span | null = null): TraceHeaders {
   return headers;
 }
 
-/** For a log line: a new object, since the logger adds to it. */
+/** Ids for a log line. Returns a new object, because the logger adds to it. */
 export function traceIds(): { readonly traceId?: string; readonly spanId?: string } {
   const span = isTracing() ? trace.getActiveSpan()?.spanContext() : undefined;
   return span === undefined ? {} : { traceId: span.traceId, spanId: span.spanId };
@@ -41,7 +41,7 @@ export function traceIds(): { readonly traceId?: string; readonly spanId?: strin
 
 type SpanOptions = NonNullable<Parameters<ReturnType<typeof trace.getTracer>['startSpan']>[1]>;
 
-/** `under` a span, under what headers name, or in the current trace. */
+/** Starts a span below another span, below the one that headers name, or in the current trace. */
 export function startSpan(name: string, options: SpanOptions, under: Span | ReadHeader | null = null): Span {
   const parent =
     under === null

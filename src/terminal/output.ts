@@ -1,4 +1,4 @@
-/** Stdout of a command: waits for a slow reader, and drops output once the reader is gone (`| head`). */
+/** The stdout of a command. Waits for a slow reader, and drops output once the reader is gone (`| head`). */
 import { once } from 'node:events';
 import { escapeControls } from '../text/json-text.ts';
 import type { Io } from './process-io.ts';
@@ -6,23 +6,23 @@ import { type Colors, createColors } from './text.ts';
 
 export type Output = {
   readonly colors: Colors;
-  /** Columns to fit into; infinite if stdout is not a terminal. */
+  /** Width in columns. Infinite if stdout is not a terminal. */
   readonly width: () => number;
-  /** Aborted when the reader is gone, so that an endless command ends. */
+  /** Aborted when the reader is gone, which ends an endless command. */
   readonly closed: AbortSignal;
-  /** Says why stdout took less than all; a reader that is gone is no fault. Resolves once that is known. */
+  /** Resolves to the error if not everything could be written, otherwise null. A reader that is gone is not an error. */
   readonly fault: () => Promise<Error | null>;
-  /** Writes lines, each with a line end. Resolves when there is room for more. */
+  /** Writes each line with a line end. Resolves when there is room for more. */
   readonly print: (...lines: string[]) => Promise<void>;
-  /** Writes `text` as it is. */
+  /** Writes `text` unchanged. */
   readonly write: (text: string) => Promise<void>;
-  /** One line of JSON. */
+  /** Writes one line of JSON. */
   readonly json: (value: unknown) => Promise<void>;
 };
 
 export function createOutput({ stdout, isTTY, env, size }: Io): Output {
   const gone = new AbortController();
-  // The listener stays: EPIPE may come after the last write, and would crash the process.
+  // Keep the listener: EPIPE may come after the last write and would crash the process.
   let fault: Error | null = null;
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') fault ??= error;
@@ -36,7 +36,7 @@ export function createOutput({ stdout, isTTY, env, size }: Io): Output {
     colors: createColors(isTTY && (env.NO_COLOR ?? '') === ''),
     width: () => (isTTY ? size().columns : Number.POSITIVE_INFINITY),
     closed: gone.signal,
-    // The stream reports an error of its last write in the next turn.
+    // The stream reports an error of the last write in the next tick.
     fault: () => new Promise((resolve) => setImmediate(() => resolve(fault))),
     print: (...lines) => write(lines.map((line) => `${line}\n`).join('')),
     write,

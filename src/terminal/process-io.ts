@@ -1,6 +1,4 @@
-/**
- * Gives a command the parts of the process that it uses: its streams, its terminal and Ctrl-C. Tests provide their own.
- */
+/** The parts of the process that a command uses: streams, terminal and Ctrl-C. Tests provide their own. */
 import { fstatSync, writeFileSync } from 'node:fs';
 import { type Readable, Writable } from 'node:stream';
 import { AppError } from '../errors.ts';
@@ -11,29 +9,29 @@ export type Io = {
   readonly stdin: Readable;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Tells whether stdout is a terminal: then there are colours, and lines are cut to its width. */
+  /** Whether stdout is a terminal. Then there are colors, and lines are cut to its width. */
   readonly isTTY: boolean;
-  /** The terminal's current size; used only if `isTTY`. */
+  /** Current size of the terminal. Used only if `isTTY`. */
   readonly size: () => { readonly columns: number; readonly rows: number };
   /**
-   * Fires at Ctrl-C and SIGTERM. A command that has something to put in order calls it once at its start; as long as
-   * nobody has called it, those signals end the process as they always do.
+   * Fires at Ctrl-C and SIGTERM. A command that needs to clean up calls it once at its start. Otherwise these signals end
+   * the process as usual.
    */
   readonly interrupt: () => AbortSignal;
 };
 
-/** @throws AppError input.bad: it was removed, and nothing that is named relative to it can be found */
+/** @throws AppError input.bad if the folder was removed */
 function currentFolder(): string {
   try {
     return process.cwd();
   } catch (cause) {
-    throw new AppError('input.bad', 'the current folder does not exist any more: change to one that does (cd)', {
+    throw new AppError('input.bad', 'the current folder no longer exists; change to another one (cd)', {
       cause,
     });
   }
 }
 
-/** Node's own stream for a file ignores that a disk which fills up took only a part of the text. */
+/** Node's own stream for a file does not notice when a full disk takes only a part of the text. */
 function openStdout(): Writable {
   const { stdout } = process;
   if (!fstatSync(stdout.fd).isFile()) return stdout;
@@ -49,23 +47,23 @@ function openStdout(): Writable {
   });
 }
 
-/** npm forwards the Ctrl-C that the terminal sends to all processes: two within this time count as one. */
+/** npm forwards the Ctrl-C that the terminal already sends to all processes. Two within this time count as one. */
 const doubledMs = 500;
 
-/** The real process. A second Ctrl-C forces the end of a command, as a signal would; `exit` handlers still run. */
+/** The real process. A second Ctrl-C exits at once; `exit` handlers still run. */
 export function processIo(env: Io['env']): Io {
   return {
     stdout: openStdout(),
     stderr: process.stderr,
     get stdin() {
-      return process.stdin; // Accessing it opens it, so only a reader may.
+      return process.stdin; // opened on access, so only readers may access it
     },
     env,
     get cwd() {
-      return currentFolder(); // "help" needs none
+      return currentFolder(); // on demand, since "help" needs no folder
     },
     isTTY: process.stdout.isTTY === true,
-    // A terminal that does not know its size reports 0.
+    // Terminals of unknown size report 0.
     size: () => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 }),
     interrupt() {
       const controller = new AbortController();

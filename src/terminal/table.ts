@@ -1,17 +1,17 @@
-/** Columns of text under headings; the widest columns are shortened until the table fits. */
+/** Formats a table. Shortens the widest columns until it fits. */
 import { clean, cut, pad, widthOf } from './text.ts';
 
-/** `isWhole`: its column is shortened last, such as that of an id, which a person copies. */
+/** `isWhole`: shorten this column last, for example an id that a person copies. */
 export type Cell = { readonly text: string; readonly paint?: (text: string) => string; readonly isWhole?: boolean };
 export type Row = readonly Cell[];
 
 const gap = 2;
 const columnMin = 4;
-/** The other columns are shortened to this before those that should stay whole are shortened at all. */
+/** Other columns are shortened to this width before `isWhole` columns are. */
 const othersMin = 8;
 const columnMax = 60;
 
-/** Cleans the cells. Without rows there are no lines at all; `headings` may be empty. */
+/** Cleans the cells. Returns no lines if there are no rows. `headings` may be empty. */
 export function formatTable(headings: readonly string[], rows: readonly Row[], width: number): string[] {
   if (rows.length === 0) return [];
   const cells = rows.map((row) => row.map(({ text, paint = same }) => ({ text: clean(text), paint })));

@@ -1,14 +1,14 @@
 /**
- * Text for a terminal. Names, prompts and outputs come from agents and may try to move the cursor, change the title
- * or look like something else: whatever is printed for people goes through `clean` first.
+ * Text for a terminal. Names, prompts and outputs come from agents and may contain escape sequences that move the cursor,
+ * change the title or disguise text, so everything printed for people goes through `clean` first.
  */
 import { stripVTControlCharacters } from 'node:util';
 import type { Decision } from '../../machines/index.ts';
 
-// Controls (C0, DEL, C1), marks that change the direction of writing, zero-width and line separating characters.
+// Control characters (C0, DEL, C1), bidirectional marks, zero-width characters and line separators.
 const unsafe = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
-/** One line without escape sequences and control characters; line ends and tabs become a space. */
+/** Returns one line without escape sequences and control characters. Line ends and tabs become spaces. */
 export const clean = (text: string): string =>
   stripVTControlCharacters(text)
     .replace(/[\t\r\n\u2028\u2029]+/g, ' ')
@@ -20,7 +20,7 @@ export const cleanLines = (text: string): string[] =>
     .split(/\r?\n/)
     .map((line) => clean(line).trimEnd());
 
-/** Columns on a terminal: none for combining marks, two for wide scripts and emoji. */
+/** Width on a terminal: 0 for combining marks, 2 for wide scripts and emoji. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const char of text) width += columnsOf(char);
@@ -35,7 +35,7 @@ function columnsOf(char: string): number {
 const wide =
   /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
 
-/** At most `width` columns; the last is `…` if something is cut. */
+/** Shortens a text to `width` columns, ending in `…` if something was cut. */
 export function cut(text: string, width: number): string {
   if (text.length * 2 <= width || widthOf(text) <= width) return text;
   let kept = '';
@@ -50,7 +50,7 @@ export function cut(text: string, width: number): string {
 
 export const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
 
-/** Broken at spaces so that no line is wider; a longer word is cut. An infinite width breaks no line. */
+/** Wraps a text at spaces. Cuts words that are too long. An infinite width wraps nothing. */
 export function wrap(text: string, width: number): string[] {
   if (widthOf(text) <= width) return [text];
   const lines: string[] = [];
@@ -69,14 +69,14 @@ export function wrap(text: string, width: number): string[] {
 /** `1 file`, `2 files` */
 export const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
 
-// The answer of a decision in one line.
+// A decision's answer on one line.
 
 /** `block · continue · incomplete` */
 export const describeAnswer = ({ decision, action, cause }: Decision): string => `${decision} · ${action} · ${cause}`;
 
 /**
- * Paints an answer. Only complete is green: capped, bypassed and the like are not a success. Blue: nothing was judged.
- * Magenta: escalated, as the state.
+ * Paints an answer. Only complete is green: capped, bypassed and similar causes are not a success. Blue means not judged,
+ * and magenta escalated, like the state.
  */
 export function paintAnswer({ decision, action, cause }: Decision, colors: Colors): (text: string) => string {
   if (action === 'escalate') return colors.magenta;
@@ -85,19 +85,19 @@ export function paintAnswer({ decision, action, cause }: Decision, colors: Color
   return cause === 'complete' || cause === 'no-policy' ? colors.green : colors.yellow;
 }
 
-// Colours of a terminal, or none.
+// Terminal colors.
 
 type Paint = (text: string) => string;
 export type Colors = Readonly<Record<keyof typeof codes, Paint>>;
 
-/** SGR parameters: on, and off again. */
+/** SGR parameters to turn the attribute on and off. */
 const codes = {
   bold: [1, 22],
   dim: [2, 22],
   red: [31, 39],
   green: [32, 39],
   yellow: [33, 39],
-  /** The bright one: the other is hard to read on black. */
+  /** Bright blue. Normal blue is hard to read on black. */
   blue: [94, 39],
   magenta: [35, 39],
   cyan: [36, 39],
@@ -111,9 +111,9 @@ export function createColors(isOn: boolean): Colors {
   return Object.fromEntries(paints) as Colors;
 }
 
-/** The alternate screen of a terminal, without a cursor; leaving it gives back what stood there before. */
+/** The alternate screen without a cursor. Leaving it restores the previous screen. */
 export const enterScreen = '\u001b[?1049h\u001b[?25l';
 export const leaveScreen = '\u001b[?25h\u001b[?1049l';
-/** Draws lines over what stands on the screen, and clears the rest of it. */
+/** Draws lines from the top of the screen and clears the rest. */
 export const repaint = (lines: readonly string[]): string =>
   `\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`;

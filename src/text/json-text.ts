@@ -1,6 +1,6 @@
-/** JSON that others wrote or will read. Imports nothing, since programs that must start fast load it. */
+/** Reads and writes JSON that others write or read. Imports nothing, because programs that must start fast load it. */
 
-/** Parses text that others wrote. Null: it is not JSON. */
+/** Parses JSON. Returns null for invalid text. */
 export function tryJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -10,9 +10,9 @@ export function tryJson(text: string): unknown {
 }
 
 /**
- * JSON that is safe on a terminal. JSON leaves the control characters from U+007F to U+009F and the marks that change the
- * direction of writing as they are. U+009B begins an escape sequence, and a mark makes the rest of the line read
- * backwards: agents could write to the terminal of whoever reads a log or `--json`.
+ * Makes JSON safe for a terminal. JSON does not escape the control characters U+007F to U+009F or bidirectional marks.
+ * U+009B starts an escape sequence and marks reverse the rest of a line, so agents could attack the terminal of a person
+ * who reads a log or `--json`.
  */
 export const escapeControls = (json: string): string =>
   json.replace(

@@ -1,9 +1,9 @@
-/** The difference of two lists of lines, by their longest common subsequence: a line that moved goes and comes. */
+/** Compares two lists of lines by their longest common subsequence. A moved line is removed and added. */
 
 export type LineChange = { readonly sign: '+' | '-'; readonly text: string };
 export type DiffLine = LineChange | { readonly sign: ' '; readonly text: string };
 
-/** Above this, no line is taken for a common one. */
+/** Larger comparisons report all lines as changed. */
 const cellsMax = 4_000_000;
 
 export function diffLines(old: readonly string[], now: readonly string[]): DiffLine[] {

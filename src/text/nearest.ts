@@ -1,6 +1,6 @@
-/** Finds the word that somebody meant. */
+/** Suggests the word that somebody meant. */
 
-/** Returns null if more than half of the letters differ from every known word. Case, `_` and `-` do not count. */
+/** Returns null if more than half of the letters differ from every known word. Ignores case, `_` and `-`. */
 export function nearestOf(word: string, known: readonly string[]): string | null {
   const plain = (text: string) => text.toLowerCase().replace(/[_-]/g, '');
   const ranked = known
@@ -10,7 +10,7 @@ export function nearestOf(word: string, known: readonly string[]): string | null
   return ranked[0]?.name ?? null;
 }
 
-/** Levenshtein distance: letters inserted, deleted or replaced. A very long word is cut; it is near to nothing anyway. */
+/** Levenshtein distance: letters inserted, deleted or replaced. Compares at most 64 letters of `from`. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [index, letter] of [...from.slice(0, 64)].entries()) {

@@ -1,2 +1,2 @@
 /** Expands the times of conformance cases like `stopgate test`. */
-export { spellTime as timeOf, spellTimes } from '../../src/cli/commands/tools/policy-cases.ts';
+export { expandTimes as spellTimes, toIsoTime as timeOf } from '../../src/cli/commands/tools/policy-cases.ts';

@@ -92,7 +92,7 @@ const rows: Record<string, () => Promise<unknown>> = {
   async resumable() {
     await publish('worker.limited.worker.registered', { agent: 'claude' });
     await publish('worker.limited.limit.reached', { until: '2026-01-01T00:00:00Z' });
-    expect(await says(['resumable'])).toContain("claude --resume limited 'The usage limit is over.");
+    expect(await says(['resumable'])).toContain("claude --resume limited 'The usage limit has reset.");
   },
   async spend() {
     await publish('worker.spender.usage.reported', { usd: 0.5, model: 'm' });
@@ -152,7 +152,7 @@ const rows: Record<string, () => Promise<unknown>> = {
   },
   ack: async () => expect(await says(['ack', 'ack', '--by', 'ann', '--yes'])).toContain('acknowledged by ann'),
   resolve: async () => expect(await says(['resolve', 'resolve', '--stop', '--yes'])).toContain('resolve: resolved'),
-  answer: async () => expect(await says(['answer', 'asks', '--allow', '--by', 'ann', '--yes'])).toContain('said ann'),
+  answer: async () => expect(await says(['answer', 'asks', '--allow', '--by', 'ann', '--yes'])).toContain('by ann'),
   pause: async () =>
     expect(await says(['pause', 'ack', '--for', '30m', '--by', 'ann', '--yes'])).toContain('paused by ann'),
   unpause: async () => expect(await says(['unpause', 'ack', '--by', 'ann', '--yes'])).toContain('ack'),
@@ -173,14 +173,14 @@ const rows: Record<string, () => Promise<unknown>> = {
   audit: async () => expect(await says(['audit', '--worker', 'nobody'])).toContain('No operator actions'),
   async 'support-bundle'() {
     const { code, stdout, stderr } = await run(['support-bundle', '--http', 'off', '--nats', 'nats://127.0.0.1:1']);
-    expect(stdout).toContain('.json: read it before you send it');
-    expect(stderr).toMatch(/^stopgate: it has no readiness.*\nstopgate: it has no streams.*\n$/);
+    expect(stdout).toContain('.json; read it before you send it');
+    expect(stderr).toMatch(/^stopgate: missing: readiness.*\nstopgate: missing: streams.*\n$/);
     expect(code).toBe(0);
   },
   async bench() {
     const { code, stdout, stderr } = await run(['bench', 'speed']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toBe('stopgate: the bench is not in the package: clone the repository, then "npm run bench"\n');
+    expect(stderr).toBe('stopgate: the package does not contain the benchmark; clone the repository and run "npm run bench"\n');
   },
   completion: async () => expect(await says(['completion', 'bash'])).toContain('complete '),
   async dev() {

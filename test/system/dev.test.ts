@@ -27,7 +27,7 @@ test('the five lines that it prints can be pasted, and lead from a rule to a sto
     );
   const [rule, planStep, decide, doStep, look] = lines;
   expect(await paste(rule)).toMatchObject({ code: 0 });
-  await dev.printed('the configuration has changed');
+  await dev.printed('reloaded the configuration');
   expect(await paste(planStep)).toMatchObject({ code: 0 });
   expect(await paste(decide)).toMatchObject({
     code: 1,

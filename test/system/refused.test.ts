@@ -49,10 +49,10 @@ const can = {
 type Row = readonly [what: string, code: number, says: string | RegExp, line: string];
 const rows: Record<keyof typeof places, readonly Row[]> = {
   readOnly: [
-    ['dev', 2, 'read-only; choose another place', 'dev --port 0 --http 127.0.0.1:0'],
-    ['serve --embedded', 2, 'read-only; choose another place', 'serve --embedded --port 0 --http off'],
+    ['dev', 2, 'read-only; choose another location', 'dev --port 0 --http 127.0.0.1:0'],
+    ['serve --embedded', 2, 'read-only; choose another location', 'serve --embedded --port 0 --http off'],
     ['init', 2, "settings.json' cannot be written: the file system is read-only", 'init claude --yes'],
-    ['support-bundle', 2, 'read-only; choose another place', 'support-bundle --http off --nats nats://127.0.0.1:1'],
+    ['support-bundle', 2, 'read-only; choose another location', 'support-bundle --http off --nats nats://127.0.0.1:1'],
     ['a replay needs no place to write', 2, 'there is no such file', 'replay gone.jsonl'],
   ],
   offline: [
@@ -69,15 +69,20 @@ const rows: Record<keyof typeof places, readonly Row[]> = {
     [
       'dev',
       2,
-      'the current folder does not exist any more: change to one that does',
+      'the current folder no longer exists; change to another one',
       'dev --port 0 --http 127.0.0.1:0',
     ],
-    ['serve', 2, 'the current folder does not exist any more', 'serve --http off --nats nats://127.0.0.1:1'],
+    ['serve', 2, 'the current folder no longer exists', 'serve --http off --nats nats://127.0.0.1:1'],
     ['a hook, which asks the usual address', 0, 'not judged', 'hook claude --http 127.0.0.1:1 --event Stop <<<"{}"'],
   ],
   nobody: [
-    ['dev', 2, 'permission denied; change its permissions, or choose another place', 'dev --port 0 --http 127.0.0.1:0'],
-    ['init', 2, 'permission denied; change its permissions, or choose another place', 'init claude --yes'],
+    [
+      'dev',
+      2,
+      'permission denied; change the permissions, or choose another location',
+      'dev --port 0 --http 127.0.0.1:0',
+    ],
+    ['init', 2, 'permission denied; change the permissions, or choose another location', 'init claude --yes'],
     [
       'credentials of another user',
       2,

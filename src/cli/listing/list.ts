@@ -1,4 +1,4 @@
-/** workers, tasks, queues and escalations: all pages of a list as a table or JSON, once or repeatedly. */
+/** Reads all pages of a list of actors and shows them as a table or JSON, once or continuously. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { type Presence, presences, workerStates } from '../../../machines/values/states.ts';
@@ -8,35 +8,35 @@ import type { Output } from '../../terminal/output.ts';
 import type { Io } from '../../terminal/process-io.ts';
 import { cut, enterScreen, leaveScreen, repaint } from '../../terminal/text.ts';
 import { type Arguments, type Context, choice, type Flags, flag, option } from '../command.ts';
-import { connect, type Place, resolvePlace, withRequester } from '../connection.ts';
+import { connect, resolveAddress, type ServiceAddress, withRequester } from '../connection.ts';
 import { clientArgs, countFrom, idOf, timeoutArg, timeoutMsDefault } from '../option-values.ts';
 import { formatOutdated } from '../text/state-text.ts';
 import { type Filter, formatListing, type Listing } from './listing.ts';
 
 export const listArgs = {
-  limit: option('N', 'at most this many (default: all)', countFrom(1, 1_000_000_000)),
-  watch: flag('keep watching: redraw a terminal each second, or print each change'),
+  limit: option('N', 'list at most N (default: all)', countFrom(1, 1_000_000_000)),
+  watch: flag('redraw every second on a terminal; otherwise print each change'),
   ...clientArgs,
   ...timeoutArg,
 } as const satisfies Arguments;
 
 export const presenceArgs = {
   presence: choice('PRESENCE', presences, 'only workers with this presence'),
-  stale: flag('only workers that have been silent for two minutes: --presence stale'),
+  stale: flag('only workers that have been silent for two minutes; short for --presence stale'),
 } as const satisfies Arguments;
 
-/** Filters that some lists have: each takes those that it can. */
+/** Filters that several lists share. Each list picks those that it supports. */
 export const filters = {
-  state: choice('STATE', workerStates, 'only those in this state'),
-  queue: option('Q', 'only those in this queue', idOf('queue')),
+  state: choice('STATE', workerStates, 'only this state'),
+  queue: option('Q', 'only this queue', idOf('queue')),
   agent: option('NAME', 'only workers of this agent, e.g. claude'),
-  sort: choice('USE', ['usd', 'tokens', 'turns'], 'those first that have used most of this (default: by id)'),
+  sort: choice('USE', ['usd', 'tokens', 'turns'], 'most used first (default: by id)'),
 } as const satisfies Arguments;
 
-/** @throws AppError input.bad: they contradict each other */
+/** @throws AppError input.bad if the options contradict each other */
 export function readPresence({ presence, stale }: Flags<typeof presenceArgs>): Presence | undefined {
   if (stale && presence !== undefined && presence !== 'stale')
-    throw new AppError('input.bad', `--stale and --presence ${presence} contradict each other`);
+    throw new AppError('input.bad', `--stale and --presence ${presence} contradict each other; drop one of them`);
   return stale ? 'stale' : presence;
 }
 
@@ -63,7 +63,7 @@ export async function list<View>(
       ? [`No ${listing.entity} in fleet '${fleet}' matches.`]
       : listing.empty(fleet).map(asTyped);
   };
-  if (flags.watch) return watch({ listing, read, format, place: flags, json: flags.json, io, out });
+  if (flags.watch) return watch({ listing, read, format, address: flags, json: flags.json, io, out });
   return withRequester(flags, io, async (requester, fleet) => {
     const views = await read(requester);
     if (flags.json) await out.json(views);
@@ -75,7 +75,7 @@ export async function list<View>(
 const pageMax = 100;
 type Wanted = { readonly wanted: object; readonly most: number; readonly timeoutMs: number };
 
-/** All pages of a list, up to `most`. @throws AppError those of a request */
+/** Reads all pages of a list, up to `most` items. @throws AppError the errors of a request */
 export async function readAll<View>(
   requester: Requester,
   entity: string,
@@ -97,7 +97,7 @@ export async function readAll<View>(
   return views;
 }
 
-// A list that is updated: a redrawn screen, or a line per change. Ctrl-C ends it and restores the terminal.
+// --watch redraws a screen or prints a line per change. Ctrl-C ends it and restores the terminal.
 
 const everyMs = 1_000;
 
@@ -105,17 +105,17 @@ type Watch<View> = {
   readonly listing: Listing<View>;
   readonly read: (requester: Requester) => Promise<View[]>;
   readonly format: (views: readonly View[], fleet: string, width: number) => string[];
-  readonly place: Place;
+  readonly address: ServiceAddress;
   readonly json: boolean;
   readonly io: Io;
   readonly out: Output;
 };
 
-/** The first read must succeed; after that it waits for a service that is away. @throws AppError of the first read */
+/** Tolerates an unreachable service after the first read. @throws AppError if the first read fails */
 async function watch<View>(options: Watch<View>): Promise<number> {
-  const { read, place, json, io, out } = options;
+  const { read, address, json, io, out } = options;
   const end = AbortSignal.any([io.interrupt(), out.closed]);
-  const connection = await resolvePlace(place, io);
+  const connection = await resolveAddress(address, io);
   const show = json
     ? changesAsJson(options)
     : io.isTTY
@@ -141,7 +141,7 @@ async function watch<View>(options: Watch<View>): Promise<number> {
   }
 }
 
-/** A connection that is replaced after a failure. */
+/** A connection that is reopened after a failure. */
 export function createLink(open: () => Promise<Requester>) {
   let requester: Requester | null = null;
   return {
@@ -161,7 +161,7 @@ export function createLink(open: () => Promise<Requester>) {
   };
 }
 
-/** Undefined if the end comes first; the answer is then dropped. */
+/** Returns undefined if `end` aborts first; the answer is then dropped. */
 async function orEnd<Result>(answer: Promise<Result>, end: AbortSignal): Promise<Result | undefined> {
   let onEnd = () => {};
   const ended = new Promise<undefined>((done) => {
@@ -173,14 +173,14 @@ async function orEnd<Result>(answer: Promise<Result>, end: AbortSignal): Promise
 }
 
 type Show<View> = {
-  /** `fault`: why `views` are outdated. */
+  /** `fault`: why `views` are outdated, or null. */
   readonly draw: (views: readonly View[], fault: string | null) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
 function screen<View>({ listing, format, io, out }: Watch<View>, fleet: string): Show<View> {
   let entered = false;
-  // The body that was read last: without the service, ages stand still.
+  // The last body read. Without the service, ages stop counting.
   let body: readonly string[] = [];
   let readMs = Date.now();
   return {
@@ -227,7 +227,7 @@ function changesAsTable<View>({ listing, format, out }: Watch<View>, fleet: stri
   };
 }
 
-/** A line for each actor that is new or changed; for one that has left the list `{ "<entity>": id, "gone": true }`. */
+/** Prints a line per new or changed actor, and `{ "<entity>": id, "gone": true }` for one that left the list. */
 function changesAsJson<View>({ listing, out }: Watch<View>): Show<View> {
   const before = new Map<string, string>();
   return {

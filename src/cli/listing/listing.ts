@@ -1,4 +1,4 @@
-/** Defines what a list command shows of its entity. */
+/** Describes the columns and texts of a list command. */
 import { type TaskView, usedUp, type WorkerView } from '../../../machines/index.ts';
 import { formatDuration } from '../../../machines/values/time.ts';
 import { formatTable, type Row } from '../../terminal/table.ts';
@@ -6,30 +6,30 @@ import { type Colors, paintAnswer } from '../../terminal/text.ts';
 import { formatSeconds } from '../text/decision-text.ts';
 import { formatAgo, formatProgress, formatUsed, paintPresence, paintState } from '../text/state-text.ts';
 
-/** `idOf` identifies an actor. `steadyOf` is the part whose change counts as one: clocks always run. */
+/** `idOf` identifies an actor. `steadyOf` omits the running clocks: a change of it is a change of the actor. */
 export type Listing<View> = {
   readonly entity: 'worker' | 'task' | 'queue' | 'escalation';
   readonly headings: readonly string[];
-  /** The most important headings, for a terminal that is too narrow for all of them. */
+  /** The most important headings, for narrow terminals. */
   readonly narrowHeadings: readonly string[];
-  /** `nowMs`: ages count from there; default: now. */
+  /** Ages are relative to `nowMs`, by default now. */
   readonly rowOf: (view: View, colors: Colors, nowMs?: number) => Row;
   readonly idOf: (view: View) => string;
   readonly steadyOf: (view: View) => unknown;
-  /** Missing: in the service's order, that of their ids. */
+  /** Default: the service's order, which is by id. */
   readonly order?: (a: View, b: View) => number;
-  /** Missing: all that the service lists. */
+  /** Default: everything the service lists. */
   readonly keeps?: (view: View) => boolean;
-  /** Returns the lines to print if the fleet has none. */
+  /** The lines to print for an empty fleet. */
   readonly empty: (fleet: string) => string[];
 };
 
 export type Filter = Readonly<Record<string, string | undefined>>;
 
-/** The least width for all headings: on a narrower terminal, each of nine columns would be cut to a few letters. */
+/** Minimum width for all headings. On a narrower terminal, each column would be cut to a few letters. */
 const wideMin = 72;
 
-/** A row each. `nowMs`: as `rowOf` takes it. */
+/** Formats one row per view. Ages are relative to `nowMs`, by default now. */
 export function formatListing<View>(
   { headings, narrowHeadings, rowOf }: Pick<Listing<View>, 'headings' | 'narrowHeadings' | 'rowOf'>,
   views: readonly View[],
@@ -48,12 +48,11 @@ export function formatListing<View>(
 export const itemsUnder = <Item>(headings: readonly string[], shown: readonly string[], items: readonly Item[]) =>
   items.filter((_, index) => shown.includes(headings[index] ?? ''));
 
-/** A command line to copy, with the fleet unless it is the default. */
-export const spellCommand = (fleet: string, rest: string): string =>
+/** A command line to copy. Names the fleet unless it is the default. */
+export const commandToCopy = (fleet: string, rest: string): string =>
   `  stopgate ${rest}${fleet === 'main' ? '' : ` --fleet ${fleet}`}`;
 
-/** Workers in a list: a row each. */
-const same = (text: string): string => text;
+const unpainted = (text: string): string => text;
 
 export const workerListing: Listing<WorkerView> = {
   entity: 'worker',
@@ -68,7 +67,7 @@ export const workerListing: Listing<WorkerView> = {
       { text: presence, paint: paintPresence(presence, colors) },
       { text: `${retry.count}/${retry.max ?? '∞'}` },
       { text: `${formatSeconds(idle.ms)}${limit}` },
-      { text: formatUsed(view.usage.session) ?? '-', paint: usedUp(view.budgets) === null ? same : colors.red },
+      { text: formatUsed(view.usage.session) ?? '-', paint: usedUp(view.budgets) === null ? unpainted : colors.red },
       { text: tasks.join(', ') || '-' },
       { text: agent ?? '-' },
       lastDecision === null
@@ -80,14 +79,13 @@ export const workerListing: Listing<WorkerView> = {
   idOf: ({ worker }) => worker,
   steadyOf: ({ idle: { limitMs }, lastSeen: _lastSeen, ...view }) => ({ ...view, limitMs }),
   empty: (fleet) => [
-    `No workers in fleet '${fleet}' yet. The first entry of an agent makes it a worker. To make one by hand:`,
-    spellCommand(fleet, `publish worker w1 worker.registered '{"agent":"me"}'`),
-    spellCommand(fleet, `publish worker w1 plan.updated '{"steps":[{"title":"Write tests","status":"pending"}]}'`),
-    spellCommand(fleet, 'decide w1'),
+    `No workers in fleet '${fleet}' yet. An agent's first entry registers it. To add a worker by hand:`,
+    commandToCopy(fleet, `publish worker w1 worker.registered '{"agent":"me"}'`),
+    commandToCopy(fleet, `publish worker w1 plan.updated '{"steps":[{"title":"Write tests","status":"pending"}]}'`),
+    commandToCopy(fleet, 'decide w1'),
   ],
 };
 
-/** Tasks in a list: a row each. */
 export const taskListing: Listing<TaskView> = {
   entity: 'task',
   headings: ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PRIORITY', 'PLAN', 'USED', 'ITERATION', 'HOOKS', 'TITLE'],
@@ -110,9 +108,9 @@ export const taskListing: Listing<TaskView> = {
   idOf: ({ task }) => task,
   steadyOf: (view) => view,
   empty: (fleet) => [
-    `No tasks in fleet '${fleet}' yet. Create one, and let a worker claim it:`,
-    spellCommand(fleet, `publish task T-1 task.created '{"title":"Fix the login"}'`),
-    spellCommand(fleet, `publish worker w1 task.claimed '{"task":"T-1"}'`),
-    spellCommand(fleet, 'task T-1'),
+    `No tasks in fleet '${fleet}' yet. To create one and let a worker claim it:`,
+    commandToCopy(fleet, `publish task T-1 task.created '{"title":"Fix the login"}'`),
+    commandToCopy(fleet, `publish worker w1 task.claimed '{"task":"T-1"}'`),
+    commandToCopy(fleet, 'task T-1'),
   ],
 };

@@ -1,4 +1,4 @@
-/** One worker or task in full, for people. */
+/** Formats all details of one worker or task for people. */
 import {
   describeLine,
   type Escalation,
@@ -27,7 +27,7 @@ export function describeInput({ kind, tool, message, detail, request }: InputReq
   return request === null ? `${what} (at its own terminal)` : `${what} (request ${request})`;
 }
 
-/** Lists what a worker waits for, a line each. Its requests are shown in full, since they may be answered there. */
+/** Lists what a worker waits for, one line each. Shows its requests in full, since they may be answered from there. */
 export const describeWaits = ({ standing, inputs }: WorkerView, nowMs: number): string[] => [
   ...standing.waits.filter(({ kind }) => kind === 'escalation').map((wait) => describeWait(wait, nowMs)),
   ...inputs.map((input) => `asks: ${describeInput(input)}`),
@@ -46,7 +46,7 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
   const facts: Fact[] = [
     ['agent', view.agent],
     ['paused', view.paused === null ? null : describePaused(view.paused)],
-    ['person', view.interactive === false ? 'none is at the session' : null],
+    ['person', view.interactive === false ? 'nobody is at the session' : null],
     ['profile', view.profile],
     ['parent', view.parent],
     ['folder', view.cwd],
@@ -86,7 +86,7 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
 }
 
 const describeFiles = ({ count: files, unknown }: WorkerView['filesModified']): string =>
-  `${count(files, 'file')} modified${unknown ? ', and maybe any other' : ''}`;
+  `${count(files, 'file')} modified${unknown ? ', possibly more' : ''}`;
 
 /** `npm run dev (b1), since 12:00, ignored` */
 function describeWork({ id, kind, command, since, until, ignored }: WorkerView['background'][number]): string {
@@ -104,7 +104,7 @@ export function formatTask(view: TaskView, timeline: readonly LogLine[], colors:
   const facts: Fact[] = [
     ['title', view.title],
     ['worker', view.worker ?? 'none'],
-    ['queue', view.queue ?? 'none: it is not offered to anyone'],
+    ['queue', view.queue ?? 'none: not offered to workers'],
     ['policy', view.policy],
     ['after', view.after.join(', ') || null],
     ['outcome', view.outcome],
@@ -130,7 +130,7 @@ export function formatTask(view: TaskView, timeline: readonly LogLine[], colors:
   ];
 }
 
-/** The registered hooks, then removed ones that were evaluated: each with its counts and its last result. */
+/** The registered hooks, then removed hooks that were evaluated, each with its counts and last result. */
 function hookRows({ hooks, hookStats }: TaskView, colors: Colors): Row[] {
   const stats = new Map(hookStats.map((each) => [each.hook, each]));
   const gone = hookStats.filter(({ hook }) => !hooks.some((each) => each.hook === hook));
@@ -140,12 +140,12 @@ function hookRows({ hooks, hookStats }: TaskView, colors: Colors): Row[] {
   ];
   return all.map(({ hook, type, state }) => {
     const known = stats.get(hook);
-    const place = [{ text: hook }, { text: type }, { text: state }];
-    if (known === undefined) return place;
+    const start = [{ text: hook }, { text: type }, { text: state }];
+    if (known === undefined) return start;
     const results = (['complete', 'continue', 'escalate', 'skip', 'errors'] as const).filter((each) => known[each] > 0);
     const counts = `evaluated ${count(known.asked, 'time')}: ${results.map((each) => `${known[each]} ${each}`).join(', ')}`;
     const last = `${formatAgo(known.last.at)} ${known.last.action}: ${known.last.reason}`;
-    return [...place, { text: counts }, { text: last, paint: colors.dim }];
+    return [...start, { text: counts }, { text: last, paint: colors.dim }];
   });
 }
 
@@ -163,7 +163,7 @@ function escalationFacts(escalation: Escalation | null): Fact[] {
   ];
 }
 
-/** Says what would let the actor go, or why it was let go. */
+/** Why the actor may not stop yet, or why it was allowed to. */
 const standingFacts = ({
   sentence,
   standing: { missing, note },
@@ -187,7 +187,7 @@ function formatFacts(facts: readonly Fact[], width: number): string[] {
 
 function formatPlan(plan: Plan, colors: Colors, width: number): string[] {
   if (plan.length === 0) return [];
-  // With several tasks, each step says to which it belongs.
+  // With several tasks, each step names its task.
   const isOfSeveral = plan.some(({ task }) => task !== plan[0]?.task);
   const shown = plan.slice(0, stepsMax).map((step) => {
     const done = isDone(step);
@@ -212,8 +212,8 @@ function formatAttempt(attempt: NonNullable<WorkerView['attempt']>, width: numbe
     [
       ['attempt', `${attempt.attempt} (#${attempt.seq})`],
       ['waits for', attempt.waitsFor],
-      ['it says', pending === null ? null : clean(pending.reason ?? 'it cannot tell yet')],
-      ['asked again', pending === null ? null : `at ${pending.askedAgainAt}`],
+      ['pending', pending === null ? null : clean(pending.reason ?? 'no result yet')],
+      ['next try', pending === null ? null : `at ${pending.askedAgainAt}`],
       ['since', `${formatAgo(attempt.since)}, ${attempt.since}`],
       ['until', until],
       ['replica', owner],

@@ -1,4 +1,4 @@
-/** A decision for people: the answer first, then why, guard by guard. */
+/** Formats a decision for people: first the answer, then the reasons, guard by guard. */
 import type { Decision, Verdict } from '../../../machines/index.ts';
 import { checksNotRun } from '../../../machines/replay/standing.ts';
 import { formatDuration } from '../../../machines/values/time.ts';
@@ -7,7 +7,7 @@ import { type Colors, clean, cleanLines, cut, describeAnswer, paintAnswer, wrap 
 
 const linesMax = 12;
 const unjudgedNote =
-  'Not judged: the task stays held, and verify refuses. With "onError: block" the check would have blocked the stop.';
+  'Not judged: the task stays claimed and verify refuses it. With "onError: block" the check would have blocked the stop.';
 
 export function formatDecision(decision: Decision, colors: Colors, width: number): string[] {
   const { reason, nextPrompt, feedback } = decision;
@@ -62,24 +62,24 @@ function formatFacts(decision: Decision, width: number): string[] {
   return [who, clocks].map((parts) => cut(clean(parts.filter((part) => part !== null).join(' · ')), width));
 }
 
-/** `3m of 10m, 7m left`; without a limit only the time so far. */
+/** `3m of 10m, 7m left`, or only the elapsed time if there is no limit. */
 export function formatIdle({ ms, limitMs, remainingMs }: Decision['idle']): string {
   if (limitMs === null) return formatSeconds(ms);
   const left = remainingMs === null ? '' : `, ${formatSeconds(remainingMs)} left`;
   return `${formatSeconds(ms)} of ${formatDuration(limitMs)}${left}`;
 }
 
-/** A running clock, in whole seconds. */
+/** A running clock, rounded down to whole seconds. */
 export const formatSeconds = (ms: number): string => formatDuration(Math.floor(Math.max(0, ms) / 1_000) * 1_000);
 
-/** Returns null if it is too short to show, or was not measured. */
+/** Returns null if the time is too short to show, or was not measured. */
 function formatTook(ms: number): string | null {
   if (ms < 0.05) return null;
   if (ms < 1_000) return `${Math.round(ms * 10) / 10} ms`;
   return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : formatDuration(Math.round(ms));
 }
 
-/** Text of several lines, wrapped to the width; a long text is cut, which is shown. */
+/** Wraps a text to the width and shortens it to `linesMax` lines. */
 function block(text: string, indent: string, width: number): string[] {
   const lines = cleanLines(text).flatMap((line) => wrap(line, width - indent.length));
   const shown =

@@ -1,4 +1,4 @@
-/** States, presence and times for people. */
+/** Formats states, presence and times for people. */
 import type { Presence, State, UsageView } from '../../../machines/index.ts';
 import { isDone, type Plan } from '../../../machines/policy/plan.ts';
 import { formatDuration, parseIsoTime } from '../../../machines/values/time.ts';
@@ -20,7 +20,7 @@ export function paintState(state: State, colors: Colors): Paint {
 export const paintPresence = (presence: Presence, colors: Colors): Paint =>
   presence === 'active' ? colors.green : colors.yellow;
 
-/** `3s ago`, by default by this machine's clock; `now` if the log's clock is ahead of it. */
+/** `3s ago`, or `now` if the log's clock is ahead. Default for `nowMs`: this machine's clock. */
 export function formatAgo(at: string, nowMs = Date.now()): string {
   const atMs = parseIsoTime(at);
   if (atMs === null) return at;
@@ -28,17 +28,17 @@ export function formatAgo(at: string, nowMs = Date.now()): string {
   return ms < 1_000 ? 'now' : `${formatDuration(Math.floor(ms / 1_000) * 1_000)} ago`;
 }
 
-/** Says why what is shown is outdated, and of when it is. @param readMs by this machine's clock */
+/** Says why the shown data is outdated, and its age. @param readMs by this machine's clock */
 export function formatOutdated(readMs: number, fault: string, width: number): string {
   const at = new Date(readMs).toISOString();
   const since = ` (as of ${formatClock(at).slice(0, 8)} UTC, ${formatAgo(at)})`;
   return cut(`outdated: ${cut(clean(fault), Math.max(1, width - since.length - 10))}${since}`, width);
 }
 
-/** `12:00:03.250`, in UTC as the log has it. */
+/** `12:00:03.250` in UTC, like the log. */
 export const formatClock = (at: string): string => at.slice(11, 23);
 
-/** `0.42`, or `2.1M tokens` where nobody reported dollars; null: nothing was reported. */
+/** `$0.42`, or `2.1M tokens` if no dollars were reported, or null if nothing was reported. */
 export function formatUsed({ usd, tokens }: Pick<UsageView, 'usd' | 'tokens'>): string | null {
   if (usd > 0) return `$${usd.toFixed(2)}`;
   return tokens === 0 ? null : `${new Intl.NumberFormat('en', { notation: 'compact' }).format(tokens)} tokens`;

@@ -1,6 +1,7 @@
 /**
- * The newest entries and decisions about one worker or task, oldest first. They are on several subjects, and NATS servers
- * before 2.10 take one filter per consumer: each subject is read on its own, and the results are merged by sequence.
+ * Reads and formats the newest entries and decisions about one worker or task, oldest first. They are on several
+ * subjects, and NATS servers before 2.10 allow one filter per consumer, so each subject is read separately and the
+ * results are merged by sequence.
  */
 import {
   type Decision,
@@ -20,7 +21,7 @@ import type { Requester } from '../../nats/requester.ts';
 import { type Colors, clean, cut, describeAnswer, pad, paintAnswer, widthOf } from '../../terminal/text.ts';
 import { formatClock } from './state-text.ts';
 
-/** The search covers this many claims of all tasks, and this many decisions of each worker that held this one. */
+/** Search limits: claims of all tasks, decisions per worker that held the task, and such workers. */
 const claimsMax = 5_000;
 const decisionsMax = 500;
 const holdersMax = 10;
@@ -32,8 +33,8 @@ export async function readWorkerTimeline(requester: Requester, worker: string, c
 }
 
 /**
- * Reads the timeline of a task, with its claims, and the decisions about the worker that held it then. @throws AppError
- * actor.unknown, log.unavailable
+ * Reads the timeline of a task: its entries, its claims, and the decisions about the workers that held it.
+ * @throws AppError actor.unknown, log.unavailable
  */
 export async function readTaskTimeline(requester: Requester, task: string, count: number): Promise<LogLine[]> {
   const [entries, moves] = await Promise.all([
@@ -49,7 +50,7 @@ export async function readTaskTimeline(requester: Requester, task: string, count
   return newest([...entries.flat(), ...claims, ...about], count);
 }
 
-/** Null, with a note, if the log cannot be read: what the service answered about the actor is shown anyway. */
+/** Returns null, with a note, if the log cannot be read: the service's reply about the actor is shown anyway. */
 export async function orNone(timeline: Promise<LogLine[]>, note: (line: string) => void): Promise<LogLine[] | null> {
   try {
     return await timeline;
@@ -70,11 +71,11 @@ const newest = (lines: readonly LogLine[], count: number): LogLine[] =>
 
 const taskOf = (data: unknown): unknown => (data as { task?: unknown } | null)?.task;
 
-/** A timeline for people: a line per entry, idle time collapsed, each decision with its deciding guard. */
+// A timeline for people: one line per entry, idle time collapsed, each decision with its deciding guard.
 const idleMs = 60_000;
 const typeWidth = 20;
 
-/** `about`: whose timeline it is; entries of others are named. */
+/** `about` is the actor of the timeline. Entries of other actors are shown with their id. */
 export function formatTimeline(
   lines: readonly LogLine[],
   about: { readonly entity: 'worker' | 'task'; readonly id: string },
@@ -89,7 +90,7 @@ export function formatTimeline(
   });
 }
 
-/** The date if it is a new one, and the time in which nothing happened. */
+/** The date if it changed, and the time without entries. */
 function formatGap(before: LogLine | null, { at }: LogLine, colors: Colors): string[] {
   const gapMs = before === null ? 0 : Date.parse(at) - Date.parse(before.at);
   const gap = gapMs < idleMs ? [] : [colors.dim(`… ${formatDuration(Math.floor(gapMs / idleMs) * idleMs)} idle`)];
@@ -97,7 +98,7 @@ function formatGap(before: LogLine | null, { at }: LogLine, colors: Colors): str
   return before?.at.slice(0, 10) === day ? gap : [...gap, colors.dim(day)];
 }
 
-/** Holds for a valid decision; on a server without permissions anyone may publish one. */
+/** Validates the decision, because anyone may publish one on a server without permissions. */
 const isDecision = (data: unknown): data is Decision => decisionSchema.safeParse(data).success;
 
 function formatLine(
@@ -123,9 +124,10 @@ function formatLine(
   return [first, `${' '.repeat(start.length + typeWidth + 2)}${colors.dim(result)}`];
 }
 
-/** One message of the log as a line: `12:00:03.250  #123  w1  tool.used  Bash (ok)`. */
+/** Maximum length of an entry's text, in characters. */
 const detailMax = 200;
 
+/** Formats one message of the log: `12:00:03.250  #123  w1  tool.used  Bash (ok)`. */
 export function formatLogLine({ at, subject, data, seq }: LogLine, colors: Colors, width: number): string {
   const { entity, id, type } = topicOf(subject);
   const who = entity === 'worker' ? id : entity === 'fleet' ? 'fleet' : `${entity} ${id}`;

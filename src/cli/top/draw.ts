@@ -1,4 +1,4 @@
-/** The screen of `stopgate top`: lines that fit, from what the model says. */
+/** Draws the screen of `stopgate top`. */
 import { type Decision, explainDecision } from '../../../machines/index.ts';
 import { formatTable } from '../../terminal/table.ts';
 import { type Colors, clean, createColors, cut, wrap } from '../../terminal/text.ts';
@@ -12,18 +12,18 @@ type Size = { readonly columns: number; readonly rows: number };
 const keysLine = 'j k move · a acknowledge · r resume · s stop · p permission · ? help · q quit';
 const help = [
   'j k ↑ ↓    move; g and G: first and last',
-  'a          acknowledge the escalation of the selected worker: no more reminders',
-  'r          resume it, with a prompt for its agent if you like',
-  's          stop it',
-  'p          answer what it asks permission for',
-  'q, Ctrl-C  end',
+  'a          acknowledge the escalation of the selected worker (ends reminders)',
+  'r          resume the worker, optionally with a prompt',
+  's          stop the worker',
+  'p          answer its permission request',
+  'q, Ctrl-C  quit',
   '',
-  'Workers that wait for a person come first. Any key goes back.',
+  'Workers that wait for a person come first. Press any key to go back.',
 ];
-/** The list keeps at least so many lines. */
+/** Minimum height of the list, in lines. */
 const listMin = 4;
 
-/** Ages are those of the last reading: without a connection they stand still, and are dimmed. */
+/** Without a connection, ages stay those of the last read and the screen is dimmed. */
 export function draw(model: Model, fleet: string, colors: Colors, { columns, rows }: Size): string[] {
   const head = [headLine(model, fleet, colors, columns), countsLine(model, colors, columns), ''];
   const foot = [footLine(model, colors, columns)];
@@ -53,20 +53,20 @@ function countsLine({ workers }: Model, colors: Colors, columns: number): string
 }
 
 const narrowest = workerListing.narrowHeadings;
-/** The headings for each least number of columns; the first row that fits is used. */
+/** The headings by minimum number of columns. The first row that fits is used. */
 const shown: readonly (readonly [columns: number, headings: readonly string[]])[] = [
   [100, workerListing.headings],
   [70, [...narrowest, 'TASK', 'SEEN']],
   [0, narrowest],
 ];
 
-/** The most important cells, where all would be cut too short to be read. */
+/** Picks the cells whose headings fit the terminal. */
 function fitting<Cell>(cells: readonly Cell[], columns: number): Cell[] {
   const [, headings = narrowest] = shown.find(([from]) => columns >= from) ?? [];
   return itemsUnder(workerListing.headings, headings, cells);
 }
 
-/** Draws as many rows as there is room for, with the selected one among them. */
+/** Draws as many rows as fit, including the selected one. */
 function listLines(model: Model, colors: Colors, columns: number, room: number): string[] {
   const { workers, selected } = model;
   const count = Math.max(1, room - 1);
@@ -95,7 +95,7 @@ function detailLines(model: Model, colors: Colors, columns: number): string[] {
   return ['', colors.bold(cut(view.worker, columns)), ...texts.flatMap((text) => wrap(clean(text), columns))];
 }
 
-/** Returns the decision without its reason if that is shown above already; the guard's finding is shown instead. */
+/** Drops the reason if it is already shown above, so that the guard's finding is shown instead. */
 const withoutReason = (decision: Decision, shown: string | undefined): Decision =>
   decision.reason === shown ? { ...decision, reason: '' } : decision;
 
@@ -103,14 +103,14 @@ function footLine({ mode, news }: Model, colors: Colors, columns: number): strin
   const ask = (text: string) => colors.yellow(cut(clean(text), columns));
   switch (mode.kind) {
     case 'prompt':
-      // The end of it is where one types.
+      // Keep the end visible, where the user types.
       return colors.yellow(
-        clean(`prompt for ${mode.worker} (Enter sends, Esc leaves): ${mode.text}█`).slice(-Math.max(1, columns)),
+        clean(`prompt for ${mode.worker} (Enter sends, Esc cancels): ${mode.text}█`).slice(-Math.max(1, columns)),
       );
     case 'stop':
-      return ask(`stop ${mode.worker}? y: yes; any other key: no`);
+      return ask(`stop ${mode.worker}? y: yes, any other key: no`);
     case 'answer':
-      return ask(`${mode.worker}: a: allow it, d: deny it; any other key: neither`);
+      return ask(`${mode.worker}: a: allow, d: deny, any other key: cancel`);
     default:
       return news === null ? colors.dim(cut(keysLine, columns)) : colors.cyan(cut(clean(news), columns));
   }

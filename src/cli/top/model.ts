@@ -1,4 +1,4 @@
-/** Holds what `stopgate top` shows, and how a key changes it. */
+/** The state of `stopgate top`, and how each key changes it. */
 import type { WorkerView } from '../../../machines/index.ts';
 import { type Urgency, urgencies, urgencyOf } from '../../../machines/replay/urgency.ts';
 import { readQuestions } from '../../../machines/values/questions.ts';
@@ -6,21 +6,21 @@ import { readQuestions } from '../../../machines/values/questions.ts';
 export type Mode =
   | { readonly kind: 'list' }
   | { readonly kind: 'help' }
-  /** Text for the agent that goes on. */
+  /** The user is typing a prompt for a worker that is to be resumed. */
   | { readonly kind: 'prompt'; readonly worker: string; readonly text: string }
   | { readonly kind: 'stop' | 'answer'; readonly worker: string };
 
 export type Model = {
   readonly workers: readonly WorkerView[];
-  /** More than are shown. */
+  /** There are more workers than shown. */
   readonly isCut: boolean;
   readonly selected: string | null;
   readonly mode: Mode;
-  /** The result of an action; null: there is nothing to say. */
+  /** The result of the last action, or null. */
   readonly news: string | null;
   /** When `workers` were read, by this machine's clock. */
   readonly readMs: number;
-  /** Says why `workers` are outdated. */
+  /** Why `workers` are outdated, or null. */
   readonly fault: string | null;
 };
 
@@ -43,10 +43,10 @@ export const emptyModel: Model = {
   fault: null,
 };
 
-/** A word to an agent has no use for more. */
+/** Maximum length of a prompt. Enough for a hint to an agent. */
 const promptCharsMax = 1_000;
 
-/** Whoever waits for a person is first, the longest wait before the others; then what may come to that. */
+/** Workers that wait for a person come first, longest wait first, followed by those that may soon. */
 export const rankOf = ({ state, presence, escalation, inputs, tasks, lastDecision }: WorkerView): Urgency =>
   urgencyOf({
     state,
@@ -67,7 +67,7 @@ function byUrgency(a: WorkerView, b: WorkerView): number {
   return rankOf(a) === 'idle' || rankOf(a) === 'stopped' ? -time : time;
 }
 
-/** The one that is selected stays so, wherever it moves. */
+/** Keeps the selected worker selected wherever it moves. */
 export function withWorkers(model: Model, { workers, isCut, readMs }: Reading): Model {
   const sorted = workers.toSorted(byUrgency);
   const stays = sorted.some(({ worker }) => worker === model.selected);
@@ -100,7 +100,7 @@ function pressInList(model: Model, { name, text }: Key): Step {
   const open = (mode: Mode): Step => ({ model: { ...model, mode } });
   const escalated = (step: (view: WorkerView) => Step): Step => {
     if (view?.state === 'escalated') return step(view);
-    return { model: { ...model, news: `${view?.worker ?? 'nobody'} is not escalated` } };
+    return { model: { ...model, news: `${view?.worker ?? 'no worker'} is not escalated` } };
   };
   switch (text === '?' || text === 'G' ? text : name) {
     case 'q':
@@ -128,9 +128,9 @@ function pressInList(model: Model, { name, text }: Key): Step {
     case 'p': {
       const held = view === undefined ? undefined : heldIn(view);
       if (view === undefined || held === undefined)
-        return { model: { ...model, news: `${view?.worker ?? 'nobody'} asks for nothing that can be answered here` } };
+        return { model: { ...model, news: `${view?.worker ?? 'no worker'} has no request that can be answered here` } };
       if (readQuestions(held.detail) === null) return open({ kind: 'answer', worker: view.worker });
-      return { model: { ...model, news: `answer it by: stopgate answer ${view.worker} --allow --message "…"` } };
+      return { model: { ...model, news: `answer with: stopgate answer ${view.worker} --allow --message "…"` } };
     }
     default:
       return { model };
@@ -161,12 +161,12 @@ const confirmStop = (worker: string, { name }: Key): Action | null =>
   name === 'y' ? { worker, type: 'escalation.resolved', data: { verdict: 'stop' } } : null;
 
 function answer(model: Model, worker: string, { name }: Key): Action | null {
-  const view = model.workers.find((it) => it.worker === worker);
+  const view = model.workers.find((each) => each.worker === worker);
   const request = view === undefined ? null : heldIn(view)?.request;
   const verdict = { a: 'allow', d: 'deny' }[name];
   if (request == null || verdict === undefined) return null;
   return { worker, type: 'input.answered', data: { request, verdict } };
 }
 
-/** An agent may report by one hook what it asks by another; only the latter waits for an answer. */
+/** A request may be reported by one hook and held by another. Only a held one, with a request id, can be answered. */
 const heldIn = ({ inputs }: WorkerView) => inputs.find(({ request }) => request !== null);

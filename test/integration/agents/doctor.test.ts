@@ -25,7 +25,7 @@ test('without a service and without hooks, it reports both and how to fix them',
     '✗ claude  its settings have no stopgate hooks, so no stop is judged → npx stopgate init claude',
   );
   expect(stdout).toContain(
-    '✗ claude  dry turn: not run, claude is not on PATH → install it, or put it on PATH; --quick',
+    '✗ claude  dry turn: not run, because claude is not on PATH → install it, or put it on PATH; --quick',
   );
   expect(stdout).toMatch(/^✓ service {2}node v/);
 });
@@ -66,7 +66,7 @@ test('for an untested version, it points to the dry turn', async () => {
 });
 
 test.each([
-  ['frob', "does not know 'frob'"],
+  ['frob', "unknown agent 'frob'"],
   ['shell', 'init shell" prints'],
 ])('naming an agent that it cannot check is a usage error: %s', async (agent, says) => {
   const { run } = await makePlace();
@@ -155,7 +155,7 @@ describe('with a service', () => {
     await program('opencode', '');
     expect(await doctor(['--http', http()])).toMatchObject({
       code: 1,
-      bad: ['no agent asks before it stops'],
+      bad: ['no agent is connected to stopgate'],
       skip: ['Codex', 'OpenCode'].map((title) => expect.stringContaining(`${title} is installed but not connected`)),
     });
     await run(['init', 'gemini', '--yes', '--http', http()]);
@@ -238,7 +238,7 @@ describe('with a service', () => {
       const found = (await doctor(['qwen', '--quick', '--http', address])).warn.filter((text) =>
         text.includes('names the policy'),
       );
-      expect([told.includes(`there is no policy ${policy}`), found.length]).toEqual(
+      expect([told.includes(`policy ${policy} does not exist`), found.length]).toEqual(
         policy === 'far' ? [false, 0] : [true, 1],
       );
     }

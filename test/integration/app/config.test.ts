@@ -56,7 +56,7 @@ test('a changed file applies to the next decision, without a restart; a broken o
   expect(body.policy.seq).toBeGreaterThan(0);
 
   await at.folder.write('stopgate.yaml', broken);
-  await expect.poll(() => messages(at)).toContain('the configuration is broken: the old one stays in force');
+  await expect.poll(() => messages(at)).toContain('the configuration is not valid: the last one stays in force');
   expect(at.log().find((line) => 'problems' in line)).toMatchObject({
     level: 'error',
     problems: ['stopgate.yaml:5:5: unknown key "chekcs"; did you mean "checks"?'],
@@ -87,12 +87,12 @@ const brokenFiles: readonly [what: string, text: string, words: RegExp][] = [
   [
     'a webhook with a broken escape in its password',
     'escalation: { webhook: { url: "http://us%er:pw@127.0.0.1:1/" } }\n',
-    /^stopgate\.yaml:1:31: the user or the password .*%25$/,
+    /^stopgate\.yaml:1:31: the user or password .*%25$/,
   ],
   // Root cause: an empty text was read as a file without policies, and an editor may empty a file before it writes it.
   ['empty', '', /^stopgate\.yaml is empty; .*"policies: \{\}"/],
   ['nothing but comments', '# soon\n', /^stopgate\.yaml is empty/],
-  ['UTF-16', '\u0000p\u0000o', /^stopgate\.yaml:1:1: the file is not UTF-8 but UTF-16/],
+  ['UTF-16', '\u0000p\u0000o', /^stopgate\.yaml:1:1: the file is UTF-16/],
 ];
 
 test('a broken file is reported with the line, and the old policy stays', async () => {
@@ -110,7 +110,7 @@ test('a file that becomes unreadable is reported by name, and the old policy sta
   const at = await start({ config: lenient });
   await rm(join(at.folder.path, 'stopgate.yaml'));
   await mkdir(join(at.folder.path, 'stopgate.yaml'));
-  const told = () => at.log().filter(({ msg }) => msg === 'a file cannot be read: what it said stays in force');
+  const told = () => at.log().filter(({ msg }) => msg === 'cannot read a file: its last contents stay in force');
   await expect.poll(told).toMatchObject([{ level: 'error', reason: 'it is a folder' }]);
   expect(await retriesOf(at, 'w1')).toBe(7);
 });
@@ -119,7 +119,7 @@ test('a service that starts on an empty file has the policies of its log, and wa
   const at = await start({ config: '' });
   expect(await policyEntries(at)).toEqual([]);
   expect(messages(at).join()).toContain(
-    'stopgate.yaml is empty: the policies in force stay; a start over a log that has none allows every stop',
+    'stopgate.yaml is empty: the policies in the log stay in force; with none in the log, every stop is allowed',
   );
 });
 
@@ -130,7 +130,9 @@ test('a new file is read; a deleted one leaves its policies in force; only a fil
   await at.folder.write('stopgate.yaml', lenient);
   await expect.poll(() => retriesOf(at, 'w1')).toBe(7);
   await rm(join(at.folder.path, 'stopgate.yaml'));
-  await expect.poll(() => messages(at)).toContain('the configuration file is gone: the old one stays in force');
+  await expect
+    .poll(() => messages(at))
+    .toContain('the configuration file is gone: the last configuration stays in force');
   expect(await retriesOf(at, 'w1')).toBe(7);
   await at.folder.write('stopgate.yaml', 'policies: {}\n');
   await expect.poll(() => retriesOf(at, 'w1')).toBe(3);
@@ -162,7 +164,7 @@ commands: { tests: { run: [sh, -c, 'exit ${code}'], cwd: . } }
     reason: 'Command tests failed (exit 1)',
   });
   await at.folder.write('stopgate.yaml', configFor(0));
-  await expect.poll(() => messages(at)).toContain('the configuration has changed');
+  await expect.poll(() => messages(at)).toContain('reloaded the configuration');
   expect((await at.client.ask('decide.w1')).body).toMatchObject({ decision: 'allow', cause: 'complete' });
   expect(await policyEntries(at)).toHaveLength(1); // the policies are unchanged
 });

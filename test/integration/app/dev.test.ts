@@ -100,7 +100,7 @@ describe('while it runs', () => {
     expect(await claim('w1')).toMatchObject({ code: 0, stderr: '' });
     expect(await claim('w2')).toMatchObject({
       code: 0,
-      stderr: 'stopgate: it is in the log, but changes nothing: task T-1 is held by w1\n',
+      stderr: 'stopgate: the entry was stored, but changes nothing: task T-1 is held by w1\n',
     });
   });
 
@@ -186,13 +186,13 @@ describe('its end', () => {
     expect(await (await start(folder)).kill('SIGINT')).toBe(0);
     expect(await runCommand(['decide', 'w1'], { cwd: folder.path })).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('no service runs in'),
+      stderr: expect.stringContaining('is not running'),
     });
     const mcp = await openStdioClient(['--worker', 'w1'], folder.path);
     onTestFinished(() => mcp.close());
     expect(await mcp.call('task_claim', { taskId: 'A-1' })).toMatchObject({
       isError: true,
-      text: expect.stringContaining(`no service runs in ${folder.path} now; start "npx stopgate dev" there`),
+      text: expect.stringContaining(`the service of ${folder.path} is not running; start "npx stopgate dev" there`),
     });
     const again = await start(folder);
     expect(await mcp.ok('task_claim', { taskId: 'A-1' })).toMatchObject({ worker: 'w1', refused: [] });

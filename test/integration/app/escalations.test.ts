@@ -103,7 +103,7 @@ test('a service whose secret is not set does not start', async () => {
   const { code, stderr } = await runCommand(['serve', '--nats', 'nats://127.0.0.1:1'], { cwd: folder.path, env: {} });
   expect({ code, stderr }).toEqual({
     code: 2,
-    stderr: expect.stringContaining('the variable "HOOK_SECRET" is not set'),
+    stderr: expect.stringContaining('variable "HOOK_SECRET" is not set'),
   });
 });
 
@@ -114,7 +114,7 @@ test('a changed webhook applies without a restart', async () => {
   await eventually(() => notices(at, 'w1')).toHaveLength(1);
   const changed = configFor(other.url, '200ms');
   await at.folder.write('stopgate.yaml', changed.replace('HOOK_SECRET', 'NO_SUCH'));
-  await eventually(() => at.service.stderr()).toContain('the variable \\"NO_SUCH\\" is not set');
+  await eventually(() => at.service.stderr()).toContain('variable \\"NO_SUCH\\" is not set');
   expect(other.received).toEqual([]);
   await at.folder.write('stopgate.yaml', changed);
   await eventually(() => other.received[0]?.body).toMatchObject({ id: 'w1', kind: 'reminder', reminder: 1 });
@@ -138,7 +138,7 @@ test('on the command line: who is escalated, and the effects of an operator’s 
 
   expect(await cli('escalations')).toEqual({
     code: 0,
-    stdout: "Nothing waits for a person in fleet 'main'\n",
+    stdout: "Nothing is waiting for a person in fleet 'main'\n",
     stderr: '',
   });
   const gaveUp = { attempt: 'a1', output: 'Which key? <promise>ESCALATE</promise>' };
@@ -178,13 +178,14 @@ test('on the command line: who is escalated, and the effects of an operator’s 
 
   expect(await cli('ack', 'w1', '--by', 'ann', '--yes')).toMatchObject({
     code: 0,
-    stdout: 'w1: acknowledged by ann\nit stays escalated until "npx stopgate resolve w1 --resume" (or --stop)\n',
+    stdout:
+      'w1: acknowledged by ann\nit stays escalated; end that with "npx stopgate resolve w1 --resume" (or --stop)\n',
   });
   expect((await cli('escalations')).stdout).toMatch(/^worker w1 .* by ann /m);
 
   const resumed = await cli('resolve', 'w1', '--resume', '--prompt', 'Use the other key', '--by', 'ann', '--yes');
   expect(resumed).toMatchObject({ code: 0, stderr: '' });
-  expect(resumed.stdout).toContain('w1: resolved; it is idle now');
+  expect(resumed.stdout).toContain('w1: resolved; now idle');
   expect(resumed.stdout).toContain('task T-1 is still escalated: npx stopgate resolve T-1 --task --resume');
   const resolution = { by: 'ann', verdict: 'resume', prompt: 'Use the other key' };
   expect(await view('worker', 'w1')).toMatchObject({ state: 'idle', escalation: null, resolution });

@@ -98,7 +98,7 @@ describe('a service of several fleets', () => {
     await at.folder.write('stopgate.yaml', unbound);
     await expect
       .poll(() => at.log().map(({ problems }) => problems))
-      .toContainEqual([expect.stringContaining('the token "lax" has workers and no fleets')]);
+      .toContainEqual([expect.stringContaining('token "lax" has workers but no fleets')]);
   });
 });
 
@@ -106,9 +106,9 @@ test('a token with workers but without fleets prevents the start of a service wi
   const folder = await makeFolder({ 'stopgate.yaml': tokens(bound, line('lax', 'role: agent, workers: [w1]')) });
   onTestFinished(() => folder.remove());
   const message =
-    'stopgate.yaml:4:8: the token "lax" has workers and no fleets, and this service has several: add fleets: ["main"], or fleets: ["*"] for these workers of every fleet';
+    'stopgate.yaml:4:8: token "lax" has workers but no fleets, and this service has several fleets: add fleets: ["main"], or fleets: ["*"] for these workers of every fleet';
   const ended = await runCommand(['serve', '--nats', 'nats://127.0.0.1:1'], { cwd: folder.path });
   expect(ended).toMatchObject({ code: 2, stderr: `stopgate: ${message}\n` });
   const checked = await runCommand(['check'], { cwd: folder.path });
-  expect([checked.code, checked.stderr]).toEqual([2, expect.stringContaining('the token "lax" has workers')]);
+  expect([checked.code, checked.stderr]).toEqual([2, expect.stringContaining('token "lax" has workers')]);
 });

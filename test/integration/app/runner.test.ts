@@ -174,10 +174,10 @@ describe('a runner', () => {
       const runner = await startRunner('box', folder.path);
       const messages = () => linesOf(runner.stderr()).map(({ msg }) => msg);
       await folder.write('stopgate.yaml', `${runnerConfig}\nbroken`);
-      await expect.poll(messages).toContain('the configuration is broken: the old one stays in force');
+      await expect.poll(messages).toContain('the configuration is not valid: the last one stays in force');
       expect((await stop('unknown')).reason).toContain('the runner has no command "unknown"');
       await folder.write('stopgate.yaml', JSON.stringify({ commands: { unknown: sh('exit 0', { cwd: '.' }) } }));
-      await expect.poll(messages).toContain('the configuration has changed');
+      await expect.poll(messages).toContain('reloaded the configuration');
       expect(await stop('unknown')).toMatchObject({ decision: 'allow', cause: 'complete' });
     } finally {
       await folder.remove();

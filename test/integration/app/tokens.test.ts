@@ -57,6 +57,6 @@ test('a start with a token that cannot be read is refused', async () => {
   const ended = await runCommand(['serve', '--nats', 'nats://127.0.0.1:1'], { cwd: folder.path });
   expect(ended).toMatchObject({
     code: 2,
-    stderr: 'stopgate: stopgate.yaml:1:15: the token "ci": the variable "CI_TOKEN_THAT_IS_NOT_SET" is not set\n',
+    stderr: 'stopgate: stopgate.yaml:1:15: token "ci": variable "CI_TOKEN_THAT_IS_NOT_SET" is not set\n',
   });
 });

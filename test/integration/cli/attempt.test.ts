@@ -82,7 +82,7 @@ describe('the exit code', () => {
     '%j: 2, name one of the two',
     async (argv) => {
       const { code, stderr } = await runOnce(argv);
-      expect(stderr).toContain('name either a worker or a task');
+      expect(stderr).toContain('name one worker or one task');
       expect(code).toBe(2);
     },
   );
@@ -90,7 +90,7 @@ describe('the exit code', () => {
   test('what was not judged: 0 for decide and probe, 1 for verify, and each says what that means', async () => {
     const unjudged = { ...allowed, action: 'continue', cause: 'unjudged', reason: 'tests could not be run' };
     const says =
-      /^allow · continue · unjudged\ntests could not be run\nNot judged: the task stays held, and verify refuses\. With "onError: block" the\s+check would/;
+      /^allow · continue · unjudged\ntests could not be run\nNot judged: the task stays claimed and verify refuses it\. With "onError: block" the\s+check would/;
     for (const verb of ['decide', 'probe']) {
       const { code, stdout } = await ask([verb, 'w1'], () => unjudged);
       expect({ verb, code, stdout }).toEqual({ verb, code: 0, stdout: expect.stringMatching(says) });
@@ -133,12 +133,12 @@ describe('the exit code', () => {
     {
       verb: 'decide',
       argv: [],
-      hint: '; the attempt may be stored all the same; with --attempt ID you can ask again, and it counts once',
+      hint: '; the attempt may have been stored; use --attempt ID so that you can repeat it and it counts once',
     },
     {
       verb: 'decide',
       argv: ['--attempt', 'a1'],
-      hint: '; ask again with --attempt a1: the same id gives the same decision, and counts once',
+      hint: '; repeat it with --attempt a1: the same id returns the same decision and counts once',
     },
     { verb: 'probe', argv: ['--attempt', 'a1'], hint: '' },
   ])('no answer in time to $verb $argv: 3, and how to ask again', async ({ verb, argv, hint }) => {
@@ -213,18 +213,18 @@ describe('what is asked', () => {
     const output = String(asked[0]?.body.output);
     expect(Buffer.byteLength(output)).toBeLessThanOrEqual(32_768);
     expect(output).toMatch(/^ä+<promise>COMPLETE<\/promise>$/);
-    expect(terminal.stderr()).toContain('only the last 32768 are sent');
+    expect(terminal.stderr()).toContain('sending only the last 32768');
   });
 
   test.each([
     { argv: ['{"output":5}'], says: 'output: ' },
     { argv: ['[]'], says: 'not an object' },
     { argv: ['{'], says: 'the second argument is not JSON' },
-    { argv: ['w2'], says: `; write an object, such as '{"output":"done"}'` },
+    { argv: ['w2'], says: `; write an object such as '{"output":"done"}'` },
     { argv: ['--attempt', 'a b'], says: 'attempt: is not an id' },
     { argv: ['--validation', 'tests'], says: `--validation 'tests' is not a result` },
     { argv: ['--hold', 'long'], says: `--hold 'long' is not a duration` },
-    { argv: ['--output', 'a', '--output-file', 'b'], says: 'use either --output or --output-file' },
+    { argv: ['--output', 'a', '--output-file', 'b'], says: '--output and --output-file exclude each other' },
     { argv: ['--output-file', 'none.txt'], says: `cannot read 'none.txt': there is no such file` },
   ])('$argv is told before anything is sent', async ({ argv, says }) => {
     const { code, asked, stdout, stderr } = await ask(['decide', 'w1', ...argv], allow);

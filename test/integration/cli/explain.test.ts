@@ -126,7 +126,7 @@ describe('explain', () => {
     expect(lines).toContain(
       'It was let go at the cap, and its work is not complete: plan: 1 of 1 plan steps remain: Write tests.',
     );
-    expect(stdout).toMatch(/^not run +checks +lint: another had decided before it/m);
+    expect(stdout).toMatch(/^not run +checks +lint: not needed after an earlier decision/m);
     expect(stdout).not.toMatch(/Nothing stands in its way|passed before it: .*checks/);
   });
 
@@ -135,12 +135,12 @@ describe('explain', () => {
     await writeFile(join(terminal.cwd, 'notes.txt'), 'root:x:0:0\n');
     expect(await terminal.run('explain', 'w1', '--file', 'notes.txt')).toBe(2);
     expect(terminal.stderr()).toMatch(
-      /^line 1: is not JSON.*\nstopgate: what could be read has no decision of worker w1; .* export"/,
+      /^line 1: is not JSON.*\nstopgate: the readable lines have no decision of worker w1; .* export"/,
     );
   });
 
   test.each([
-    [['w9'], 'this log has no decision of worker w9; "npx stopgate probe w9" says what one would be'],
+    [['w9'], 'this log has no decision of worker w9; "npx stopgate probe w9" shows what it would be'],
     [['w1', '--attempt', 'a9'], 'this log has no decided attempt a9 of worker w1'],
   ])('%s: exit code 1', async (argv, says) => {
     expect(await explain(...argv)).toEqual({ code: 1, stdout: '', stderr: `stopgate: ${says}\n` });

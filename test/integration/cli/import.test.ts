@@ -60,7 +60,7 @@ test('what was exported is the log again, and its service goes on where that one
   const wrong = await run('import', 'archive', 'log.jsonl', '--fleet', 'other');
   expect(wrong).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("of fleet 'main', and a fleet keeps its name: import it with --fleet main"),
+    stderr: expect.stringContaining("belongs to fleet 'main', and an import keeps the name; add --fleet main"),
   });
   const done = await run('import', 'archive', 'log.jsonl');
   expect(done).toMatchObject({
@@ -118,7 +118,7 @@ test('a log without its beginning, or that is none, is refused before anything i
   expect(cut).toMatchObject({
     code: 2,
     stdout: '',
-    stderr: expect.stringContaining('tail.jsonl, line 1: entry 1 is missing, the next is 7'),
+    stderr: expect.stringContaining('tail.jsonl, line 1: expected entry 1 but found 7'),
   });
   expect(await run('import', 'none.jsonl')).toMatchObject({
     code: 2,
@@ -135,7 +135,7 @@ test('a log without its beginning, or that is none, is refused before anything i
   await folder.write('late.jsonl', late.join(''));
   expect(await run('import', 'late.jsonl')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('late.jsonl, line 1001: entry 1001 is missing, the next is 1002'),
+    stderr: expect.stringContaining('late.jsonl, line 1001: expected entry 1001 but found 1002'),
   });
   expect((await client.manager.streams.list().next()).length).toBe(0);
 });
@@ -146,7 +146,7 @@ test('stdin is checked completely, too, before anything is stored', async () => 
   expect(await importing(entries(1, 2).join(''), entries(4, 4).join(''))).toMatchObject({
     code: 2,
     stdout: '',
-    stderr: expect.stringContaining('line 3: entry 3 is missing, the next is 4'),
+    stderr: expect.stringContaining('line 3: expected entry 3 but found 4'),
   });
   expect((await client.manager.streams.list().next()).length).toBe(0);
   expect(await importing(entries(1, 2).join(''))).toMatchObject({ code: 0, stderr: '' });
@@ -170,7 +170,7 @@ test('a log that would say something else with the time of the import is refused
   expect(timedOut).toMatchObject({
     code: 1,
     stdout: '',
-    stderr: expect.stringContaining('worker w1 would be validating (attempt a1, scan), and it is idle'),
+    stderr: expect.stringContaining('worker w1 would be validating (attempt a1, scan), but is idle'),
   });
   const used = await importing(
     line(1, '02T12:00', 'worker.w1.usage.reported', { usd: 1 }),
@@ -200,12 +200,12 @@ test('a file that would ask somebody, or that no log can hold, is refused before
     'stopgate.main.own.a b',
   ]) {
     await folder.write('evil.jsonl', line(subject));
-    const stderr = expect.stringContaining(`evil.jsonl, line 1: '${subject}' is no subject of a log`);
+    const stderr = expect.stringContaining(`evil.jsonl, line 1: '${subject}' is not a subject of a log`);
     expect(await run('import', 'evil.jsonl')).toMatchObject({ code: 2, stdout: '', stderr });
   }
   const large = '['.repeat(100_000) + ']'.repeat(100_000);
   await folder.write('large.jsonl', line('stopgate.main.worker.w1.heartbeat.sent', large));
-  const stderr = expect.stringContaining('large.jsonl, line 1: the payload has 200000 bytes; a log takes 71680');
+  const stderr = expect.stringContaining('large.jsonl, line 1: the payload has 200000 bytes; the maximum is 71680');
   expect(await run('import', 'large.jsonl')).toMatchObject({ code: 2, stdout: '', stderr });
   expect(asked).toEqual([]);
   expect((await client.manager.streams.list().next()).length).toBe(0);

@@ -307,7 +307,7 @@ describe('one actor', () => {
     const { run } = await serve('get.worker.w1', () => ({ ...view, attempt: { ...view?.attempt, pending } }));
     const { stdout } = await run(['worker', 'w1']);
     expect(stdout).toMatch(
-      /waits for {4}check ci\n {2}it says {6}build 7 runs\n {2}asked again {2}at 2026-03-02T12:00:30/,
+      /waits for {2}check ci\n {2}pending {4}build 7 runs\n {2}next try {3}at 2026-03-02T12:00:30/,
     );
   });
 
@@ -335,7 +335,7 @@ describe('one actor', () => {
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /^stopgate: w9 is unknown \(fleet f\d+\); "npx stopgate workers" lists those that there are\n$/,
+        /^stopgate: w9 is unknown \(fleet f\d+\); "npx stopgate workers" lists the known ones\n$/,
       ),
     });
     // The service's own words name the fleet already.

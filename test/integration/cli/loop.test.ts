@@ -108,7 +108,7 @@ test('a task that does not exist is not created by a typing error: exit code 1',
   const { code, stdout, stderr } = await run('echo ran', ['--prompt', 'Make it.', '--task', 'T-9']);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toBe(
-    'stopgate: task T-9 is unknown in fleet main; "npx stopgate tasks" lists them. If it is new, create it with: npx stopgate publish task T-9 task.created\n',
+    'stopgate: task T-9 is unknown in fleet main; "npx stopgate tasks" lists the known ones. If it is new, create it: npx stopgate publish task T-9 task.created\n',
   );
   expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.>')).toEqual([]);
 });
@@ -116,7 +116,7 @@ test('a task that does not exist is not created by a typing error: exit code 1',
 test('a policy that does not hold for it is reported', async () => {
   await start();
   const { code, stderr } = await run(': >done', ['--prompt', 'Make it.', '--policy', 'nope']);
-  expect(stderr).toMatch(/^stopgate: w1 gets the policy default, not nope: .*\nstopgate: turn 1 .*\n$/);
+  expect(stderr).toMatch(/^stopgate: w1 gets policy default, not nope: .*\nstopgate: turn 1 .*\n$/);
   expect(code).toBe(0);
 });
 
@@ -124,17 +124,17 @@ test('a prompt that is empty is refused before anything is stored, and so is non
   await start();
   expect(await run('true', ['--prompt', ' '])).toMatchObject({
     code: 2,
-    stderr: 'stopgate: --prompt is empty: write there what to do\n',
+    stderr: 'stopgate: --prompt is empty; write what the agent should do\n',
   });
   const line = lineOf('true', ['--prompt-file', '-']);
   expect(await runCommand(line, { cwd: folder.path, stdin: '' })).toMatchObject({
     code: 2,
-    stderr: 'stopgate: --prompt-file is empty: write there what to do\n',
+    stderr: 'stopgate: --prompt-file is empty; write what the agent should do\n',
   });
   expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.>')).toEqual([]);
   // Output without an end of line does not run into ours.
   expect((await run(': >done; printf said >&2', [])).stderr).toMatch(
-    /^stopgate: there is no --prompt and no --prompt-file, .*\nsaid\nstopgate: turn 1 of w1: /,
+    /^stopgate: without --prompt or --prompt-file, the command must already know what to do\nsaid\nstopgate: turn 1 of w1: /,
   );
 });
 
@@ -156,7 +156,7 @@ test('a cap ends it, and so does --turns: exit code 1', async () => {
   const [attempt] = await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.stop.attempted');
   expect(attempt).toMatchObject({ stopReason: 'exit code 7' });
   const short = await run('true', ['--turns', '1']);
-  expect(short.stderr).toMatch(/--turns allows more\n$/);
+  expect(short.stderr).toMatch(/allow more with --turns\n$/);
   expect(short.code).toBe(1);
 });
 
@@ -200,7 +200,7 @@ test('a command whose options are taken for ours is refused with a hint where it
   const { code, stderr } = await runCommand(['loop', 'claude', '-p'], { cwd: folder.path });
   expect([code, stderr]).toEqual([
     2,
-    `stopgate: unknown option '-p'; write your command behind "--" (see "npx stopgate loop --help")\n`,
+    `stopgate: unknown option '-p'; put your command after "--" (see "npx stopgate loop --help")\n`,
   ]);
 });
 
@@ -208,7 +208,7 @@ test('a command that ends at once waits for its next turn, and Ctrl-C ends the w
   await start();
   const command = startCommand(lineOf('true', ['--pause', '1h']), { cwd: folder.path });
   await command.printed('turn 1 of w1: block · continue · incomplete: ');
-  await command.printed('; it ended at once, so the next turn starts in 1h\n');
+  await command.printed('; the turn ended at once, so the next one starts in 1h\n');
   expect(await command.kill('SIGINT')).toBe(130);
 });
 
@@ -217,7 +217,7 @@ test('a turn that a usage limit ends is taken again when the limit is over', asy
   const script =
     'echo "$STOPGATE_TURN: $1" >>turns; [ "$STOPGATE_TURN" = 1 ] && { echo "usage limit reached, try again in 2s" >&2; exit 1; }; touch done';
   const { code, stderr } = await run(script, ['--prompt', 'Work'], ['{prompt}']);
-  expect(stderr).toMatch(/stopgate: w1 goes on when its usage limit is over, at \d{4}-\d\d-\d\dT[\d:.]+Z\n/);
+  expect(stderr).toMatch(/stopgate: w1 continues when its usage limit resets, at \d{4}-\d\d-\d\dT[\d:.]+Z\n/);
   expect(await file('turns')).toBe('1: Work\n2: Work\n');
   expect(code).toBe(0);
 });
@@ -225,7 +225,9 @@ test('a turn that a usage limit ends is taken again when the limit is over', asy
 test('a usage limit at the last turn ends the loop with the same advice as a block: exit code 1', async () => {
   await start();
   const { code, stderr } = await run('echo "usage limit reached, try again in 3h" >&2; exit 1', ['--turns', '1']);
-  expect(stderr).toContain('stopgate: it has used its 1 turn, and its usage limit holds; --turns allows more\n');
+  expect(stderr).toContain(
+    'stopgate: the command has used its 1 turn, and its usage limit holds; allow more with --turns\n',
+  );
   expect(code).toBe(1);
 });
 

@@ -38,8 +38,8 @@ describe('asks before it changes something', () => {
     const { code, stdout, stderr } = await log.run(['resolve', 'w1', '--resume', '--by', 'ann'], {
       stdin: typing('Yes\n'),
     });
-    expect({ code, stdout }).toEqual({ code: 0, stdout: 'w1: resolved; it is idle now\n' });
-    expect(stderr).toMatch(/^worker w1 was escalated .* ago: It needs a key\. Let it go on\? \[y\/N\] $/);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'w1: resolved; now idle\n' });
+    expect(stderr).toMatch(/^worker w1 was escalated .* ago: It needs a key\. Resume\? \[y\/N\] $/);
     expect(await log.stored()).toEqual([['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume' }]]);
   });
 
@@ -47,7 +47,7 @@ describe('asks before it changes something', () => {
     const asks = { ...escalated, escalation: { ...escalation, reason: 'Which key?' } };
     const log = await openLog([asks, asks]);
     const { stderr } = await log.run(['ack', 'w1', '--by', 'ann'], { stdin: typing('y\n') });
-    expect(stderr).toMatch(/ ago: Which key\? Acknowledge it\? \[y\/N\] $/);
+    expect(stderr).toMatch(/ ago: Which key\? Acknowledge\? \[y\/N\] $/);
   });
 
   test.each([
@@ -66,7 +66,7 @@ describe('asks before it changes something', () => {
     const log = await openLog();
     const { code, stderr } = await log.run(['retire', 'w1'], { stdin: 'y\n' });
     expect(code).toBe(2);
-    expect(stderr).toBe('stopgate: this needs confirmation, and there is no terminal: add --yes\n');
+    expect(stderr).toBe('stopgate: this needs confirmation, but there is no terminal: add --yes\n');
     expect(await log.stored()).toEqual([]);
   });
 });
@@ -138,7 +138,7 @@ describe('exit code 1', () => {
     const unknown = new Refusal(404, { error: { code: 'NOT_FOUND', message: 'unknown', issues: [] } });
     const log = await openLog([unknown, escalated], '>');
     const said = await log.run(['ack', 'T-3', '--yes']);
-    expect(said).toMatchObject({ code: 1, stderr: expect.stringContaining('the task T-3 is escalated: add --task') });
+    expect(said).toMatchObject({ code: 1, stderr: expect.stringContaining('task T-3 is escalated: add --task') });
     expect(await log.stored()).toEqual([]);
   });
 
@@ -146,21 +146,21 @@ describe('exit code 1', () => {
     const log = await openLog([new Refusal(404, { error: { code: 'NOT_FOUND', message: 'unknown', issues: [] } })]);
     expect(await log.run(['retire', 'w1', '--yes'])).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^stopgate: unknown \(fleet f\d+\); "npx stopgate workers" lists those/),
+      stderr: expect.stringMatching(/^stopgate: unknown \(fleet f\d+\); "npx stopgate workers" lists the known ones/),
     });
     expect(await log.stored()).toEqual([]);
   });
 });
 
 test.each([
-  { argv: ['resolve', 'w1'], says: 'either --resume or --stop' },
-  { argv: ['resolve', 'w1', '--resume', '--stop'], says: 'either --resume or --stop' },
-  { argv: ['resolve', 'w1', '--stop', '--prompt', 'x'], says: '--stop takes none' },
-  { argv: ['resolve', 'T-1', '--task', '--resume', '--prompt', 'x'], says: 'a task takes none' },
+  { argv: ['resolve', 'w1'], says: 'one of --resume and --stop' },
+  { argv: ['resolve', 'w1', '--resume', '--stop'], says: 'one of --resume and --stop' },
+  { argv: ['resolve', 'w1', '--stop', '--prompt', 'x'], says: 'omit it with --stop' },
+  { argv: ['resolve', 'T-1', '--task', '--resume', '--prompt', 'x'], says: 'a task has no agent' },
   { argv: ['ack', 'w 1'], says: `'w 1' is not the id of a worker` },
   { argv: ['ack'], says: "missing required argument 'WORKER'" },
-  { argv: ['pause', 'w1', '--for', '8d'], says: '7d at most' },
-  { argv: ['pause', 'w1', '--for', '0s'], says: '7d at most' },
+  { argv: ['pause', 'w1', '--for', '8d'], says: 'at most 7d' },
+  { argv: ['pause', 'w1', '--for', '0s'], says: 'at most 7d' },
   { argv: ['pause', 'w1', '--for', 'ever'], says: "--for 'ever' is not a duration" },
   { argv: ['retire', 'w1', '--task'], says: `unknown option '--task'` },
 ])('bad usage: $argv', async ({ argv, says }) => {

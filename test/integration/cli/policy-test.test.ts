@@ -56,7 +56,7 @@ test('one that fails: where, what was expected, what was, and 1', async () => {
 });
 
 test.each([
-  { why: 'a decision that was not expected', change: { expect: [] }, path: 'one more than expected' },
+  { why: 'a decision that was not expected', change: { expect: [] }, path: 'unexpected' },
   {
     why: 'an entry that is refused',
     change: { entries: [stop, { at: '12:00', subject: 'worker.w1.no.such' }, result('fail')] },
@@ -100,7 +100,7 @@ describe('bad input is 2, and says where', () => {
     },
     {
       text: JSON.stringify({ policy, cases: [{ ...failing, expect: [{ reason: { $match: '(' } }] }] }),
-      says: 'is not a pattern',
+      says: 'is not a valid pattern',
     },
   ])('$says', async ({ text, says }) => {
     await folder.write('bad.yaml', text);
@@ -111,14 +111,14 @@ describe('bad input is 2, and says where', () => {
     expect(await run('none.yaml')).toMatchObject({ code: 2, stderr: expect.stringContaining('none.yaml') });
     const empty = await openTerminal();
     expect(await empty.run('test')).toBe(2);
-    expect(empty.stderr()).toContain('there is no such file; "npx stopgate test --init" writes a first one');
+    expect(empty.stderr()).toContain('there is no such file; "npx stopgate test --init" writes an example');
   });
 });
 
 test('--init writes cases that pass, once', async () => {
   expect(await run('--init')).toMatchObject({ code: 0 });
   expect(await run()).toMatchObject({ code: 0, stdout: expect.stringContaining('2 passed, 0 failed') });
-  expect(await run('--init')).toMatchObject({ code: 2, stderr: expect.stringContaining('exists already') });
+  expect(await run('--init')).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') });
 });
 
 test('--watch runs them again when the policy changes', async () => {

@@ -52,7 +52,7 @@ describe('one entry', () => {
     const log = await openLog();
     const argv = ['worker.w1.heartbeat.sent', '--id', 'once'];
     expect((await log.publish(argv)).stdout).toBe('stored as seq 1\n');
-    expect((await log.publish(argv)).stdout).toBe('already stored as seq 1 (the same id)\n');
+    expect((await log.publish(argv)).stdout).toBe('already stored as seq 1 (same id)\n');
     expect(jsonLines((await log.publish([...argv, '--json'])).stdout)).toEqual([{ seq: 1, duplicate: true }]);
     expect(await log.stored()).toHaveLength(1);
   });
@@ -63,8 +63,8 @@ describe('one entry', () => {
       says: `'tool.usd' is not an entry about a worker; these are: worker.registered,`,
     },
     { argv: ['worker', 'w1', 'step.update'], says: `did you mean 'step.updated'?` },
-    { argv: ['worker', 'w1', 'tool.used'], says: 'this is not a valid tool.used: tool: ' },
-    { argv: ['worker', 'w1', 'tool.used', '{"tool":5}'], says: 'this is not a valid tool.used: tool: ' },
+    { argv: ['worker', 'w1', 'tool.used'], says: 'not a valid tool.used: tool: ' },
+    { argv: ['worker', 'w1', 'tool.used', '{"tool":5}'], says: 'not a valid tool.used: tool: ' },
     { argv: ['worker', 'w1', 'tool.used', '{'], says: 'the payload is not JSON' },
     { argv: ['worker', 'w1', 'tool.used', '[]'], says: 'not an object' },
     { argv: ['worker', 'w 1', 'tool.used', '{"tool":"x"}'], says: `'w 1' is not the id of a worker` },
@@ -72,13 +72,13 @@ describe('one entry', () => {
     { argv: ['worker', '../x', 'tool.used', '{"tool":"x"}'], says: `'../x' is not the id of a worker` },
     {
       argv: ['worker', 'w1', 'task.created', '{}'],
-      says: `'task.created' is an entry about a task: npx stopgate publish task T-1 task.created`,
+      says: `'task.created' is an entry about a task; use: npx stopgate publish task T-1 task.created`,
     },
-    { argv: ['-'], says: 'there were no entries on stdin' },
-    { argv: ['decision.w1', '{}'], says: 'is published by the service only' },
+    { argv: ['-'], says: 'stdin has no entries' },
+    { argv: ['decision.w1', '{}'], says: 'only the service publishes' },
     { argv: ['stopgate.elsewhere.worker.w1.heartbeat.sent'], says: `belongs to fleet 'elsewhere'` },
     { argv: ['nonsense'], says: 'is not the subject of an entry' },
-    { argv: ['worker.w1.heartbeat.sent', '--stream'], says: '--stream needs "-"' },
+    { argv: ['worker.w1.heartbeat.sent', '--stream'], says: '--stream works only with "-"' },
     { argv: [], says: "missing required argument 'SUBJECT-TAIL'" },
   ])('$argv is refused and nothing is sent', async ({ argv, says }) => {
     const log = await openLog();
@@ -136,7 +136,7 @@ describe('JSON lines from stdin', () => {
     const log = await openLog();
     const { code, stdout, stderr } = await log.publish(['-'], { stdin: mixed });
     expect(stderr).toMatch(
-      /^line 2: .*JSON.*\nline 3: "subject" is missing\nline 4: this is not a valid tool.used.*\nstopgate: 3 bad lines; nothing was sent\n$/,
+      /^line 2: .*JSON.*\nline 3: "subject" is missing\nline 4: not a valid tool.used.*\nstopgate: 3 bad lines; nothing was sent\n$/,
     );
     expect({ code, stdout, stored: await log.stored() }).toEqual({ code: 2, stdout: '', stored: [] });
   });

@@ -154,7 +154,7 @@ test('a task that is not finished goes back to the queue when the loop ends: exi
   await start({ retries: null, checks: [{ plan: {} }] });
   await create('T-1', { plan: [{ title: 'Write tests', status: 'pending' }] });
   const { code, stderr } = await run('true', '--turns', '2');
-  expect(stderr).toContain('it has used its 2 turns');
+  expect(stderr).toContain('has used its 2 turns');
   expect(await stateOf('T-1')).toMatchObject({ state: 'idle', worker: null });
   expect(code).toBe(1);
 });
@@ -162,6 +162,6 @@ test('a task that is not finished goes back to the queue when the loop ends: exi
 test('a task and a queue are two things', async () => {
   expect(await run('true', '--task', 'T-1')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('either --task or --queue'),
+    stderr: expect.stringContaining('--task and --queue exclude each other'),
   });
 });

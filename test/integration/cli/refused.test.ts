@@ -67,7 +67,7 @@ const rows: readonly Row[] = [
     `has no TLS: use nats:// for it`,
     () => ['decide', 'w1', '--nats', embedded().replace('nats:', 'tls:')],
   ],
-  ['no NATS URL', 2, 'is not a NATS URL, such as nats://', () => ['decide', 'w1', '--nats', dev.ready.http]],
+  ['no NATS URL', 2, 'is not a NATS URL such as nats://', () => ['decide', 'w1', '--nats', dev.ready.http]],
   [
     'a wrong password',
     3,
@@ -95,7 +95,7 @@ const rows: readonly Row[] = [
   ['explain as an agent', 2, `operator's credentials`, () => ['explain', 'w1', '--nats', embedded()]],
   ['retire as an agent', 2, `operator's credentials`, () => ['retire', 'w1', '--yes', '--nats', embedded()]],
   ['audit as an agent', 2, `operator's credentials`, () => ['audit', '--nats', embedded()]],
-  ['snapshot as an agent', 2, 'name those of an operator with --creds', () => ['snapshot', '--nats', embedded()]],
+  ['snapshot as an agent', 2, "pass an operator's with --creds", () => ['snapshot', '--nats', embedded()]],
   ['serve as an agent', 2, 'name credentials of the service', () => ['serve', '--http', 'off', '--nats', embedded()]],
   [
     'serve as an operator',
@@ -173,9 +173,9 @@ const rows: readonly Row[] = [
   ],
   ['the check of a broken one', 2, 'unknown key "polices"', () => ['check', 'broken.yaml']],
   ['the check of none', 2, 'there is no such file; write one (docs/policies.md)', () => ['check']],
-  ['a log that is a folder', 2, 'holds no .jsonl or .jsonl.gz file', () => ['replay', 'a folder']],
+  ['a log that is a folder', 2, 'contains no .jsonl or .jsonl.gz files', () => ['replay', 'a folder']],
   ['a log that is not there', 2, 'there is no such file', () => ['replay', 'gone.jsonl']],
-  ['a packed log that was cut', 2, 'it ends too early', () => ['replay', 'cut.jsonl.gz']],
+  ['a packed log that was cut', 2, 'it is truncated', () => ['replay', 'cut.jsonl.gz']],
   ['a log of something else', 2, 'line 1:', () => ['replay', 'not-creds.txt']],
 ];
 
@@ -230,10 +230,14 @@ test.each([
   [
     'files outside',
     'policies: { a: { checks: [{ any: [{ files: [a.md, /etc/passwd] }, { files: [x/../../b] }] }] } }\n',
-    'stopgate.yaml:1:51: "/etc/passwd" is outside every worker\'s folder',
+    'stopgate.yaml:1:51: "/etc/passwd" is outside of every worker\'s folder',
   ],
-  ['a broken escape', 'escalation: { webhook: { url: "http://us%er@h/" } }\n', 'stopgate.yaml:1:31: the user or the'],
-  ['UTF-16', Buffer.from('\uFEFFpolicies: {}\n', 'utf16le'), 'the file is not UTF-8 but UTF-16'],
+  [
+    'a broken escape',
+    'escalation: { webhook: { url: "http://us%er@h/" } }\n',
+    'stopgate.yaml:1:31: the user or password',
+  ],
+  ['UTF-16', Buffer.from('\uFEFFpolicies: {}\n', 'utf16le'), 'the file is UTF-16'],
   ['what is no file', null, "cannot read 'stopgate.yaml': it is a folder"],
 ])('check and a start refuse %s', async (what, text, says) => {
   const folder = join(elsewhere.path, `refuses ${what}`);

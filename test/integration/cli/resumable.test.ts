@@ -54,7 +54,7 @@ test('who is listed: those whose limit is over, who have not worked since, and w
   await limit('elsewhere', { cwd: '/nowhere/at/all' });
   await stage.client.publish('worker.never.worker.registered', { agent: 'claude' });
   const command = (worker: string, cwd = stage.folder.path) =>
-    `cd ${cwd} && claude --resume ${worker} 'The usage limit is over. Go on where you stopped.'`;
+    `cd ${cwd} && claude --resume ${worker} 'The usage limit has reset. Continue where you stopped.'`;
   const here = { agent: 'claude', cwd: stage.folder.path, notHere: null };
   expect(await list()).toEqual([
     { worker: 'over', ...here, scope: 'weekly', endedAt, command: command('over') },
@@ -85,8 +85,8 @@ test('--run resumes each in its folder, once, and leaves what is not here alone'
   const { code, stderr } = await run('--run', '--prompt', 'Go on');
   expect(stderr).toContain('stopgate: s1 ended\n');
   expect(stderr).toContain('stopgate: s2 ended with exit code 3\n');
-  expect(stderr).toContain('stopgate: s3 is left alone: codex is not on PATH\n');
-  expect(stderr).toContain('stopgate: s4 is left alone: not on this machine\n');
+  expect(stderr).toContain('stopgate: s3 is skipped: codex is not on PATH\n');
+  expect(stderr).toContain('stopgate: s4 is skipped: not on this machine\n');
   expect(code).toBe(1);
   expect((await ran()).filter((it) => /^(claude|gemini) /.test(it)).sort()).toEqual([
     `claude --resume s1 Go on in ${stage.folder.path}`,
@@ -124,7 +124,7 @@ test('Ctrl-C ends what it has started', async () => {
 test('where there is none it says so', async () => {
   expect(await run()).toMatchObject({
     code: 0,
-    stdout: "No agent of fleet 'main' has stopped at a usage limit that is over.\n",
+    stdout: "No agents in fleet 'main' have a usage limit that has reset.\n",
   });
   expect(await run('--concurrency', '2')).toMatchObject({ code: 2, stderr: expect.stringContaining('--run') });
 });

@@ -60,7 +60,7 @@ test('of a worker that the log does not know nothing is printed, and the exit co
   await work('w1');
   const { code, stdout, stderr } = await run('export', '--worker', 'nobody');
   expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toBe('stopgate: the log of fleet main has no entry about worker nobody\n');
+  expect(stderr).toBe('stopgate: the log of fleet main has no entries about worker nobody\n');
 });
 
 test('a replay of a log that was cut needs its archive', async () => {
@@ -77,7 +77,7 @@ test('a replay of a log that was cut needs its archive', async () => {
 
   const refused = await replay('--fleet', 'main', '--nats', stage.server.url);
   expect(refused).toMatchObject({ code: 2, stdout: '' });
-  expect(refused.stderr).toContain('since retention has removed those before; a replay needs these');
+  expect(refused.stderr).toContain('retention has removed the earlier entries, and a replay needs them');
   const whole = await replay('--fleet', 'main', '--nats', stage.server.url, '--archive', 'archive');
   expect(whole).toEqual({ code: 0, stdout: before, stderr: '' });
 
@@ -117,7 +117,7 @@ test('of a log that was cut without an archive, what came since a snapshot can s
   // What stands before the snapshot is refused, and the message says how far back it goes.
   const tooEarly = ['--fleet', 'main', '--nats', stage.server.url, '--at', '2020-01-01'];
   for (const refused of [await replay(...tooEarly), await replay('--fleet', 'main', '--nats', stage.server.url)])
-    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('go back to 2') });
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('reach back to 2') });
   expect(await run('explain', 'w1')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('retention has removed'),
@@ -128,6 +128,6 @@ test('of a log that was cut without an archive, what came since a snapshot can s
   const late = await replay('late.jsonl');
   expect(late.code).toBe(0);
   expect(late.stderr).toBe(
-    `stopgate: the log of fleet main begins at entry ${await firstSeq()} here: what stood before, policies included, is not known, so decisions may differ from those of the service\n`,
+    `stopgate: the log of fleet main begins at entry ${await firstSeq()} here. The state before it, including policies, is unknown, so decisions may differ from those of the service\n`,
   );
 });

@@ -62,13 +62,13 @@ test('sums by day, model, worker and task', async () => {
 test('says how agents come to report, and what it does not know', async () => {
   const { fleet, spend } = await openLog();
   const { stdout, code } = await spend();
-  expect(stdout).toContain(`No agent of fleet '${fleet}' has reported what it used.`);
+  expect(stdout).toContain(`No agent in fleet '${fleet}' has reported usage.`);
   // Both as they have to be typed where stopgate is not on the PATH.
   expect(stdout).toContain('"npx stopgate init claude --user --usage"');
-  expect(stdout).toContain('publish it: npx stopgate publish worker');
+  expect(stdout).toContain('any program can: npx stopgate publish worker');
   expect(code).toBe(0);
   expect((await spend('--since', '2999-01-01')).stdout).toBe(
-    `No agent of fleet '${fleet}' has reported what it used since 2999-01-01T00:00:00.000Z.\n`,
+    `No agent in fleet '${fleet}' has reported usage since 2999-01-01T00:00:00.000Z.\n`,
   );
   expect((await spend('--by', 'agent')).code).toBe(2);
 });

@@ -61,7 +61,7 @@ test('has versions, options, readiness, metrics and streams, and none of the sec
   const { code, stdout } = await bundle(folder.path, ['--http', http, '--nats', nats]);
   expect({ code, stdout }).toEqual({
     code: 0,
-    stdout: expect.stringContaining('bundle.json: read it before you send it'),
+    stdout: expect.stringContaining('bundle.json; read it before you send it'),
   });
 
   const text = await readFile(join(folder.path, 'bundle.json'), 'utf8');
@@ -93,7 +93,7 @@ test('is written too where nothing answers, and says so; a file that is there st
   const first = await bundle(folder.path, nowhere);
   expect(first.code).toBe(0);
   expect(first.stderr).toMatch(
-    /^stopgate: it has no readiness, metrics or replicas from http:\/\/127\.0\.0\.1:1: .*\(--http names another\)\nstopgate: it has no streams or replicas from nats:\/\/127\.0\.0\.1:1: no NATS server at .*\n$/,
+    /^stopgate: missing: readiness, metrics or replicas from http:\/\/127\.0\.0\.1:1: .*\(--http sets the address\)\nstopgate: missing: streams or replicas from nats:\/\/127\.0\.0\.1:1: no NATS server at .*\n$/,
   );
   const written = JSON.parse(await readFile(join(folder.path, 'bundle.json'), 'utf8'));
   expect(written).toMatchObject({
@@ -109,15 +109,15 @@ test('is written too where nothing answers, and says so; a file that is there st
 });
 
 test.each([
-  ['without a token', {}, 'it wants a token: set STOPGATE_TOKEN'],
-  ['with a wrong one', { STOPGATE_TOKEN: 'wrong' }, 'it refuses this token: check STOPGATE_TOKEN'],
+  ['without a token', {}, 'needs a token; set STOPGATE_TOKEN'],
+  ['with a wrong one', { STOPGATE_TOKEN: 'wrong' }, 'refuses this token; check STOPGATE_TOKEN'],
 ])('%s it says what the file lacks', async (_, given, why) => {
   at = await deploy({ config, env });
   const { folder, http, server } = at;
   const args = ['support-bundle', '--out', 'bundle.json', '--http', http, '--nats', server.url];
   const { code, stderr } = await runCommand(args, { cwd: folder.path, env: given });
   const missing = `readiness, metrics or replicas from ${http}: ${why}`;
-  expect({ code, stderr }).toEqual({ code: 0, stderr: `stopgate: it has no ${missing}\n` });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: `stopgate: missing: ${missing}\n` });
   const written = JSON.parse(await readFile(join(folder.path, 'bundle.json'), 'utf8'));
   expect(written).toMatchObject({ missing: [missing] });
 });

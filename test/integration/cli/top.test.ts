@@ -79,7 +79,7 @@ test('who waits is first; a prompt, a stop and an answer are given by keys', asy
   press('g');
   await shows(terminal, /▸ {2}carl[\s\S]*asks: permission Bash make deploy/);
   press('p');
-  await shows(terminal, /carl: a: allow it, d: deny it/);
+  await shows(terminal, /carl: a: allow, d: deny/);
   press('d');
   await shows(terminal, /carl: answered, deny/);
   expect(await stored('carl.input.answered')).toEqual([{ by: 'ann', request: 'p1', verdict: 'deny' }]);
@@ -124,6 +124,6 @@ test('without a terminal it names what to use', async () => {
   const { code, stderr } = await runOnce(['top', '--nats', server.url]);
   expect([code, stderr]).toEqual([
     2,
-    'stopgate: this needs a terminal; without one, use "npx stopgate workers --watch"\n',
+    'stopgate: top needs a terminal; in scripts, use "npx stopgate workers --watch"\n',
   ]);
 });

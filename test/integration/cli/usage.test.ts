@@ -15,10 +15,10 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
   test.each([
     {
       argv: ['decid', 'w1'],
-      says: `unknown command 'decid' (Did you mean decide?); "npx stopgate help" lists the commands`,
+      says: `unknown command 'decid' (Did you mean decide?); "npx stopgate help" lists all commands`,
     },
     { argv: ['wrokers'], says: '(Did you mean workers?)' },
-    { argv: ['frobnicate'], says: `unknown command 'frobnicate'; "npx stopgate help" lists the commands` },
+    { argv: ['frobnicate'], says: `unknown command 'frobnicate'; "npx stopgate help" lists all commands` },
     { argv: ['toString'], says: `unknown command 'toString'` },
     { argv: ['help', 'nothing'], says: `unknown command 'nothing'` },
     {
@@ -34,13 +34,16 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
     { argv: ['decide'], says: `missing required argument 'WORKER' (see "npx stopgate decide --help")` },
     {
       argv: ['publish', 'worker', 'w1', 'tool.used', 'Bash'],
-      says: 'after tool.used come its fields, as one JSON object',
+      says: 'unexpected words after tool.used; pass its fields as one JSON object',
     },
     { argv: ['decide', 'w1', '{}', 'more'], says: `too many arguments for 'decide'` },
     { argv: ['workers', 'w1'], says: `too many arguments for 'workers'` },
     { argv: ['workers', '--nats'], says: `option '--nats <URL>' argument missing` },
     { argv: ['workers', '--nats', ''], says: '--nats needs a value' },
-    { argv: ['workers', '--queue', '--watch'], says: '--queue needs a value; write --queue=--watch' },
+    {
+      argv: ['workers', '--queue', '--watch'],
+      says: '--queue needs a value; if the value starts with a dash, write --queue=--watch',
+    },
     { argv: ['workers', '--state', 'busy'], says: `argument 'busy' is invalid. Allowed choices are idle, working` },
     {
       argv: ['workers', '--stale', '--presence', 'active'],
@@ -48,21 +51,21 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
     },
     { argv: ['workers', '--limit', '0'], says: `--limit '0' is not a whole number from 1` },
     { argv: ['workers', '--timeout', '0'], says: `--timeout '0' leaves no time for an answer` },
-    { argv: ['workers', '--timeout', '30d'], says: `--timeout '30d' is too long: 24d at most` },
+    { argv: ['workers', '--timeout', '30d'], says: `--timeout '30d' is too long; the maximum is 24d` },
     { argv: ['workers', '--timeout', 'soon'], says: `--timeout 'soon' is not a duration` },
     { argv: ['workers', '--fleet', 'a.b'], says: 'is not an id' },
     { argv: ['worker', 'w1.>'], says: `'w1.>' is not the id of a worker` },
-    { argv: ['tail', '--last', '-1'], says: '--last needs a value; write --last=-1' },
+    { argv: ['tail', '--last', '-1'], says: '--last needs a value; if the value starts with a dash, write --last=-1' },
     { argv: ['tail', '--last=-1'], says: `--last '-1' is not a whole number` },
     { argv: ['worker', '-5'], says: `'-5' is not the id of a worker` },
-    { argv: ['loop', 'claude', '-p'], says: `unknown option '-p'; write your command behind "--"` },
+    { argv: ['loop', 'claude', '-p'], says: `unknown option '-p'; put your command after "--"` },
     { argv: ['decide', 'w1', '--version'], says: `unknown option '--version'` },
     { argv: ['tail', '--last', 'all'], says: `--last 'all' is not a whole number` },
-    { argv: ['replay'], says: 'FILE.jsonl is missing, or --fleet for a live log' },
-    { argv: ['replay', 'log.jsonl', '--fleet', 'main'], says: 'use either FILE.jsonl or --fleet' },
-    { argv: ['replay', 'log.jsonl', '--nats', 'nats://h'], says: 'they go with --fleet' },
-    { argv: ['replay', 'log.jsonl', '--diff'], says: '--diff compares with other policies: name their file' },
-    { argv: ['replay', 'log.jsonl', '--since', '2026-03-02T12:00:00Z'], says: '--since goes with --diff' },
+    { argv: ['replay'], says: 'FILE.jsonl is missing; for a live log use --fleet' },
+    { argv: ['replay', 'log.jsonl', '--fleet', 'main'], says: 'FILE.jsonl and --fleet exclude each other' },
+    { argv: ['replay', 'log.jsonl', '--nats', 'nats://h'], says: 'need a live log; use --fleet' },
+    { argv: ['replay', 'log.jsonl', '--diff'], says: '--diff needs the policies to compare with; add --policy FILE' },
+    { argv: ['replay', 'log.jsonl', '--since', '2026-03-02T12:00:00Z'], says: '--since needs --diff' },
     {
       argv: ['replay', '--fleet', 'main', '--at', 'noon'],
       says: `--at 'noon' is not a time: write 2026-03-02T12:00:00.000Z, 2026-03-02 (midnight UTC), or how long ago`,
@@ -71,11 +74,11 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
       argv: ['replay', '-', '--policy', 'p', '--diff', '--since', 'last week'],
       says: `--since 'last week' is not a time`,
     },
-    { argv: ['replay', '-', '--policy', 'p', '--diff', '--at', '1d'], says: '--diff compares decisions' },
+    { argv: ['replay', '-', '--policy', 'p', '--diff', '--at', '1d'], says: '--diff and --at exclude each other' },
     { argv: ['replay', '-', '--worker', 'w.1'], says: `'w.1' is not the id of a worker` },
-    { argv: ['completion', 'tcsh'], says: `there is no completion for 'tcsh'; these are: bash, zsh, fish` },
-    { argv: ['serve', '--embedded', '--nats', 'nats://h'], says: 'give one of them' },
-    { argv: ['serve', '--port', '4222'], says: '--port and --store are for the server that --embedded starts' },
+    { argv: ['completion', 'tcsh'], says: `no completion for 'tcsh'; use one of: bash, zsh, fish` },
+    { argv: ['serve', '--embedded', '--nats', 'nats://h'], says: 'use one of them' },
+    { argv: ['serve', '--port', '4222'], says: '--port and --store are options of the embedded NATS server' },
     { argv: ['serve', '--replicas', '9'], says: `--replicas '9' is not a whole number from 1 to 5` },
     { argv: ['serve', '--http', '0.0.0.0:80'], says: 'needs a token' },
     { argv: ['runner'], says: '--name is missing' },
@@ -93,8 +96,8 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
     { argv: ['permissions', '--fleet', 'a', '--fleet', 'b.c'], says: `'b.c' is not the id of a fleet` },
     { argv: ['--verbose'], says: `unknown option '--verbose'` },
     { argv: ['--verson'], says: `unknown option '--verson' (Did you mean --version?)` },
-    { argv: ['dev', '--idle-exit', '0'], says: `--idle-exit '0' would end it at once` },
-    { argv: ['init', 'claude', '--worker', 'w1'], says: '--worker is for shell' },
+    { argv: ['dev', '--idle-exit', '0'], says: `--idle-exit '0' would exit at once` },
+    { argv: ['init', 'claude', '--worker', 'w1'], says: '--worker is only for shell' },
     { argv: ['workers', '--config', 'gone.yaml'], says: `gone.yaml': there is no such file or folder` },
   ])('$argv', async ({ argv, says }) => {
     const { code, stdout, stderr } = await runOnce(argv);
@@ -140,9 +143,7 @@ describe('help', () => {
 
   test('lists the values of an option once, with the default behind them', async () => {
     const { stdout } = await runOnce(['spend', '--help']);
-    expect(stdout).toMatch(
-      /--by <WHAT> +what each line sums \(default: day\) \(choices: "day", "model", "task", "worker"\)/,
-    );
+    expect(stdout).toMatch(/--by <WHAT> +group by this \(default: day\) \(choices: "day", "model", "task", "worker"\)/);
     expect((await runOnce(['init', '--help'])).stdout.replace(/\s+/g, ' ')).toContain(
       '(default: allow) (choices: "allow", "block")',
     );
@@ -151,8 +152,8 @@ describe('help', () => {
   test('says of what asks without an attempt that it counts and holds nothing', async () => {
     for (const name of ['probe', 'verify']) {
       const { stdout } = await runOnce([name, '--help']);
-      expect(stdout).toMatch(/--attempt <ID> +as for "npx stopgate decide"; it changes nothing here/);
-      expect(stdout).toMatch(/--hold <DURATION> +as for "npx stopgate decide"; nothing is held here/);
+      expect(stdout).toMatch(/--attempt <ID> +accepted like in "npx stopgate decide", but has no\s+effect/);
+      expect(stdout).toMatch(/--hold <DURATION> +accepted like in "npx stopgate decide", but has no\s+effect/);
     }
   });
 

@@ -130,7 +130,7 @@ commands: { none: { run: [/no/such/program] } }
       expect(await hook(['claude', '--wake', '--http', await closedPort()], stop)).toEqual(quiet);
       expect(await hook(['codex', '--wake'], stop)).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining('is for claude'),
+        stderr: expect.stringContaining('is only for claude'),
       });
     });
   });
@@ -147,7 +147,7 @@ commands: { none: { run: [/no/such/program] } }
     expect(await hook(['claude', '--http', at.http], huge)).toEqual({
       code: 0,
       stdout: '',
-      stderr: expect.stringContaining('over 16777216 bytes'),
+      stderr: expect.stringContaining('more than 16777216 bytes'),
     });
     const large = call('session-4', 'PostToolUse', { tool_response: 'x'.repeat(10 * 1024 * 1024) });
     expect(await hook(['claude', '--http', at.http], large)).toEqual({ code: 0, stdout: '', stderr: '' });
@@ -169,7 +169,7 @@ describe('without a service', () => {
 
   test.each([
     ['claude', 'It is allowed.'],
-    ['claude --on-unreachable block', 'It is blocked, as --on-unreachable says.'],
+    ['claude --on-unreachable block', 'It is blocked because of --on-unreachable.'],
   ])('%s: in a folder whose service has stopped, it does not ask that of another folder', async (line, outcome) => {
     const stopped = await makeFolder({ '.stopgate/.gitignore': '*\n', 'stopgate.yaml': 'policies: { default: {} }\n' });
     onTestFinished(() => stopped.remove());
@@ -178,7 +178,7 @@ describe('without a service', () => {
       stdin: JSON.stringify(stop),
       waits: { serviceMs: 1 },
     });
-    const why = `no service runs in ${stopped.path} now; start "stopgate dev" there, or name another with --http`;
+    const why = `the service of ${stopped.path} is not running; start "stopgate dev" there, or name another with --http`;
     expect({ code, stderr }).toEqual({ code: 0, stderr: `stopgate: this stop was not judged: ${why}. ${outcome}\n` });
     expect(JSON.parse(stdout)).toMatchObject({ systemMessage: stderr.trimEnd() });
   });
@@ -242,11 +242,11 @@ describe('with something else where the service should be', () => {
   test.each([
     ['HTTP 500', json('{"error":{"message":"internal error"}}', '500 Oops'), 'answered 500: internal error'],
     ['HTTP 503', json('{"error":{"message":"the log is gone"}}', '503 X'), 'answered 503: the log is gone'],
-    ['half an answer', json('{"decision":"blo', '200 OK', 400), 'was cut off'],
+    ['half an answer', json('{"decision":"blo', '200 OK', 400), 'is incomplete'],
     ['no JSON', json('<html>'), 'is not stopgate'],
     ['a list', json('[]'), 'is not stopgate'],
-    ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n', 'was cut off'],
-    ['nothing', '', 'was cut off'],
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n', 'is incomplete'],
+    ['nothing', '', 'is incomplete'],
   ])('%s: nothing was judged', async (_what, answer, says) => {
     const { http } = await openPort(answer);
     const { code, stdout, stderr } = await hook(['claude', '--http', http], stop);
@@ -257,7 +257,7 @@ describe('with something else where the service should be', () => {
   test('a service that never answers is not awaited beyond the deadline', async () => {
     const { http } = await openPort(null);
     const { code, stderr } = await hook(['codex', '--http', http, '--timeout', '300ms'], stop);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/no answer from \S+ within [\d.]+ s/) });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/\S+ did not answer within [\d.]+ s/) });
   });
 
   test('the token of the variable goes into the header', async () => {
@@ -277,7 +277,7 @@ describe('with something else where the service should be', () => {
 
 describe('junk', () => {
   test.each([
-    ['nothing', '', 'nothing came on stdin'],
+    ['nothing', '', 'stdin is empty'],
     ['no JSON', '{"hook_event_name":', 'is not JSON'],
     ['a list', '[1]', 'is not a JSON object'],
     ['null', 'null', 'is not a JSON object'],
@@ -288,12 +288,12 @@ describe('junk', () => {
   });
 
   test.each([
-    [[], 'name an agent: claude, codex'],
-    [['nobody'], "no agent 'nobody'"],
+    [[], 'no agent given; use one of: claude, codex'],
+    [['nobody'], "unknown agent 'nobody'"],
     [['claude', '--frob'], "'--frob'"],
     [['claude', '--http', 'a b'], 'is not HOST:PORT'],
     [['claude', '--timeout', 'soon'], 'is not a duration'],
-    [['claude', '--on-unreachable', 'maybe'], 'neither allow nor block'],
+    [['claude', '--on-unreachable', 'maybe'], 'is not valid; use allow or block'],
     [['shell'], '--worker W'],
   ])('a line that is wrong ends with 1, which blocks no agent: %s', async (args, says) => {
     const { code, stdout, stderr } = await hook(args, stop);

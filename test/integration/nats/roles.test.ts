@@ -369,11 +369,11 @@ describe('the output', () => {
 
 test.each([
   [['--role', 'king'], "argument 'king' is invalid. Allowed choices are agent, service, operator, runner, check"],
-  [['--role', 'runner', '--worker', 'w1'], '--worker is for the role agent, not for runner'],
-  [['--role', 'agent', '--name', 'box'], '--name is for the role runner, not for agent'],
-  [['--role', 'operator', '--check', 'a'], '--check is for the role check or runner, not for operator'],
-  [['--role', 'runner', '--check', 'a'], 'may serve every check: add --name'],
-  [['--role', 'agent', '--all'], 'use either --all or --role'],
+  [['--role', 'runner', '--worker', 'w1'], '--worker applies to role agent, not to runner'],
+  [['--role', 'agent', '--name', 'box'], '--name applies to role runner, not to agent'],
+  [['--role', 'operator', '--check', 'a'], '--check applies to role check or runner, not to operator'],
+  [['--role', 'runner', '--check', 'a'], 'may serve every check; add --name'],
+  [['--role', 'agent', '--all'], '--all and --role exclude each other'],
   [['--worker', 'w1.>'], "'w1.>' is not the id of a worker"],
 ])('%j is rejected', async (args, says) => {
   const ended = await runCommand(['permissions', ...args], { cwd: folder.path });

@@ -133,7 +133,7 @@ test.each(['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '2130706433', '0x7f.1
   'a private address is refused at the connection, written as %s, and not tried again',
   async (host) => {
     const url = receiver.url.replace('127.0.0.1', host);
-    await expect(create({ url, reach: 'public' })(notice, never)).rejects.toThrow('leads to a private address');
+    await expect(create({ url, reach: 'public' })(notice, never)).rejects.toThrow('has a private address');
     expect([outcomes, receiver.received]).toEqual([['failed'], []]);
   },
 );

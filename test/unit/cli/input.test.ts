@@ -12,8 +12,6 @@ function* chunksOf(count: number): Generator<string> {
 
 test('a text that is too long, or has no end, is refused with a message and not read on', async () => {
   const stdin = Readable.from(chunksOf(12), { highWaterMark: 1 });
-  await expect(readText('-', { stdin } as Io)).rejects.toThrow(
-    'cannot read stdin: it has more than 8388608 characters',
-  );
+  await expect(readText('-', { stdin } as Io)).rejects.toThrow('cannot read stdin: longer than 8388608 characters');
   expect(stdin.destroyed).toBe(true);
 });

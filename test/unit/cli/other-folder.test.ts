@@ -3,7 +3,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { describeOtherFolder, resolvePlace } from '../../../src/cli/connection.ts';
+import { describeOtherFolder, resolveAddress } from '../../../src/cli/connection.ts';
 import { nameServer } from '../../../src/nats/embedded/server-process.ts';
 
 let folder: string;
@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const place = (nats?: string) => {
   const flags = { nats, creds: undefined, fleet: undefined, config: undefined };
-  return resolvePlace(flags, { cwd: folder, env: {} } as Parameters<typeof resolvePlace>[1]);
+  return resolveAddress(flags, { cwd: folder, env: {} } as Parameters<typeof resolveAddress>[1]);
 };
 const writeRules = () => writeFileSync(join(folder, 'stopgate.yaml'), 'policies: {}\n');
 const other = nameServer('/home/ann/other project');
@@ -22,7 +22,7 @@ const other = nameServer('/home/ann/other project');
 test('the service of another folder is named', async () => {
   writeRules();
   expect(describeOtherFolder(await place(), other)).toBe(
-    'nats://127.0.0.1:4222 is the NATS server of the service in /home/ann/other project, which does not follow the stopgate.yaml of this folder; start "stopgate dev" here, or name that server with --nats',
+    'the service at nats://127.0.0.1:4222 belongs to /home/ann/other project and does not follow the stopgate.yaml of this folder; start "stopgate dev" here, or name the right server with --nats',
   );
 });
 
@@ -38,6 +38,6 @@ test.each([
 
 test('a folder without rules is told whose they are', async () => {
   expect(describeOtherFolder(await place(), other)).toBe(
-    'no service runs in this folder, so this is the one in /home/ann/other project, with its rules; start "stopgate dev" here, or name that server with --nats',
+    'no service runs in this folder; using the one of /home/ann/other project, with its rules; start "stopgate dev" here, or name the right server with --nats',
   );
 });

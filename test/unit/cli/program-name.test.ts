@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commands } from '../../../src/cli/command-table.ts';
-import { programName, spellCommands } from '../../../src/cli/program-name.ts';
+import { programName, rewriteCommands } from '../../../src/cli/program-name.ts';
 
 let home: string;
 const put = (folder: string) => {
@@ -32,7 +32,7 @@ test.each([
 test('commands are written so wherever a text has them, and nothing else is changed', () => {
   const text =
     '"stopgate dev" or (stopgate decide w1 | stopgate replay -); stopgate decides; stopgate mcp: bug; npx stopgate dev; /bin/stopgate dev';
-  expect(spellCommands(text, { PATH: '' }, commands)).toBe(
+  expect(rewriteCommands(text, { PATH: '' }, commands)).toBe(
     '"npx stopgate dev" or (npx stopgate decide w1 | npx stopgate replay -); stopgate decides; stopgate mcp: bug; npx stopgate dev; /bin/stopgate dev',
   );
 });

@@ -72,7 +72,7 @@ describe('--at', () => {
     const { code, stderr, results } = await replay(entries, ['--at', '9999-01-01']);
     expect({ code, at: results[0] }).toMatchObject({ code: 0, at: { at: '9999-01-01T00:00:00.000Z' } });
     expect(stderr).toBe(
-      'stopgate: --at 9999-01-01T00:00:00.000Z is in the future: this is the state if no entry comes until then\n',
+      'stopgate: --at 9999-01-01T00:00:00.000Z is in the future; this is the state if no more entries come until then\n',
     );
   });
 
@@ -150,7 +150,7 @@ describe('--diff', () => {
 
   test.each([
     { yaml: 'policies:\n  default:\n    retrys: 3\n', says: 'new.yaml:3:5: unknown key "retrys"' },
-    { yaml: 'fleet: main\n', says: `there is nothing to compare: 'new.yaml' has no policies` },
+    { yaml: 'fleet: main\n', says: `nothing to compare: 'new.yaml' has no policies` },
   ])('with a policy file that is none: $says', async ({ yaml, says }) => {
     const { code, stdout, stderr } = await diff(yaml, entries, []);
     expect(stderr).toContain(says);

@@ -194,7 +194,7 @@ describe('files', () => {
   test('a folder without logs', async () => {
     const terminal = await openTerminal();
     expect(await terminal.run('replay', '.')).toBe(2);
-    expect(terminal.stderr()).toBe(`stopgate: '.' holds no .jsonl or .jsonl.gz file\n`);
+    expect(terminal.stderr()).toBe(`stopgate: '.' contains no .jsonl or .jsonl.gz files\n`);
   });
 
   test('without an end of line at its end, with CRLF, with a byte order mark', async () => {

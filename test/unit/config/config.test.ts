@@ -142,8 +142,8 @@ describe('stopgate.yaml', () => {
       'policies: { default: { checks: [{ command: t }] } }\nescalation: { webhook: { url: "http://h/", secretEnv: KEY } }',
     );
     expect((await load()).warnings).toEqual([
-      'stopgate.yaml:1:44: the command "t" is not among commands',
-      'stopgate.yaml:2:55: the variable "KEY" is not set, so webhooks could not be signed',
+      'stopgate.yaml:1:44: command "t" is not defined under commands',
+      'stopgate.yaml:2:55: variable "KEY" is not set, so webhooks cannot be signed',
     ]);
     expect((await load({ env: { KEY: 's' } })).warnings).toHaveLength(1);
     expect(await problemsOf({ serving: true })).toHaveLength(2);
@@ -166,7 +166,7 @@ describe('a bad value', () => {
       }),
     ).toEqual([
       'stopgate.yaml:2:1: unknown key "htpp"; did you mean "http"?',
-      'STOPGATE_NATS: "http://h" is not a NATS URL, such as nats://127.0.0.1:4222; ws:// and wss:// do not go together with another kind',
+      'STOPGATE_NATS: "http://h" is not a NATS URL such as nats://127.0.0.1:4222; ws:// and wss:// cannot be combined with other kinds',
       expect.stringMatching(/^STOPGATE_FLEET: "a b" is not an id/),
       '--http: "x" is not HOST:PORT, such as 127.0.0.1:4280 (or "off")',
       '--log-level: "loud" is not "debug" or "info" or "warn" or "error" or "silent"',

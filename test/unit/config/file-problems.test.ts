@@ -53,7 +53,7 @@ describe('a secret of the service in a command', () => {
   test.each([
     ['tokens: { ci: { role: read, env: CI_TOKEN } }', 'CI_TOKEN', '"CI_TOKEN" holds a secret of the service'],
     ['escalation: { webhook: { url: "http://h/", secretEnv: KEY } }', 'KEY', '"KEY" holds a secret of the service'],
-    ['fleet: a', 'STOPGATE_TOKEN', 'is one of our own, which may hold a token'],
+    ['fleet: a', 'STOPGATE_TOKEN', 'is a variable of stopgate itself, which may hold a token'],
   ])('beside %s', (rest, name, problem) => {
     const text = (inherited: string) => `commands: { t: { run: [x], inherit: [${inherited}] } }\n${rest}\n`;
     expect(problemsOf(text('JAVA_HOME'))).toEqual([]);
@@ -127,32 +127,32 @@ describe('a wrong value', () => {
     [
       'a variable with a bad name',
       'commands: { a: { run: [x], env: { a-b: x } } }',
-      '1:35 "a-b" is not the name of a variable',
+      '1:35 "a-b" is not a valid variable name',
     ],
     ['a bad http address', 'http: localhost', '1:7 "localhost" is not HOST:PORT, such as 127.0.0.1:4280 (or "off")'],
     [
       'a bad NATS url',
       'nats: http://u:secret@h',
-      '1:7 "***@h" is not a NATS URL, such as nats://127.0.0.1:4222; ws:// and wss:// do not go together with another kind',
+      '1:7 "***@h" is not a NATS URL such as nats://127.0.0.1:4222; ws:// and wss:// cannot be combined with other kinds',
     ],
     [
       'a webhook with a broken escape in its password',
       'escalation: { webhook: { url: "http://u:100%@h/" } }',
-      '1:31 the user or the password of this URL has a "%" that begins no escape: write it as %25',
+      '1:31 the user or password of this URL has a "%" that begins no escape; write it as %25',
     ],
     [
       'a NATS url with such a one',
       'nats: nats://u:100%@h',
-      '1:7 "***@h" is not a NATS URL, such as nats://127.0.0.1:4222; ws:// and wss:// do not go together with another kind',
+      '1:7 "***@h" is not a NATS URL such as nats://127.0.0.1:4222; ws:// and wss:// cannot be combined with other kinds',
     ],
-    ['UTF-16', '\uFFFD\uFFFDf\0l\0', '1:1 the file is not UTF-8 but UTF-16, or no text at all: save it as UTF-8'],
-    ['Latin-1', 'fleet: a # caf\uFFFD', '1:15 this is not UTF-8: save the file as UTF-8'],
+    ['UTF-16', '\uFFFD\uFFFDf\0l\0', '1:1 the file is UTF-16 or not a text; save it as UTF-8'],
+    ['Latin-1', 'fleet: a # caf\uFFFD', '1:15 not UTF-8; save the file as UTF-8'],
     ['a bad webhook', 'escalation: { webhook: { url: "ftp://h/" } }', '1:31 "ftp://h/" is not an http(s) URL'],
-    ['a wildcard for a prefix', 'replyPrefixes: [">"]', '1:17 ">" is not the prefix of a subject, such as _INBOX_app.'],
+    ['a wildcard for a prefix', 'replyPrefixes: [">"]', '1:17 ">" is not the prefix of a subject such as _INBOX_app.'],
     [
       'a prefix into our own subjects',
       'replyPrefixes: [stopgate.main]',
-      '1:17 "stopgate.main" is for entries and requests, not for answers',
+      '1:17 "stopgate.main" is reserved for entries and requests',
     ],
   ])('(%s) is reported at its place', (_what, text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
@@ -204,28 +204,30 @@ describe('a wrong value', () => {
   test('(policies that no entry of the log can hold) is an error', () => {
     const names = Array.from({ length: 600 }, (_, index) => `"${'x'.repeat(120)}-${index}.json"`);
     expect(problemsOf(`fleet: a\npolicies: { a: { checks: [{ files: [${names.join(', ')}] }] } }`)).toEqual([
-      expect.stringMatching(/^2:1 policies and assign come to \d+ bytes; an entry of the log holds 65536$/),
+      expect.stringMatching(
+        /^2:1 policies and assign have \d+ bytes; the maximum is 65536, since they are one entry of the log$/,
+      ),
     ]);
   });
 });
 
 describe('bad YAML', () => {
   test.each([
-    ['a duplicate key', 'fleet: a\nhttp: "4280"\nfleet: b\n', '3:1 the key "fleet" appears twice'],
-    ['a duplicate key within', 'commands:\n  a: { run: [x], run: [y] }', '2:18 the key "run" appears twice'],
+    ['a duplicate key', 'fleet: a\nhttp: "4280"\nfleet: b\n', '3:1 key "fleet" appears twice'],
+    ['a duplicate key within', 'commands:\n  a: { run: [x], run: [y] }', '2:18 key "run" appears twice'],
     [
       'a list without its end',
       'fleet: a\nroots: [a, b\nhttp: c\n',
-      '3:1 a "]" is missing before this, or this is not indented enough',
+      '3:1 "]" is missing before this, or this is not indented enough',
     ],
     ['a tab', 'commands:\n\ta: {}', '2:1 Tabs are not allowed as indentation'],
-    ['a map within a line', 'fleet: a: b', '1:8 a second ": " in one line: put its value in quotes'],
-    ['windows line ends', 'fleet: a\r\nreplica: b\r\nfleet: c\r\n', '3:1 the key "fleet" appears twice'],
+    ['a map within a line', 'fleet: a: b', '1:8 a second ": " in one line; put the value in quotes'],
+    ['windows line ends', 'fleet: a\r\nreplica: b\r\nfleet: c\r\n', '3:1 key "fleet" appears twice'],
     ['an unknown tag', 'fleet: !env FLEET', '1:8 Unresolved tag: !env'],
     ['a key that is no string', '[a]: b', '1:1 all keys must be strings'],
-    ['an alias without its anchor', 'fleet: a\nroots: *all', '2:8 there is no anchor &all before the alias *all'],
-    ['a prototype for a key', 'commands: { __proto__: {} }', '1:13 the key "__proto__" is not allowed'],
-    ['an alias within itself', 'roots: &a [*a]', '1:12 nested deeper than 32 levels, or an alias within itself'],
+    ['an alias without its anchor', 'fleet: a\nroots: *all', '2:8 alias *all has no anchor &all before it'],
+    ['a prototype for a key', 'commands: { __proto__: {} }', '1:13 key "__proto__" is not allowed'],
+    ['an alias within itself', 'roots: &a [*a]', '1:12 nested more than 32 levels deep, or an alias contains itself'],
   ])('(%s) is reported at its place', (_what, text, problem) => {
     expect(problemsOf(text)).toContain(problem);
   });
@@ -242,7 +244,7 @@ describe('bad YAML', () => {
       (_, level) => `  l${level + 1}: &l${level + 1} [${Array(9).fill(`*l${level}`)}]`,
     );
     expect(problemsOf(lines('commands:', '  l0: &l0 [a]', ...levels))).toEqual([
-      expect.stringMatching(/^3:12 aliases multiply the text more than 100 times$/),
+      expect.stringMatching(/^3:12 aliases expand the text more than 100 times$/),
     ]);
   });
 

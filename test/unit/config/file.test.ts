@@ -162,7 +162,7 @@ describe('a name that leads nowhere', () => {
       '      - any: [{ command: tests }, { command: lint }]',
       'commands: { lint: { run: [x] } }',
     );
-    expect(read(text).unknownNames).toEqual(['stopgate.yaml:4:26: the command "tests" is not among commands']);
+    expect(read(text).unknownNames).toEqual(['stopgate.yaml:4:26: command "tests" is not defined under commands']);
   });
 
   test('is not that of a command which the runner of the policy may have', () => {
@@ -171,7 +171,7 @@ describe('a name that leads nowhere', () => {
 
   test('is that of an assigned policy that is not there', () => {
     expect(read('assign:\n  - { policy: default }\n  - { policy: strict }').unknownNames).toEqual([
-      'stopgate.yaml:3:15: the policy "strict" is not among policies',
+      'stopgate.yaml:3:15: policy "strict" is not defined under policies',
     ]);
   });
 });

@@ -55,7 +55,7 @@ describe('http', () => {
     '%s is reachable from outside, so it needs a token',
     async (http) => {
       expect(await problemsOf({ flags: { http } })).toEqual([
-        `--http: "${http}" can be reached from other machines, so it needs a token: set STOPGATE_TOKEN (or --token) to a long random word or "tokens" in stopgate.yaml, or use 127.0.0.1`,
+        `--http: "${http}" can be reached from other machines and needs a token: set STOPGATE_TOKEN (or --token) to a long random word or "tokens" in stopgate.yaml, or use 127.0.0.1`,
       ]);
       expect((await load({ flags: { http }, env: { STOPGATE_TOKEN: 't' } })).http).not.toBeNull();
     },
@@ -66,7 +66,7 @@ describe('http', () => {
     ['0.0.0.0:4280', 'long-enough-for-it', 0],
     ['127.0.0.1:4280', 'short', 0],
   ])('of %s with the token %s warns a service %d times', async (http, token, count) => {
-    const warned = expect.stringContaining('its token has fewer than 16 characters');
+    const warned = expect.stringContaining('its token is shorter than 16 characters');
     expect((await load({ flags: { http, token }, serving: true })).warnings).toEqual(Array(count).fill(warned));
   });
 

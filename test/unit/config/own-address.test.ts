@@ -37,7 +37,7 @@ describe('credentials', () => {
   ])('of the user do not go to a server that %s names', async (_what, plant) => {
     plant();
     const config = await load({ env: env() });
-    const message = /^only the files of this folder name .*; if you trust that server, name it yourself, with --nats/;
+    const message = /^only the files of this folder name .*; if you trust that server, name it with --nats/;
     expect(() => givenCredentials(config)).toThrow(message);
     expect(() => defaultCredentials(config, 'operator')).toThrow(message);
   });

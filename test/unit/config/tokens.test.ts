@@ -36,10 +36,10 @@ test('a secret comes from a variable, a file with one a line, or as a hash', () 
 });
 
 test.each([
-  ['{ a: { role: read, env: NONE } }', 'the variable "NONE" is not set'],
+  ['{ a: { role: read, env: NONE } }', 'variable "NONE" is not set'],
   ['{ a: { role: read, file: none } }', /^cannot read '.*none': there is no such file$/],
   ['{ a: { role: read, file: empty } }', /^'.*empty' is empty$/],
-  ['{ a: { role: read, file: bad } }', /^'.*bad': a token holds printable ASCII/],
+  ['{ a: { role: read, file: bad } }', /^'.*bad': a token must be printable ASCII/],
   ['{ b: { role: read, env: H }, a: { role: agent, env: H } }', /^has the same secret as "b"/],
 ])('%s: %s', (text, message) => {
   writeFileSync(join(folder, 'empty'), '\n');
@@ -52,12 +52,12 @@ test.each([
 });
 
 test.each([
-  ['{ a: { role: read } }', /needs its secret in one of env, file and hash/],
-  ['{ a: { role: read, env: A, file: b } }', /needs its secret in one of env, file and hash/],
+  ['{ a: { role: read } }', /a token needs exactly one of env, file and hash/],
+  ['{ a: { role: read, env: A, file: b } }', /a token needs exactly one of env, file and hash/],
   ['{ a: { role: boss, env: A } }', /"boss" is not/],
   ['{ a: { role: read, env: A, workers: ["a.b"] } }', /is not the id of a worker, or a pattern/],
   ['{ a: { role: read, env: A, fleets: ["a.b"] } }', /is not the name of a fleet, or a pattern/],
-  ['{ a: { role: read, hash: "sha256:12" } }', /is not a hash as "stopgate token" prints it/],
+  ['{ a: { role: read, hash: "sha256:12" } }', /is not a hash that "stopgate token" prints/],
   ['{ "a b": { role: read, env: A } }', /a b/],
 ])('%s is refused', (text, message) => {
   expect(read(text)).toEqual([expect.stringMatching(message)]);

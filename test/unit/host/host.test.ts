@@ -227,7 +227,7 @@ test.each([{ command: 'slow' }, { remote: 'slow' }])(
     others.push(probe('w3'));
     await expect(first).rejects.toMatchObject({ code: 'service.busy' });
     await expect.poll(begun).toBe(3);
-    await expect.poll(() => ended).toEqual([['w1', 'nobody waits for this any more']]);
+    await expect.poll(() => ended).toEqual([['w1', 'no longer needed']]);
     expect(begun()).toBe(3);
     end.abort();
     await Promise.allSettled(others);

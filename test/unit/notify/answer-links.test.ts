@@ -44,7 +44,7 @@ test('a link is good for its request, by its name, until it expires', async () =
   const { fleet, worker, request, seq, expiresMs } = input;
   expect(links.read(query)).toEqual({ fleet, worker, request, seq, expiresMs, by: 'on-call' });
   clock.ms = 1_000;
-  expect(() => links.read(query)).toThrow('this link was valid until 1970-01-01T00:00:01.000Z');
+  expect(() => links.read(query)).toThrow('this link expired at 1970-01-01T00:00:01.000Z');
 });
 
 test('only the secret that signed it accepts it, and a signature of the webhook is none of a link', async () => {
@@ -66,6 +66,8 @@ test('links are off unless the configuration says where people reach the service
   };
   expect(rules('{ url: "http://a", secretEnv: HOOK }').answerLinks).toBeNull();
   expect(rules('{ url: "http://a", secretEnv: HOOK, links: { url: "http://b" } }').answerLinks).not.toBeNull();
-  expect(() => rules('{ url: "http://a", links: { url: "http://b" } }')).toThrow('needs "secretEnv" beside it');
-  expect(() => rules('{ url: "http://a", secretEnv: HOOK, links: { url: "http://b?c" } }')).toThrow('has a query');
+  expect(() => rules('{ url: "http://a", links: { url: "http://b" } }')).toThrow('needs "secretEnv"');
+  expect(() => rules('{ url: "http://a", secretEnv: HOOK, links: { url: "http://b?c" } }')).toThrow(
+    'must not have a query',
+  );
 });

@@ -51,8 +51,8 @@ class ActionCalls(EntryPublisher):
     ) -> WorkerView:
         """Answers what an agent asks, if its policy has `ask`. This needs an operator's credentials.
 
-        `by`: who answers; `request`: which request, may be left out if only one is open; `message`: for the agent, the
-        reason of a `deny` or the choice for a question.
+        `by`: the operator's name. `request`: the id of the request, optional if only one is open. `message`: for the
+        agent, the reason for a `deny` or the answer to a question.
         """
         before = await self.get_worker(worker)
         asked = [it["request"] for it in before.raw.get("inputs", []) if it.get("request")]
@@ -68,7 +68,7 @@ class ActionCalls(EntryPublisher):
 
     async def _confirm_accepted(self, before: WorkerView, kind: str) -> WorkerView:
         after = await self.get_worker(before.worker)
-        # The oldest refusals are dropped, so their number says nothing.
+        # The service drops the oldest refusals, so their number means nothing.
         last = before.refused[-1] if before.refused else None
         known = len(after.refused) - after.refused[::-1].index(last) if last in after.refused else 0
         reasons = [it.reason for it in after.refused[known:] if it.type == kind]

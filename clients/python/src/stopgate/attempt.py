@@ -1,4 +1,4 @@
-"""What a worker reports when it tries to stop (docs/protocol.md §3, `stop.attempted`)."""
+"""What a worker reports when it tries to stop (protocol.md §3, `stop.attempted`)."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ class AttemptFields(TypedDict, total=False):
     """All fields are optional. Only the last 32 KiB of `output` are sent."""
 
     attempt: str
-    """The attempt's id (default: a new one). A repeated id gets the same decision and counts once."""
+    """The attempt's id (default: a new one). A repeated id returns the same decision and counts once."""
     output: str
     """The agent's final message."""
     stop_reason: str
     tool_count: int
     files: Sequence[str]
-    """The files it changed, relative to the worker's folder."""
+    """The files it modified, relative to the worker's folder."""
     validation: Sequence[RuleReport]
     """The results of the rules that the worker checked itself."""
     promises: Sequence[PromiseReport]
     draft: Draft
     hold_ms: int
-    """In milliseconds: how long the stop of an idle worker is held for a task before it is answered."""
+    """How long to hold the stop of an idle worker while it waits for a task, in milliseconds."""
 
 
 _ON_THE_WIRE = {"stop_reason": "stopReason", "tool_count": "toolCount", "hold_ms": "holdMs"}
 
 
 def to_wire(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The same fields under their names on the wire, without those that are None.
+    """The fields under their wire names, without those that are None.
 
     Raises `TypeError` for an unknown field, `InputError` for a value that its field does not accept.
     """

@@ -29,26 +29,26 @@ log = logging.getLogger("stopgate")
 _CONNECT_SECONDS = 5.0
 _STORE_SECONDS = 5.0
 _FLUSH_SECONDS = 5
-# nats-py gives what the server says in lower case.
+# nats-py lower-cases the server's messages.
 _FORBIDDEN = re.compile(r'permissions violation for (publish|subscription) to "([^"]+)"')
 
 
 class Bus:
-    """A connection that reconnects for ever if the server goes away."""
+    """A connection that keeps reconnecting if the server goes away."""
 
     def __init__(self, fleet: str) -> None:
         self.root = f"stopgate.{fleet}"
         self.nc = Nats()
         self._failures: list[Exception] = []
         self._failed = asyncio.Event()
-        # Operations that wait for a permission error, which arrives separately: a forbidden operation gets no answer.
+        # Operations that wait for a permission error. It arrives separately, and a forbidden operation gets no reply.
         self._forbidden: dict[tuple[str, str], set[asyncio.Future[None]]] = {}
 
     @classmethod
     async def open(
         cls, servers: tuple[str, ...], login: Mapping[str, Any], fleet: str, name: str, inbox: str = "_INBOX"
     ) -> Bus:
-        """Raises `UnreachableError`: no server, or it refused the credentials. `InputError`: nkeys is missing."""
+        """Raises `UnreachableError` (no server, or credentials refused) or `InputError` (nkeys is missing)."""
         if "user_credentials" in login:
             _require_nkeys()
         bus = cls(fleet)
@@ -73,14 +73,14 @@ class Bus:
             **login,
             "max_reconnect_attempts": -1,
             "reconnect_time_wait": 0.25,
-            # A server that is gone without closing its side is noticed within twice this time.
+            # Detects within twice this time that a server is gone without having closed its side.
             "ping_interval": 5,
             "max_outstanding_pings": 2,
         }
         await self.nc.connect(servers=list(servers), **options)
 
     async def _all_failed(self, count: int) -> None:
-        """Returns when each server has refused. Failures that may be temporary are tried again until the time is over.
+        """Returns when every server has refused. Retries failures that may be temporary until the time is up.
 
         A server that refuses credentials disconnects at once, so its message may be lost with the connection.
         """
@@ -113,7 +113,7 @@ class Bus:
                 del self._forbidden[key]
 
     async def request(self, verb: str, tail: str, body: Mapping[str, Any], timeout: float) -> Any:
-        """The reply, as JSON. Raises the service's own error, or `UnreachableError` if nobody answered in time."""
+        """The reply as JSON. Raises the service's error, or `UnreachableError` if nobody answered in time."""
         subject = f"{self.root}.{verb}.{tail}"
         payload = encode("request", body)
         try:
@@ -132,9 +132,9 @@ class Bus:
         return body_given
 
     async def store(self, tail: str, payload: bytes, message_id: str | None) -> Stored:
-        """Publishes into the log, and waits for the stream's acknowledgement.
+        """Publishes to the log, and waits for the stream's acknowledgement.
 
-        Raises `InputError` if this connection may not do that, `UnavailableError` if it may not have been stored.
+        Raises `InputError` if this connection may not publish that, `UnavailableError` if it may not have been stored.
         """
         subject = f"{self.root}.{tail}"
         headers = None if message_id is None else {"Nats-Msg-Id": message_id}
@@ -159,7 +159,7 @@ class Bus:
     async def subscribe(
         self, subject: str, on_message: Callable[[Msg], Awaitable[None]], *, queue: str = ""
     ) -> Subscription:
-        """Active once it returns. Raises `InputError` if this connection may not subscribe to it."""
+        """Active once it returns. Raises `InputError` if this connection may not subscribe."""
         async with self._unless_forbidden("subscription", subject) as forbidden:
             try:
                 subscription = await self.nc.subscribe(subject, queue=queue, cb=on_message)
@@ -177,19 +177,19 @@ class Bus:
         raise InputError("input.unauthorized", message)
 
     async def _settle(self) -> None:
-        """Returns when the server has processed what was sent before; by then a refusal has arrived.
+        """Returns when the server has processed everything sent before. By then a refusal has arrived.
 
-        nats-py sends the first ping ahead of what still waits to be written, so only the second comes after it.
+        nats-py sends the first ping ahead of data that is still buffered, so only the second one comes after it.
         """
         for _ in range(2):
             await self.nc.flush(_FLUSH_SECONDS)
 
     async def close(self) -> None:
-        """Sends what is still waiting, and disconnects."""
+        """Sends buffered data, and disconnects."""
         try:
             await self._settle()
         except (nats.errors.Error, asyncio.TimeoutError, OSError) as error:
-            log.info("nats: %s", error)  # a server that is gone accepts nothing
+            log.info("nats: %s", error)  # the server is gone
         await self.nc.close()
 
 
@@ -206,12 +206,12 @@ def _unreachable(subject: str, why: str) -> UnreachableError:
 
 
 def nobody_serves(error: UnavailableError) -> bool:
-    """At this moment: a service may be about to start."""
+    """True if nobody responds at the moment: a service may be about to start."""
     return isinstance(error.__cause__, nats.errors.NoRespondersError)
 
 
 def parse(data: bytes) -> Any:
-    """None: it is not JSON, or nests too deep."""
+    """None if it is not JSON, or nests too deep."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Ready checkers and validators: the plan is done, files exist, several of them together (docs/protocol.md §5)."""
+"""Ready-made checkers and validators: the plan is done, files exist, or several combined (protocol.md §5)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FileSystem(Protocol):
     """Looks for files in the folder of a worker."""
 
     def exists(self, path: str) -> bool:
-        """Tells whether there is a file or a folder of this name, relative to the worker's folder."""
+        """Whether there is a file or folder with this name, relative to the worker's folder."""
         ...
 
 
@@ -42,14 +42,14 @@ class TaskCompletionContext:
 
     session: Session = Session()
     tentative_output: Any = None
-    """The work that the agent is about to deliver: its draft, else its final message."""
+    """The work about to be delivered: the draft if there is one, otherwise the final message."""
     filesystem: FileSystem | None = None
-    """None: files cannot be checked."""
+    """None if files cannot be checked."""
     stop_reason: str | None = None
 
 
 class TaskCompletionChecker(Protocol):
-    """Says whether everything that the agent was asked to do is done. A plain `check` runs in a thread."""
+    """Decides whether everything that the agent was asked to do is done. A plain `check` runs in a thread."""
 
     def check(self, context: TaskCompletionContext) -> TaskCompletionResult | Awaitable[TaskCompletionResult]:
         """Judges the work."""
@@ -60,7 +60,7 @@ class PlanBasedChecker:
     """Complete if every step of the plan is done."""
 
     def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
-        """Names three of the steps that remain, and how many there are."""
+        """Names up to three of the remaining steps, and their number."""
         plan = context.session.plan
         titles = [step.title[:_TITLE_LENGTH] for step in plan if step.status not in _DONE]
         if not titles:
@@ -70,14 +70,14 @@ class PlanBasedChecker:
 
 
 class FileExistsChecker:
-    """Complete if these files exist, and where nobody can look."""
+    """Complete if these files exist, and if files cannot be checked."""
 
     def __init__(self, required_files: Sequence[str]) -> None:
-        # A single name is a sequence too, of its letters.
+        # A single name is a sequence of letters too.
         self._required = (required_files,) if isinstance(required_files, str) else tuple(required_files)
 
     def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
-        """Names all that are missing."""
+        """Names all missing files."""
         if context.filesystem is None:
             return TaskCompletionResult.ok()
         missing = [file for file in self._required if not context.filesystem.exists(file)]
@@ -87,10 +87,10 @@ class FileExistsChecker:
 
 
 class CompositeChecker:
-    """Several checkers as one.
+    """Combines checkers.
 
-    `all_must_pass`: the first incomplete result decides. Otherwise one complete result is enough, and if there is none,
-    the feedback names all of them.
+    With `all_must_pass` the first incomplete result decides. Without it, one complete result is enough; if there is
+    none, the feedback lists every failure.
     """
 
     def __init__(self, checkers: Sequence[TaskCompletionChecker], *, all_must_pass: bool = True) -> None:
@@ -98,7 +98,7 @@ class CompositeChecker:
         self._all_must_pass = all_must_pass
 
     async def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
-        """Asks one after the other, and no more of them than it takes."""
+        """Runs the checkers in order until the result is known."""
         failed: list[str] = []
         for checker in self._checkers:
             result = await _ask(checker.check, context)
@@ -114,7 +114,7 @@ Validator = Callable[[AgentContext], ValidationResult | Awaitable[ValidationResu
 
 
 def composite_validator(*validators: Validator) -> Callable[[AgentContext], Awaitable[ValidationResult]]:
-    """All must pass: the first incomplete result decides, and the validators after it do not run."""
+    """Runs validators in order and returns the first incomplete result."""
 
     async def validate(context: AgentContext) -> ValidationResult:
         for validator in validators:
@@ -127,7 +127,7 @@ def composite_validator(*validators: Validator) -> Callable[[AgentContext], Awai
 
 
 Todos = Sequence[Mapping[str, Any]]
-"""Each with its `status`; `done`, `completed` and `cancelled` are done."""
+"""Steps with a `status`. `done`, `completed` and `cancelled` count as done."""
 
 
 def todo_validator(
@@ -155,7 +155,7 @@ async def _ask(asked: Callable[[G], T | Awaitable[T]], given: G) -> T:
 
 
 def to_check(check: CheckFunction | TaskCompletionChecker, roots: Sequence[str | Path]) -> CheckFunction:
-    """A checker as the function that serves it; a function as it is. Worker folders count only inside `roots`."""
+    """Converts a checker to a function that can be served. Worker folders count only inside `roots`."""
     if callable(check):
         return check
     checker = check
@@ -177,9 +177,9 @@ def to_check(check: CheckFunction | TaskCompletionChecker, roots: Sequence[str |
 
 
 class WorkerFolder:
-    """The files of a worker, by the rules of the check `files`: nothing outside its folder, nor its folder outside.
+    """The files of a worker, by the rules of the `files` check: inside its folder, which is inside `roots`.
 
-    What cannot be looked at raises `CheckError`: an error of the check, and no missing file.
+    A file that cannot be examined raises `CheckError`: it is an error of the check, not a missing file.
     """
 
     def __init__(self, cwd: str | None, roots: Sequence[Path]) -> None:
@@ -187,7 +187,7 @@ class WorkerFolder:
         self._roots = roots
 
     def exists(self, path: str) -> bool:
-        """Tells whether it is there."""
+        """Whether the file exists."""
         folder = self._find_folder()
         if path == "" or "\0" in path:
             raise _error(f"the required file {path!r} is not a file name")
@@ -200,7 +200,7 @@ class WorkerFolder:
             found = whole.resolve(strict=True)
         except (FileNotFoundError, NotADirectoryError):
             return False
-        except (OSError, RuntimeError) as error:  # RuntimeError: symlinks in a circle
+        except (OSError, RuntimeError) as error:  # RuntimeError: a cycle of symlinks
             raise _error(f"the required file {path!r} cannot be looked at ({error})") from error
         if not found.is_relative_to(folder):
             raise _error(f"the required file {path!r} leads out of the worker's folder by a symlink")

@@ -1,4 +1,4 @@
-"""Serves a check or a hook: the user's own function, called by the service (docs/protocol.md §8)."""
+"""Serves a check or a hook: the user's function, called by the service (protocol.md §8)."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ log = logging.getLogger("stopgate")
 _GROUP = "stopgate-check"
 _DRAIN_SECONDS = 2.0
 TIMEOUT_SECONDS = 600.0
-"""Longer than any policy waits. It only ends checks that would hold their slot, and delay `close`, for ever.
+"""Longer than any policy waits. Ends checks that would occupy their slot, and delay `close`, forever.
 
-A plain function that takes longer cannot be ended: its thread continues without a slot.
+A plain function cannot be ended: its thread continues without a slot.
 """
 CONCURRENCY = 16
 
 
 @dataclass(frozen=True)
 class RuleResult:
-    """The result of one validation rule, as the agent reported it."""
+    """The result of one validation rule, as reported by the agent."""
 
     rule_name: str
     passed: bool
@@ -54,7 +54,7 @@ class CompletionPromise:
     detected: bool
     content: str
     detected_at: str | None = None
-    """When the reporter of the promise detected it, as it said."""
+    """Detection time as reported."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ class PlanStep:
 
 @dataclass(frozen=True)
 class AgentContext:
-    """What a check or a hook is told about the agent."""
+    """The context that a check or hook receives."""
 
     task_id: str | None
-    """None: the check belongs to a policy and the worker holds no task. Hooks always have a task."""
+    """None for a policy check of a worker that holds no task. Always set for hooks."""
     iteration: int
-    """1-based; 0: no iteration has started."""
+    """1-based; 0 before the first iteration."""
     execution_phase: str | None
     files_modified: tuple[str, ...]
     validation_results: tuple[RuleResult, ...]
@@ -82,14 +82,14 @@ class AgentContext:
     draft_content: str | None
     draft_type: str | None
     worker: str | None
-    """None: an iteration is validated and nobody holds the task."""
+    """None while an iteration of an unclaimed task is validated."""
     attempt: str | None
     retry_count: int
-    """Blocked stops so far."""
+    """Number of stops blocked so far."""
     tool_count: int
     stop_reason: str
     cwd: str | None
-    """The worker's folder, as the worker reports it."""
+    """The worker's folder, as reported by the worker."""
     plan: tuple[PlanStep, ...]
 
 
@@ -119,7 +119,7 @@ class ValidationResult:
 
 @dataclass(frozen=True)
 class TaskCompletionResult:
-    """The same, with feedback only if it is incomplete. Made by `ok()` or `incomplete(feedback)`."""
+    """The result of a completion checker: `ok()`, or `incomplete(feedback)`."""
 
     complete: bool
     feedback: str | None = None
@@ -137,10 +137,10 @@ class TaskCompletionResult:
 
 @dataclass(frozen=True)
 class PendingResult:
-    """It cannot tell yet, as while a pipeline runs.
+    """No result yet, for example while a pipeline runs.
 
-    The service asks again until the check's `timeout`: the stop stays open, and whoever looks at the worker sees the
-    reason. `retry_after`: when to ask again, in seconds; None: 10, and 1 to 600 in any case.
+    The stop stays open, the worker's view shows the reason, and the service asks again until the check's `timeout`.
+    `retry_after`: delay before the next request, in seconds. Default 10; clamped to 1-600.
     """
 
     reason: str = ""
@@ -162,8 +162,8 @@ class ServedCheck:
         self._running = running
 
     async def close(self) -> None:
-        """Accepts no more requests, and returns when the accepted ones are answered."""
-        # A server that is gone acknowledges nothing, and sends no requests either.
+        """Stops accepting requests, and returns when the accepted ones are answered."""
+        # A server that is gone acknowledges nothing, and sends no more requests.
         with contextlib.suppress(nats.errors.Error, asyncio.TimeoutError):
             drained: Awaitable[None] = self._subscription.drain()  # type: ignore[no-untyped-call]
             await asyncio.wait_for(drained, _DRAIN_SECONDS)
@@ -172,7 +172,7 @@ class ServedCheck:
 
 
 async def serve_check(bus: Bus, name: str, check: CheckFunction, timeout: float, concurrency: int) -> ServedCheck:
-    """Serves a check. Raises `InputError`: `name` is not an id, or this connection may not serve checks."""
+    """Serves a check. Raises `InputError` if `name` is not an id, or if this connection may not serve checks."""
     check_id("check", name)
     places = FairPlaces(name, concurrency)
     running: set[asyncio.Task[None]] = set()
@@ -188,13 +188,13 @@ async def serve_check(bus: Bus, name: str, check: CheckFunction, timeout: float,
                 places.release()
         except asyncio.TimeoutError:
             body, headers = _failure(f"no result within {timeout:g} s")
-        except Exception as error:  # noqa: BLE001 - whatever the user's function throws is an error of the check
+        except Exception as error:  # noqa: BLE001 - any exception of the user's function is an error of the check
             body, headers = _failure(str(error) or type(error).__name__)
         if len(body) > bus.nc.max_payload:
             large = f"the result has {len(body)} bytes, and the NATS server takes {bus.nc.max_payload} at most"
             log.warning("check %s: %s", name, large)
             body, headers = _failure(f"{large}: return a shorter one")
-        # On a closed connection the service gets no answer, and reports that.
+        # If the connection is closed, the service gets no reply and reports that.
         with contextlib.suppress(nats.errors.Error):
             await bus.nc.publish(message.reply, body, headers=headers)
 
@@ -211,12 +211,12 @@ async def _call(check: CheckFunction, context: AgentContext) -> object:
     try:
         result = check(context) if inspect.iscoroutinefunction(check) else await asyncio.to_thread(check, context)
         return await result if inspect.isawaitable(result) else result
-    except asyncio.TimeoutError as error:  # the function's own, so not that it took too long itself
+    except asyncio.TimeoutError as error:  # raised by the function itself, so not our timeout
         raise CheckError("check.failed", str(error) or type(error).__name__) from error
 
 
 def _failure(message: str) -> tuple[bytes, dict[str, str]]:
-    """An error of the check, which never passes: `onError` of the policy or the hook decides what it means."""
+    """An error of the check, which never passes. `onError` of the policy or hook decides what it means."""
     line = " ".join(message.split())[:500] or "unknown error"
     body = json.dumps({"error": {"code": "CHECK_FAILED", "message": line, "issues": []}})
     # Headers are read byte by byte.
@@ -224,7 +224,7 @@ def _failure(message: str) -> tuple[bytes, dict[str, str]]:
 
 
 def read_context(payload: bytes) -> AgentContext:
-    """Raises: this is not a check request of the service."""
+    """Raises `InputError` if the payload is not a check request."""
     it = Fields("check request", json.loads(payload))
     return AgentContext(
         task_id=it.maybe("task", str),
@@ -267,7 +267,7 @@ def _each(it: Fields, key: str) -> list[Fields]:
 
 
 def encode_reply(result: object) -> bytes:
-    """The reply as it goes over the wire. Raises `CheckError`: this is not a result."""
+    """The reply on the wire. Raises `CheckError` if it is not a valid result."""
     if isinstance(result, StopHookResult):
         given = asdict(result)
         fields: dict[str, Any] = {

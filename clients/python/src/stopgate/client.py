@@ -57,21 +57,21 @@ if TYPE_CHECKING:
 log = logging.getLogger("stopgate")
 
 _ANSWER_SECONDS = 600.0
-"""Generous, because checks may be slow. A hold is added to it."""
+"""Timeout of a decision, without its hold. Checks may be slow."""
 _ASK_AGAIN_SECONDS = 30.0
-"""A reply may be lost with its replica. Asking again for the same attempt gives the same decision, and counts once."""
+"""Timeout of one request. Its replica may be gone; a repeat of the attempt gets the same decision."""
 _AWAY_SECONDS = 5.0
-"""So long a replica may take to start, or to give way to another."""
+"""How long to tolerate a service without responders: a replica may be starting or handing over."""
 _PAUSE_SECONDS = 0.25
 _QUERY_SECONDS = 5.0
 _CLAIM_SECONDS = 30.0
 
 
 class StopgateClient(HookCalls, ActionCalls):
-    """One fleet of a stopgate service. Make it with `await StopgateClient.connect()`; `async with` closes it.
+    """One fleet of a stopgate service. Create it with `await StopgateClient.connect()`; `async with` closes it.
 
-    Each call may raise `UnreachableError` (nobody answered: nothing was judged), `UnavailableError` (the service cannot
-    work now) and `InputError` (the call is wrong). No error is a verdict.
+    Every call may raise `UnreachableError` (nobody answered: nothing was judged), `UnavailableError` (the service
+    cannot work at the moment) and `InputError` (the call is not valid). No error is a verdict.
     """
 
     def __init__(self, bus: Bus, settings: Settings, name: str) -> None:
@@ -98,8 +98,9 @@ class StopgateClient(HookCalls, ActionCalls):
     ) -> Self:
         """Connects to NATS.
 
-        Without arguments it finds what the command line finds: `STOPGATE_NATS`, `STOPGATE_FLEET` and `STOPGATE_CREDS`,
-        else the running `stopgate dev` of this folder (`cwd`) or a parent, else `nats://127.0.0.1:4222` and `main`.
+        Without arguments it finds the service like the command line: `STOPGATE_NATS`, `STOPGATE_FLEET` and
+        `STOPGATE_CREDS`, otherwise the running `stopgate dev` of this folder (`cwd`) or a parent, otherwise
+        `nats://127.0.0.1:4222` and `main`.
 
         `nats`: one or more servers, separated by commas; may contain user and password. `creds`: a NATS `.creds` file,
         or JSON `{"user", "pass"}`. `check_creds`: the same for serving checks and hooks, if `creds` may not; those of
@@ -135,9 +136,9 @@ class StopgateClient(HookCalls, ActionCalls):
         return WorkerHandle(self, check_id("worker", worker))
 
     async def decide(self, worker: str, *, timeout: float | None = None, **attempt: Unpack[AttemptFields]) -> Decision:
-        """May it stop? `timeout`: seconds to wait for the answer (default: 10 minutes plus the hold).
+        """May it stop? `timeout`: how long to wait, in seconds (default: 10 minutes plus the hold).
 
-        If its replica stops or dies, it asks again for the same attempt, which counts once.
+        Repeats the request if its replica dies. The attempt counts once.
         """
         check_id("worker", worker)
         body = {**to_wire(attempt), "attempt": attempt.get("attempt") or uuid.uuid4().hex}
@@ -146,7 +147,7 @@ class StopgateClient(HookCalls, ActionCalls):
 
     async def _ask_until_answered(self, verb: str, worker: str, body: Mapping[str, Any], seconds: float) -> object:
         ends = time.monotonic() + seconds
-        gone: float | None = None  # since when nobody can answer
+        gone: float | None = None  # when the service stopped responding
         while True:
             wait = max(0.001, min(_ASK_AGAIN_SECONDS, ends - time.monotonic()))
             try:
@@ -169,9 +170,9 @@ class StopgateClient(HookCalls, ActionCalls):
     async def claim_next(
         self, worker: str, *, queue: str | None = None, request: str | None = None, timeout: float = _CLAIM_SECONDS
     ) -> TaskView | None:
-        """Claims the first ready task of the queue (default: the worker's) for it; None: no task waits.
+        """Claims the first ready task of the queue (default: the worker's). None if no task is waiting.
 
-        A higher priority goes first, then the older. The same `request` again gets the same task.
+        Highest priority first, then oldest first. Repeating the same `request` returns the same task.
         """
         check_id("worker", worker)
         body = {"request": request or uuid.uuid4().hex, **({} if queue is None else {"queue": queue})}
@@ -204,7 +205,7 @@ class StopgateClient(HookCalls, ActionCalls):
     async def verify_task(
         self, task: str, *, timeout: float = _ANSWER_SECONDS, **attempt: Unpack[AttemptFields]
     ) -> TaskVerification:
-        """Is this task complete, by a judgement? Raises `NotFoundError` for an unknown task."""
+        """Was this task judged complete? Raises `NotFoundError` for an unknown task."""
         check_id("task", task)
         try:
             decision = read_decision(await self._bus.request("verify-task", task, to_wire(attempt), timeout))
@@ -231,7 +232,7 @@ class StopgateClient(HookCalls, ActionCalls):
     async def evaluate(
         self, task: str, iteration: int, *, timeout: float = _ANSWER_SECONDS, **attempt: Unpack[AttemptFields]
     ) -> HookResult:
-        """What do the hooks of a task answer for this iteration? Raises `RefusedError` with the reason."""
+        """Evaluates the hooks of a task for this iteration. Raises `RefusedError` with the reason."""
         check_id("task", task)
         body = {**to_wire(attempt), "iteration": iteration}
         return read_hook_result(await self._bus.request("evaluate", task, body, timeout))
@@ -280,7 +281,7 @@ class StopgateClient(HookCalls, ActionCalls):
         return Page(tuple(read_queue(each) for each in it), following)
 
     async def list_escalations(self, **given: Unpack[EscalationFilter]) -> Page[PersonWait]:
-        """A page of all that waits for a person: escalated workers and tasks, and what agents ask."""
+        """A page of everything that waits for a person: escalated workers and tasks, and requests of agents."""
         it, following = await self._list("escalations", given)
         return Page(tuple(read_person_wait(each) for each in it), following)
 
@@ -291,7 +292,7 @@ class StopgateClient(HookCalls, ActionCalls):
     async def on_decision(
         self, worker: str | None, listener: Callable[[Decision], Awaitable[None] | None]
     ) -> Subscription:
-        """Calls `listener` with each decision about a worker (None: about all), from the moment it returns.
+        """Calls `listener` with each decision about a worker (None: all workers) once it returns.
 
         `await subscription.unsubscribe()` ends it.
         """
@@ -302,7 +303,7 @@ class StopgateClient(HookCalls, ActionCalls):
             try:
                 decision = read_decision(parse(message.data))
             except UnreachableError:
-                return  # anybody may publish on a bus without permissions
+                return  # anyone may publish on a bus without permissions
             result = listener(decision)
             if result is not None:
                 await result
@@ -318,14 +319,14 @@ class StopgateClient(HookCalls, ActionCalls):
         concurrency: int = CONCURRENCY,
         roots: Sequence[str | Path] = (".",),
     ) -> ServedCheck:
-        """Serves the check `remote: <name>` until it is closed. Processes that serve the same name share the requests.
+        """Serves the check `remote: <name>` until it is closed. Processes that serve the same name share its requests.
 
-        `check` gets an `AgentContext`, and returns a `ValidationResult`, a `StopHookResult` or a mapping. A function
-        that raises never passes: that is an error of the check, with its message, and so is a result after `timeout`
-        seconds. At most `concurrency` of them run at once.
+        `check` gets an `AgentContext` and returns a `ValidationResult`, a `StopHookResult` or a mapping. An exception,
+        or a result after `timeout` seconds, is an error of the check and never passes. At most `concurrency` calls run
+        at the same time.
 
-        A checker has a method `check` instead, which gets a `TaskCompletionContext`. It may look at files where the
-        worker's folder lies in one of `roots` (default: the working directory).
+        A checker has a method `check` instead, which gets a `TaskCompletionContext`. It may read files if the worker's
+        folder is in one of `roots` (default: the working directory).
 
         Raises `InputError` if the credentials do not allow it.
         """
@@ -336,7 +337,7 @@ class StopgateClient(HookCalls, ActionCalls):
         return served
 
     async def _bus_for_checks(self) -> Bus:
-        """On the embedded server, the user that may serve checks may do nothing else, so it has its own connection."""
+        """Opens a separate connection if needed: the embedded server's user for checks may only serve checks."""
         settings = self._settings
         if settings.check_login == settings.login:
             return self._bus
@@ -355,9 +356,9 @@ class StopgateClient(HookCalls, ActionCalls):
         return stored
 
     async def _raise_if_refused(self, entity: str, entity_id: str, seq: int) -> None:
-        """The log also stores an entry that makes no sense now; the service says whether it refused it.
+        """Raises if the service refused the entry: the log also stores entries that are not valid at the moment.
 
-        The entry is stored, so nothing is known of it if no service answers.
+        Does not raise if no service answers, since the entry is stored.
         """
         if entity == "queue":
             return

@@ -1,4 +1,4 @@
-"""The answers of the service: decisions, verifications, results of hooks (docs/protocol.md §5 and §7)."""
+"""The service's replies: decisions, verifications, results of hooks (protocol.md §5 and §7)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Cause = Literal[
 
 @dataclass(frozen=True)
 class Feedback:
-    """Feedback of one check: it failed, could not be run, or only warns."""
+    """Feedback of a check that failed, could not be run, or only warns."""
 
     check: str
     outcome: Literal["fail", "error", "timeout", "warn"]
@@ -32,7 +32,7 @@ class Feedback:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict of one guard. `input` (what it looked at) and `took_ms` only if it decided or was in error."""
+    """The verdict of one guard. `input` and `took_ms` are set only if it decided or failed with an error."""
 
     guard: str
     verdict: Literal["pass", "block", "allow", "error"]
@@ -43,7 +43,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Count:
-    """`max` None: no cap."""
+    """`max` is None without a cap."""
 
     count: int
     max: int | None
@@ -51,7 +51,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Idle:
-    """`limit_ms` None: persistence is off, or has no timeout."""
+    """`limit_ms` is None if persistence is off, or has no timeout."""
 
     ms: float
     limit_ms: float | None
@@ -60,7 +60,7 @@ class Idle:
 
 @dataclass(frozen=True)
 class PolicyUsed:
-    """`seq`: of the entry that set it; 0: built in."""
+    """`seq`: the entry that set it; 0 for the built-in policy."""
 
     name: str
     seq: int
@@ -68,13 +68,13 @@ class PolicyUsed:
 
 @dataclass(frozen=True)
 class Decision:
-    """May the worker stop, and why. `raw` is the reply as it came."""
+    """May the worker stop, and why? `raw` is the unchanged reply."""
 
     fleet: str
     worker: str
     task: str | None
     tasks: tuple[str, ...]
-    """All that it holds, in the order of the claims; `task` is the last."""
+    """All tasks that it holds, in the order of its claims; `task` is the last."""
     attempt: str | None
     """None for a probe and a verification."""
     seq: int | None
@@ -84,10 +84,10 @@ class Decision:
     cause: Cause
     reason: str
     next_prompt: str | None
-    """What to tell the agent."""
+    """The text for the agent."""
     feedback: tuple[Feedback, ...]
     state: State
-    """The worker's, after the decision."""
+    """The worker's state after the decision."""
     retry: Count
     keep_alives: Count
     idle: Idle
@@ -112,7 +112,7 @@ class Decision:
 
 
 class IncompleteError(StopgateError):
-    """The final verification failed: the work is not complete. The message is the decision's reason."""
+    """The final verification found the work incomplete. The message is the decision's reason."""
 
     def __init__(self, decision: Decision) -> None:
         super().__init__("stop.incomplete", decision.reason)
@@ -138,10 +138,10 @@ class TaskVerification:
 
     complete: bool
     said: bool
-    """Its worker reported it as completed, and nobody judged it."""
+    """True if its worker reported completion, but no check judged it."""
     reason: str
     decision: Decision | None
-    """None for a task that nobody holds and that was not judged."""
+    """None for a task without a holder that was never judged."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class StopgateError(Exception):
 
 
 class InputError(StopgateError):
-    """The call is wrong, or this connection may not make it: repeating it does not help."""
+    """The call is not valid, or this connection may not make it. Repeating it does not help."""
 
 
 class NotFoundError(StopgateError):
@@ -59,7 +59,7 @@ class CheckError(StopgateError):
 
 
 class UnavailableError(StopgateError):
-    """The service answered that it cannot work now. Nothing was judged."""
+    """The service answered that it cannot work at the moment. Nothing was judged."""
 
 
 class UnreachableError(UnavailableError):
@@ -101,7 +101,7 @@ def error_of(status: int, body: object, headers: Mapping[str, str]) -> StopgateE
 
 
 def _retry_after(given: Mapping[str, Any], headers: Mapping[str, str]) -> float | None:
-    """In seconds. The body has milliseconds, the header seconds, rounded up. At most an hour, whatever they say."""
+    """Seconds, at most one hour. The body has milliseconds, the header seconds, rounded up."""
     exact = given.get("retryAfterMs")
     if isinstance(exact, (int, float)) and exact >= 0:  # not NaN
         return min(exact, _RETRY_SECONDS_MAX * 1_000) / 1_000

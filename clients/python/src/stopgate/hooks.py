@@ -60,8 +60,8 @@ class HookCalls(EntryPublisher):
     ) -> str:
         """Registers a hook, and returns its id.
 
-        `of`: the members of `all` and `any`; `name`: the check that a `remote` hook calls; `when`: conditions that must
-        all hold; `on_error`: what an error of the hook means (default: `escalate`).
+        `of`: the members of `all` and `any`. `name`: the check that a `remote` hook calls. `when`: conditions that must
+        all be true. `on_error`: what an error of the hook means (default: `escalate`).
         """
         hook = hook_id or f"HOOK-{uuid.uuid4().hex}"
         data: HookRegistered = {"hook": hook, "type": hook_type, "enabled": enabled, "metadata": metadata or {}}
@@ -93,13 +93,13 @@ class HookCalls(EntryPublisher):
     ) -> str:
         """Registers a function as a hook, and returns its id.
 
-        The hook is an entry and outlives this process; the function does not: while no process serves it, the hook
-        is in error. Other processes can serve it under the same `task_id` and `hook_id`, at the same time too.
+        The hook is an entry and outlives this process, but the function does not: while no process serves it, the hook
+        fails with an error. Other processes can serve the same `task_id` and `hook_id`, also at the same time.
         """
         check_id("task", task_id)
         key = (task_id, check_id("hook", hook_id or f"HOOK-{uuid.uuid4().hex}"))
         name = _check_name(*key)
-        # Served before it is registered, so that a stop in between finds it.
+        # Serve it before registering it, so that a stop in between finds it.
         served = await self.serve_check(name, hook, timeout=timeout, concurrency=concurrency)
         try:
             if not any(it.hook == key[1] and it.type == "remote" for it in await self.list_hooks(task_id)):
@@ -113,7 +113,7 @@ class HookCalls(EntryPublisher):
         return key[1]
 
     async def unregister_stop_hook(self, task_id: str, hook_id: str) -> HookState:
-        """Takes the hook from its task, which frees its id, and stops serving it."""
+        """Removes the hook from its task, which frees its id, and stops serving it."""
         return await self.unregister_hook(task_id, hook_id)
 
     async def list_hooks(self, task_id: str) -> tuple[HookView, ...]:
@@ -134,7 +134,7 @@ class HookCalls(EntryPublisher):
         return await self._confirm_enabled(task_id, hook_id, "hook.disabled", enabled=False)
 
     async def unregister_hook(self, task_id: str, hook_id: str) -> HookState:
-        """Takes one hook from its task. Raises `RefusedError` if it has no such hook."""
+        """Removes one hook from its task. Raises `RefusedError` if the task has no such hook."""
         stored = await self.publish("task", task_id, "hook.unregistered", {"hook": hook_id})
         task = await self.get_task(task_id)
         for refused in task.refused:
@@ -144,7 +144,7 @@ class HookCalls(EntryPublisher):
         return HookState(task_id, hook_id, enabled=False)
 
     async def clear_hooks(self, task_id: str) -> int:
-        """Removes all hooks of a task, and returns how many there were."""
+        """Removes all hooks of a task, and returns their number."""
         count = len(await self.list_hooks(task_id))
         if count > 0:
             await self.publish("task", task_id, "hooks.cleared")

@@ -1,4 +1,4 @@
-"""Ids (docs/protocol.md §1), and how large an entry or a request may be (§2)."""
+"""Ids (protocol.md §1), and the maximum sizes of entries and requests (§2)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}\Z")
 _PAYLOAD_BYTES_MAX = 65_536
 OUTPUT_BYTES_MAX = 32_768
-"""The end of an attempt's output matters most, and the size of an entry is limited."""
+"""Maximum output of an attempt. Its end matters most."""
 
 
 def check_id(what: str, value: str) -> str:
@@ -26,7 +26,7 @@ def check_id(what: str, value: str) -> str:
 
 
 def encode(what: str, body: Mapping[str, Any]) -> bytes:
-    """The body as JSON. Raises `InputError`: over 64 KiB, or not JSON."""
+    """The body as JSON. Raises `InputError` if it is over 64 KiB, or not JSON."""
     try:
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         payload = text.encode()

@@ -1,4 +1,4 @@
-"""Runs an agent again, with the next prompt, until it may stop."""
+"""Runs an agent repeatedly, with the next prompt each time, until it may stop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TURNS_MAX = 50
 
 
 class TurnFields(TypedDict, total=False):
-    """What a turn may report besides its final message."""
+    """What a turn may report in addition to its final message."""
 
     output: str
     stop_reason: str

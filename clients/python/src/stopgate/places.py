@@ -1,4 +1,4 @@
-"""A limited number of places, given to those who wait in turns, as the TypeScript client does."""
+"""A limited number of slots, given to waiting workers in turn, like in the TypeScript client."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import asyncio
 from .errors import CheckError
 
 WAITING_MAX = 10_000
-"""As many as the requests that a fleet of the service holds open."""
+"""The number of requests that a fleet of the service holds open."""
 PER_WORKER_MAX = 128
-"""A worker waits for one check at a time: the others are of attempts that a later one has replaced."""
+"""A worker waits for one check at a time. Its other requests belong to attempts that a later one has replaced."""
 _CROWD_MIN = 64
-"""More workers than this are a crowd. The one that came last would wait for all of them, and workers cost nothing to
-invent: so every second place goes to the newest that had none while it waited."""
+"""With more workers than this, every second slot goes to the newest worker that has had none. Otherwise a new worker would
+wait for all others, and ids of workers cost nothing to invent."""
 
 
 class FairPlaces:
-    """Is fair between workers, so that a thousand requests of one delay nobody's first one.
+    """Shares slots fairly between workers: a thousand requests of one worker do not delay another's first.
 
-    Places go to the workers in turn, and to a worker's requests in their order. None is a worker of its own.
+    Workers get slots in turn, and a worker's requests in order. None counts as a worker.
     """
 
     def __init__(
@@ -29,12 +29,12 @@ class FairPlaces:
         self._waiting_max = waiting_max
         self._per_worker_max = per_worker_max
         self._waiting = 0
-        self._queues: dict[str | None, dict[asyncio.Future[None], None]] = {}  # in the order of their turns
-        self._newest: dict[str | None, None] = {}  # those that had no place yet, in the order of their coming
+        self._queues: dict[str | None, dict[asyncio.Future[None], None]] = {}  # in turn order
+        self._newest: dict[str | None, None] = {}  # workers without a slot so far, in arrival order
         self._newest_is_next = False
 
     async def acquire(self, worker: str | None) -> None:
-        """Waits for a place, until `release`. Raises `CheckError`: too many wait already."""
+        """Waits for a slot, to be returned by `release`. Raises `CheckError` if too many requests are waiting."""
         if self._free > 0:
             self._free -= 1
             return
@@ -69,7 +69,7 @@ class FairPlaces:
             raise
 
     def release(self) -> None:
-        """Gives the place to whose turn it is."""
+        """Gives the slot to the worker whose turn it is."""
         if not self._queues:
             self._free += 1
             return
@@ -77,7 +77,7 @@ class FairPlaces:
         queue = self._queues[worker]
         place = next(iter(queue))
         self._remove(worker, place)
-        if worker in self._queues:  # its next request waits for one of all the others
+        if worker in self._queues:  # its next request waits for a turn of all others
             self._queues[worker] = self._queues.pop(worker)
         place.set_result(None)
 

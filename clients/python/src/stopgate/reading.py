@@ -1,4 +1,4 @@
-"""Reads JSON that may come from another version, or not from stopgate at all."""
+"""Reads JSON that may come from another version, or from something other than stopgate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Fields:
-    """The fields of an object. A missing field or one of another type raises `UnreachableError`, which names it."""
+    """Reads fields of an object. A missing field, or one of another type, raises `UnreachableError` with its name."""
 
     def __init__(self, what: str, value: object) -> None:
         self.what = what
@@ -19,9 +19,9 @@ class Fields:
         self.raw: dict[str, Any] = value
 
     def take(self, key: str, kind: type[T]) -> T:
-        """A value that must be there."""
+        """A required value."""
         value = self.raw.get(key)
-        # JSON has no int beside float, and in Python a bool is an int.
+        # JSON does not distinguish int from float, and in Python a bool is an int.
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
             return value  # type: ignore[return-value]
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
@@ -35,7 +35,7 @@ class Fields:
         return None if self.raw.get(key) is None else self.take(key, kind)
 
     def choice(self, key: str, known: tuple[str, ...]) -> str:
-        """A string that must be one of these: an answer that we do not know is not an answer."""
+        """One of these strings. An unknown word is not an answer."""
         value = self.take(key, str)
         if value not in known:
             expected = " or ".join(known)
@@ -43,7 +43,7 @@ class Fields:
         return value
 
     def inner(self, key: str) -> Fields:
-        """An object within."""
+        """A nested object."""
         return Fields(f"{self.what} ({key})", self.raw.get(key))
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -54,5 +54,5 @@ class Fields:
         return tuple(values)
 
     def each(self, key: str) -> list[Fields]:
-        """A list of objects within."""
+        """A list of nested objects."""
         return [Fields(f"{self.what} ({key})", it) for it in self.take(key, list)]

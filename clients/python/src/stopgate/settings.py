@@ -1,4 +1,4 @@
-"""Where the service is: what was given, else `STOPGATE_*`, else the running `stopgate dev` of this folder."""
+"""Finds the service: the given address, otherwise `STOPGATE_*`, otherwise the running `stopgate dev` of this folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STORE = ".stopgate"
 
 @dataclass(frozen=True)
 class Settings:
-    """`servers` are without user and password; `login` has them as nats-py expects them."""
+    """`servers` without user and password. `login` has them as nats-py expects them."""
 
     servers: tuple[str, ...]
     fleet: str
@@ -58,20 +58,20 @@ def find_settings(
     given = creds or os.environ.get("STOPGATE_CREDS") or None
     if not named and service:
         _refuse_secrets(given or check_creds, url)
-    # Only the store's own server ever sees its credentials.
+        # Only the store's own server may see its credentials.
     own = store if store is not None and not in_url and _same_server(url, service.get("nats")) else None
     login = _login(given, own, role, in_url)
     for_checks = _login(check_creds, own, "check", login) if check_creds or not given else login
-    # Agents may subscribe to `_INBOX.>`, so an operator has another inbox (docs/security/nats.md).
+    # Agents may subscribe to `_INBOX.>`, so an operator uses another inbox (docs/security/nats.md).
     inbox = "_STOPGATE_INBOX" if role == "operator" and own is not None and not given else "_INBOX"
     return Settings(servers, name, login, for_checks, inbox)
 
 
 def _refuse_secrets(creds: str | Path | None, url: str) -> None:
-    """Whoever runs a program in a checkout has not read its files, and one of them may name any server.
+    """Decides which addresses may get credentials. People run programs in a checkout without reading its files.
 
-    Owner and mode say nothing, since `git clone` writes as the user. So an address that only the files of a folder name
-    gets no credentials but those that lie in the same store (docs/security.md).
+    Any file in it may name any server, and `git clone` makes the user its owner. So an address that comes only from
+    files of the folder gets only the credentials of the same store (docs/security.md).
     """
     if creds is None:
         return
@@ -90,13 +90,13 @@ def _login(given: str | Path | None, store: Path | None, role: Role, default: di
 
 
 def _is_own(file: Path) -> bool:
-    """A link in a checkout could lead to any file of the user."""
+    """False for links: a link in a checkout could point to any file of the user."""
     credentials, store = file.parent, file.parent.parent
     return file.resolve() == store.parent.resolve() / store.name / credentials.name / file.name
 
 
 def _read_creds(file: Path) -> dict[str, Any]:
-    """A NATS `.creds` file, or JSON with `user` and `pass`, as the embedded server writes it."""
+    """Reads a NATS `.creds` file, or JSON with `user` and `pass`, as the embedded server writes it."""
     try:
         text = file.read_text()
     except OSError as error:
@@ -146,7 +146,7 @@ def _is_loopback(url: str) -> bool:
 
 
 def _find_store(cwd: Path) -> tuple[Path | None, dict[str, str]]:
-    """The nearest `.stopgate` with a service, in this folder or a parent, up to the home folder; else the nearest."""
+    """The nearest `.stopgate` with a service, in this folder or a parent, up to the home folder; otherwise the nearest."""
     stores = [(store, _read_service(store, cwd)) for store in _stores_above(cwd)]
     found = next((it for it in stores if it[1]), stores[0] if stores else None)
     return found or (None, {})
@@ -161,13 +161,13 @@ def _stores_above(cwd: Path) -> Iterator[Path]:
 
 
 def _read_service(store: Path, cwd: Path) -> dict[str, str]:
-    """Empty unless we can read and trust it: in a shared folder a stranger could answer for us."""
+    """Empty unless the file can be read and trusted: in a shared folder, a stranger could answer for us."""
     file = store / "service.json"
     try:
         if hasattr(os, "getuid") and file.stat().st_uid not in (os.getuid(), cwd.stat().st_uid):
             return {}
         fields = json.loads(file.read_text())
-        # The server that dev starts listens on loopback: any other address was written by somebody else.
+        # The server of dev listens on loopback, so somebody else wrote any other address.
         if not _is_loopback(fields["nats"]):
             return {}
         return {key: fields[key] for key in ("nats", "fleet") if isinstance(fields[key], str)}

@@ -1,4 +1,4 @@
-"""Checks an entry before it is sent, with the part of JSON Schema that the schemas of entries use."""
+"""Validates an entry before it is sent, with the part of JSON Schema that the schemas of entries use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SCHEMAS: Mapping[str, Mapping[str, Any]] = json.loads(files(__package__).joinpath("entries.json").read_bytes())
-"""By entity and type, as generate_entries.py writes them; `hook` is what $ref means."""
+"""Schemas by entity and type, as generate_entries.py writes them. `hook` is the target of $ref."""
 _ISSUES_MAX = 20
 _SHOWN_MAX = 40
 _TYPES: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
@@ -28,7 +28,7 @@ _TYPES: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
 
 
 def check_entry(entity: str, kind: str, data: object) -> None:
-    """Raises `InputError` with the name of each field that is missing or wrong. Unknown fields are not an error."""
+    """Raises `InputError` with the name of each missing or invalid field. Unknown fields are not an error."""
     schema = _SCHEMAS.get(f"{entity} {kind}")
     if schema is None:
         kinds = (
@@ -39,12 +39,12 @@ def check_entry(entity: str, kind: str, data: object) -> None:
 
 
 def check_attempt(body: object) -> None:
-    """The same for the fields of an attempt."""
+    """Validates the fields of an attempt."""
     check_fields("stop attempt", _SCHEMAS["worker stop.attempted"], body)
 
 
 def check_fields(what: str, schema: Mapping[str, Any], value: object) -> None:
-    """Raises `InputError`: the value is not what the schema says."""
+    """Raises `InputError` if the value does not match the schema."""
     issues = [issue for _, issue in zip(range(_ISSUES_MAX), _find_issues(schema, value, ""), strict=False)]
     if issues:
         words = "; ".join(f"{it.path} {it.message}".lstrip() for it in issues)
@@ -102,7 +102,7 @@ def _value_problem(schema: Mapping[str, Any], value: object) -> str | None:
 
 
 def _length(value: str | list[Any] | tuple[Any, ...]) -> int:
-    """As the service counts: a string in UTF-16 code units."""
+    """Length as the service counts it: a string in UTF-16 code units."""
     return len(value.encode("utf-16-le", "surrogatepass")) // 2 if isinstance(value, str) else len(value)
 
 

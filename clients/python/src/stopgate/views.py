@@ -1,4 +1,4 @@
-"""The current state of workers, tasks and queues (docs/protocol.md §10)."""
+"""The current state of workers, tasks and queues (protocol.md §10)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PersonKind = Literal["escalation", "permission", "question", "input", "unattende
 
 
 class ListFilter(TypedDict, total=False):
-    """Which ones to list; `limit` defaults to 100, `after` is the `next` of the page before."""
+    """Filters of a list. `limit` defaults to 100; `after` is the `next` of the previous page."""
 
     state: State
     presence: Presence
@@ -29,7 +29,7 @@ class ListFilter(TypedDict, total=False):
 
 
 class EscalationFilter(ListFilter, total=False):
-    """Which of what waits for a person; the other fields are about the worker or task."""
+    """Filters of what waits for a person. The other fields apply to the worker or task."""
 
     kind: PersonKind
 
@@ -87,8 +87,8 @@ class TaskView:
 class QueueView:
     """`pending` counts the unclaimed tasks known here and those `reported` from elsewhere.
 
-    `workers`: how many are alive that could take its tasks. `unattended_since`: since when nobody could, if people are
-    told of it.
+    `workers`: number of workers that could take its tasks. `unattended_since`: since when there has been none, if people
+    are notified of it.
     """
 
     queue: str
@@ -108,7 +108,7 @@ class Page(Generic[View]):
 
 @dataclass(frozen=True)
 class PersonWait:
-    """One thing that waits for a person: an escalated worker or task, what an agent asks, or an unattended queue.
+    """One thing that waits for a person: an escalated worker or task, a request of an agent, or an unattended queue.
 
     `raw` has all fields.
     """
@@ -123,7 +123,7 @@ class PersonWait:
 
 
 def read_worker(reply: object) -> WorkerView:
-    """Raises `UnreachableError`: this is not the view of a worker."""
+    """Raises `UnreachableError` if it is not the view of a worker."""
     it = Fields("view of a worker", reply)
     last = it.raw.get("lastDecision")
     return WorkerView(
@@ -139,7 +139,7 @@ def read_worker(reply: object) -> WorkerView:
 
 
 def read_task(reply: object) -> TaskView:
-    """Raises `UnreachableError`: this is not the view of a task."""
+    """Raises `UnreachableError` if it is not the view of a task."""
     it = Fields("view of a task", reply)
     return TaskView(
         task=it.take("task", str),
@@ -163,7 +163,7 @@ def read_task(reply: object) -> TaskView:
 
 
 def read_queue(reply: object) -> QueueView:
-    """Raises `UnreachableError`: this is not the view of a queue."""
+    """Raises `UnreachableError` if it is not the view of a queue."""
     it = Fields("view of a queue", reply)
     return QueueView(
         queue=it.take("queue", str),
@@ -175,7 +175,7 @@ def read_queue(reply: object) -> QueueView:
 
 
 def read_person_wait(reply: object) -> PersonWait:
-    """Raises `UnreachableError`: this is nothing that waits for a person."""
+    """Raises `UnreachableError` if it is not something that waits for a person."""
     it = Fields("escalation", reply)
     return PersonWait(
         entity=cast('Literal["worker", "task", "queue"]', it.take("entity", str)),

@@ -1,4 +1,4 @@
-/** acp: an agent of the Agent Client Protocol for an editor, in front of another one. */
+/** acp: runs an Agent Client Protocol agent and stands between it and an editor. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ServiceLink } from '../../../acp/worker-link.ts';
@@ -6,47 +6,49 @@ import { findProgram } from '../../../agents/setup/places.ts';
 import { AppError } from '../../../errors.ts';
 import type { GroupEnd } from '../../../runner/process-group.ts';
 import { commandLine, defineCommand, option } from '../../command.ts';
-import { connectAsAgent, resolvePlace } from '../../connection.ts';
-import { agentPlaceArgs, idOf } from '../../option-values.ts';
+import { connectAsAgent, resolveAddress } from '../../connection.ts';
+import { agentAddressArgs, idOf } from '../../option-values.ts';
 import { environmentOf } from './agent-turn.ts';
 
 export const acp = defineCommand({
   args: {
-    command: commandLine('the agent, with its arguments'),
-    policy: option('P', 'the policy that its sessions ask for', idOf('policy')),
-    ...agentPlaceArgs,
+    command: commandLine('the agent and its arguments'),
+    policy: option('P', 'the policy to request for its sessions', idOf('policy')),
+    ...agentAddressArgs,
   },
   details: [
-    'Starts COMMAND, an agent that speaks the Agent Client Protocol (ACP) on stdin and stdout, and is that agent for your editor. In the settings of the editor, put this before the command of the agent.',
-    'Everything passes through. When a turn ends, it asks whether the agent may stop; if not, the agent is prompted again in the same turn. Each session is a worker.',
-    'It needs no hooks in the settings of the agent. Without a service the agent works as ever, and the editor is told that nothing was judged.',
-    'Exit code: that of the agent if it ends first; 0 if the editor leaves. 2: the agent cannot be started.',
+    'Starts COMMAND, an agent that speaks the Agent Client Protocol (ACP) on stdin and stdout, and passes everything between it and your editor. In the settings of the editor, put this in front of the command of the agent.',
+    'When a turn ends, it asks whether the agent may stop. If not, the agent is prompted again in the same turn. Each session is a worker.',
+    'The agent needs no hooks. Without a service it works as before, and the editor shows that nothing was judged.',
+    'Exit code: that of the agent if it exits first; 0 if the editor disconnects; 2 if the agent cannot be started.',
   ],
   examples: ['stopgate acp -- opencode acp', 'stopgate acp --policy strict -- gemini --acp'],
   run: async ({ flags, io, note }) => {
     const { policy } = flags;
     const [file, ...args] = flags.command;
     if (file === undefined)
-      throw new AppError('input.bad', 'which agent? Write it behind "--": stopgate acp -- AGENT ARGS…');
+      throw new AppError('input.bad', 'no agent given; write its command after "--": stopgate acp -- AGENT ARGS…');
     const isFound = file.includes('/') ? existsSync(resolve(io.cwd, file)) : findProgram(file, io.env) !== null;
     if (!isFound) throw new AppError('input.bad', `cannot run '${file}': there is no such command`);
-    // A bad option or file is reported at once, and not at the first session.
-    await resolvePlace(flags, io, 'agent');
+    // Report a bad option or file now rather than at the first session.
+    await resolveAddress(flags, io, 'agent');
     const signal = io.interrupt();
     if (io.isTTY)
-      note('stopgate acp: waiting for an editor on stdin; add this command to it as an agent, or press Ctrl-C');
+      note(
+        'stopgate acp: waiting for an editor on stdin. Add this command to your editor as an agent, or press Ctrl-C',
+      );
     const [{ serveAcp }, { createServiceLink, createWorkerLink }] = await Promise.all([
       import('../../../acp/serve-acp.ts'),
       import('../../../acp/worker-link.ts'),
     ]);
     const services = new Map<string, ServiceLink>();
-    /** Editors start their agents anywhere: it is the folder of the session whose service is meant, unless one is named. */
+    /** Editors start agents in any folder, so the session's folder determines the service, unless an option names one. */
     const serviceOf = (folder: string): ServiceLink => {
-      const isNamed = [flags.nats, flags.creds, flags.config].some((it) => it !== undefined);
+      const isNamed = [flags.nats, flags.creds, flags.config].some((value) => value !== undefined);
       const cwd = isNamed || !existsSync(folder) ? io.cwd : folder;
       const known = services.get(cwd);
       if (known !== undefined) return known;
-      // Found each time: a "stopgate dev" that is started later has another port.
+      // Resolved for each connection, because a "stopgate dev" that starts later has another port.
       const service = createServiceLink(() => connectAsAgent(flags, { ...io, cwd }, 'stopgate acp'));
       services.set(cwd, service);
       return service;
@@ -68,7 +70,7 @@ export const acp = defineCommand({
       if (ended.by === 'editor') return 0;
       const { end } = ended;
       if (end.by === 'exit' && end.code === 0) return 0;
-      note(`stopgate acp: the agent ended with ${describeEnd(end)}`);
+      note(`stopgate acp: the agent exited with ${describeEnd(end)}`);
       return end.by === 'exit' ? end.code : 1;
     } finally {
       await Promise.all([...services.values()].map((service) => service.close()));

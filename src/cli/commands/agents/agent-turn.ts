@@ -1,20 +1,20 @@
-/** One turn of an agent that is a command: it runs to its end, and the end of its output is kept. */
+/** Runs one turn of an agent that is a command, and keeps the end of its output. */
 import { AppError, errorCodes } from '../../../errors.ts';
 import { type GroupEnd, type GroupSpec, killAtExit, startGroup } from '../../../runner/process-group.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { createInterruption, sleep } from '../../../timer.ts';
 
 type TurnSpec = Pick<GroupSpec, 'run' | 'cwd' | 'env' | 'onOutput'> & {
-  /** The text for the command's stdin. */
+  /** Sent to the command's stdin. */
   readonly input: string;
 };
-/** `output`: the end of its stdout. */
+/** `output`: the last 32 KiB of its stdout. */
 export type Turn = { readonly end: GroupEnd; readonly output: string };
 
-/** The output that an attempt can carry (protocol.md §5). */
+/** Maximum output of an attempt (protocol.md §5). */
 const outputBytesMax = 32_768;
 
-/** Ends with all that it started when `signal` fires. Never rejects. */
+/** Runs a command until it exits. `signal` kills it and everything it started. Never rejects. */
 export async function runTurn({ onOutput, ...spec }: TurnSpec, signal: AbortSignal): Promise<Turn> {
   let kept: Buffer = Buffer.alloc(0);
   const stop = createInterruption(Number.POSITIVE_INFINITY, signal);
@@ -28,7 +28,7 @@ export async function runTurn({ onOutput, ...spec }: TurnSpec, signal: AbortSign
     },
     stop,
   );
-  // A second Ctrl-C ends us at once.
+  // A second Ctrl-C exits at once; then the command must be killed too.
   const spare = killAtExit(group);
   const end = await group.ended;
   await group.gone;
@@ -37,16 +37,16 @@ export async function runTurn({ onOutput, ...spec }: TurnSpec, signal: AbortSign
   return { end, output: new TextDecoder().decode(kept).replace(/^\ufffd+/, '') };
 }
 
-/** Returns all of our environment, for an agent that the user's own command starts. */
+/** All variables of this process, for an agent started by the user's own command. */
 export const environmentOf = ({ env }: Pick<Io, 'env'>): Record<string, string> =>
-  Object.fromEntries(Object.entries(env).filter((it): it is [string, string] => it[1] !== undefined));
+  Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
-/** A service that restarts is back in that time. */
+/** How long to wait for a service that restarts. */
 const awayMsMax = 60_000;
 const retryMs = 1_000;
 
-/** Asks again as long as the service is away, for a minute. @throws AppError what it says for good */
-export async function untilBack<Answer>(
+/** Repeats a request while the service is unreachable, for up to a minute. @throws AppError an error that a repeat cannot fix */
+export async function retryWhileAway<Answer>(
   ask: () => Promise<Answer>,
   signal: AbortSignal,
   onAway: (error: AppError) => void,
@@ -55,8 +55,8 @@ export async function untilBack<Answer>(
     try {
       return await ask();
     } catch (error) {
-      const mayCome = error instanceof AppError && errorCodes[error.code].retry && !signal.aborted;
-      if (!mayCome || performance.now() > untilMs) throw error;
+      const isTemporary = error instanceof AppError && errorCodes[error.code].retry && !signal.aborted;
+      if (!isTemporary || performance.now() > untilMs) throw error;
       onAway(error);
       await sleep(retryMs, signal);
     }

@@ -1,6 +1,4 @@
-/**
- * doctor: checks everything that a block depends on, from the service to the agent, and says how to fix what is wrong.
- */
+/** doctor: checks the service and the settings of agents, and says how to fix problems. */
 import { homedir } from 'node:os';
 import {
   type Answer,
@@ -32,24 +30,24 @@ const withDryTurn = list.filter(({ doctor }) => doctor === 'dry turn').map(({ na
 
 const args = {
   agent: optionalArgument('AGENT', `${names.join(', ')}, acp`, [...names, 'acp']),
-  command: commandLine('with acp: the agent, with its arguments', false),
+  command: commandLine('with acp: the agent and its arguments', false),
   http: option(
     'HOST:PORT',
-    'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, else 127.0.0.1:4280)',
+    'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, otherwise 127.0.0.1:4280)',
   ),
-  fleet: option('F', 'whose workers (STOPGATE_FLEET; default: main)'),
-  config: option('FILE', 'the policies (default: stopgate.yaml, else those in force)'),
+  fleet: option('F', 'the fleet of the workers (STOPGATE_FLEET; default: main)'),
+  config: option('FILE', 'the policies to check (default: stopgate.yaml, otherwise those of the service)'),
   quick: flag('skip the dry turn'),
-  json: flag('print JSON, for programs'),
+  json: flag('print JSON'),
 } as const;
 type DoctorContext = Context<Flags<typeof args>>;
 
 export const doctor = defineCommand({
   args,
   details: [
-    'Checks the service and the settings of AGENT, or of every connected agent. Exit code 1: something is wrong.',
-    `With AGENT (${withDryTurn.join(', ')}) it also runs a dry turn of the real program: in a temporary folder, with its own home folder and a model on loopback that costs nothing, to see whether the hook runs and a block works. Your account and settings are not touched.`,
-    'With acp, it checks an agent for "stopgate acp": the command behind "--" is started as an editor would start it, with your account, for a session in a temporary folder. The dry turn is two short answers of its model. Nothing of it is stored.',
+    'Checks the service and the settings of AGENT, or of every connected agent. Exit code 1: there are problems.',
+    `With AGENT (${withDryTurn.join(', ')}) it also runs a dry turn of the real program, to see whether the hook runs and a block works. The turn uses a temporary folder, its own home folder and a free local model; your account and settings are not touched.`,
+    'With acp it checks an agent for "stopgate acp": it starts the command after "--" as an editor would, with your account, for a session in a temporary folder. The dry turn is two short answers of its model. Nothing is stored.',
   ],
   examples: [
     'stopgate doctor',
@@ -64,17 +62,17 @@ export const doctor = defineCommand({
     if (flags.command[0] !== undefined)
       throw new AppError(
         'input.bad',
-        `'${flags.command[0]}' is one argument too many: a command is for "stopgate doctor acp"`,
+        `unexpected argument '${flags.command[0]}'; only "stopgate doctor acp" takes a command`,
       );
     if (agent !== undefined && agents.has(agent) && !names.includes(agent)) {
-      const instead = `"stopgate doctor" checks the service; then run the line that "stopgate init ${agent}" prints`;
-      throw new AppError('input.bad', `${agent} has no settings that doctor could check: ${instead}`);
+      const instead = `run "stopgate doctor" to check the service, then the line that "stopgate init ${agent}" prints`;
+      throw new AppError('input.bad', `${agent} has no settings to check; ${instead}`);
     }
     if (agent !== undefined && !names.includes(agent))
-      throw new AppError('input.bad', `the doctor does not know '${agent}'; it knows ${names.join(', ')}, acp`);
+      throw new AppError('input.bad', `unknown agent '${agent}'; the doctor checks ${names.join(', ')}, acp`);
     const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
     const loaded = await loadConfig({ flags: { http, fleet, config: configFile }, cwd: io.cwd, env: io.env });
-    // A checkout that is examined may name any server.
+    // An untrusted checkout may name any server, so its configuration does not get the token.
     const config = withholdSecrets(loaded);
     const service = await checkService(
       config,
@@ -100,18 +98,22 @@ export const doctor = defineCommand({
       found.push(...findingsAbout(each.name, result.answers));
       isConnected ||= result.isConnected;
     }
-    // A connected agent has a finding on where its sessions are judged.
+    // For a connected agent, a finding already says which service judges its sessions.
     if (!isConnected && service.http !== null)
       found.push(...findingsAbout('service', await checkOwnService(service.http, io.cwd, config)));
     if (!isConnected)
-      found.push(...findingsAbout('agents', [bad('no agent asks before it stops', 'stopgate init AGENT')]));
+      found.push(...findingsAbout('agents', [bad('no agent is connected to stopgate', 'stopgate init AGENT')]));
     return report(found, context);
   },
 });
 
 /** @returns the exit code */
 async function report(found: readonly Finding[], { flags, out, asTyped }: DoctorContext): Promise<number> {
-  const findings = found.map((it) => ({ ...it, text: asTyped(it.text), ...(it.fix && { fix: asTyped(it.fix) }) }));
+  const findings = found.map((finding) => ({
+    ...finding,
+    text: asTyped(finding.text),
+    ...(finding.fix && { fix: asTyped(finding.fix) }),
+  }));
   const isBad = findings.some(({ state }) => state === 'bad');
   if (flags.json) await out.json({ ok: !isBad, findings });
   else await out.print(...findings.flatMap((finding) => format(finding, out.colors)));
@@ -121,16 +123,16 @@ async function report(found: readonly Finding[], { flags, out, asTyped }: Doctor
 async function examineAcp({ flags, io }: DoctorContext): Promise<Finding[]> {
   const [file, ...args] = flags.command;
   if (file === undefined)
-    throw new AppError('input.bad', 'which agent? Write it behind "--": stopgate doctor acp -- AGENT ARGS…');
+    throw new AppError('input.bad', 'no agent given; write its command after "--": stopgate doctor acp -- AGENT ARGS…');
   const { checkAcp } = await import('../../../acp/doctor.ts');
-  const place = { nats: undefined, creds: undefined, fleet: flags.fleet, config: flags.config };
+  const address = { nats: undefined, creds: undefined, fleet: flags.fleet, config: flags.config };
   const findings = await checkAcp({
     command: [file, ...args],
     cwd: io.cwd,
     env: environmentOf(io),
     quick: flags.quick,
     signal: io.interrupt(),
-    connect: async () => (await connectAsAgent(place, io, 'stopgate doctor')).open(),
+    connect: async () => (await connectAsAgent(address, io, 'stopgate doctor')).open(),
   });
   return [...findingsAbout('service', [checkNode(process.version)]), ...findings];
 }
@@ -141,7 +143,7 @@ type Examination = {
   readonly service: ServiceState;
   readonly policies: CheckContext['policies'];
   readonly dayBudget: CheckContext['dayBudget'];
-  /** The user has named the agent. */
+  /** The user named the agent. */
   readonly isNamed: boolean;
   readonly quick: boolean;
 };
@@ -165,29 +167,27 @@ async function examine(
   const runsDryTurn = isNamed && !quick && dryTurn !== null;
   const answers = [...problems, ...(await check({ ...context, policies, dayBudget, runsDryTurn }))];
   const read = readSession(name, lines, places);
-  // It is asked with the token of the hooks, which they withhold, too.
+  // Hooks do not send their token to an address found in a file, so the doctor does not either.
   const session = config.httpIsFound ? { ...read, token: null } : read;
   if (service.http !== null && lines.length > 0) answers.push(...(await checkPlace(service.http, session, config)));
   answers.push(...(await askWorkers(name, scopes, examination)));
   if (isNamed && !quick) {
     const path = places.env.PATH ?? '';
-    if (dryTurn === null) answers.push(skip('dry turn: there is none for this agent'));
+    if (dryTurn === null) answers.push(skip('dry turn: not available for this agent'));
     else if (binary !== null) answers.push(await dryTurn(binary, path, passOf(session, service)));
-    else answers.push(bad(`dry turn: not run, ${program.binary} is not on PATH`, withoutProgram));
+    else answers.push(bad(`dry turn: not run, because ${program.binary} is not on PATH`, withoutProgram));
   }
   return { answers, isConnected: true };
 }
 
-/** Returns null if the service wants no token, or does not answer, or there is none. */
+/** Returns null if the service needs no token or does not answer, or if no token is set. */
 function passOf(session: Session, { http, needsToken }: ServiceState): TokenPass | null {
   const { tokenEnv, token } = session;
   if (http === null || !needsToken || token === null) return null;
   return { variable: tokenEnv, value: token, refusalOf: (sent) => refusalOf(http, session, sent) };
 }
 
-/**
- * The advice if the agent's program is missing: its user wants to know whether a block holds, and that was not seen.
- */
+/** The fix if the agent's program is missing: the user asked whether a block works, and that is still unknown. */
 const withoutProgram = 'install it, or put it on PATH; --quick checks the settings alone';
 
 async function askWorkers(

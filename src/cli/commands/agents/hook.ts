@@ -1,4 +1,4 @@
-/** hook: one call of an agent. The program itself reads its words (src/hook-command); this is its help. */
+/** hook: help for `stopgate hook`. Normally src/hook-command parses its arguments without the command line. */
 import { agents } from '../../../agents/index.ts';
 import { hookOptions, wakeDescription } from '../../../hook-command/options.ts';
 import { runHook } from '../../../hook-command/run.ts';
@@ -18,11 +18,11 @@ const args: Arguments = {
 export const hook = defineCommand({
   args,
   details: [
-    'Reads one hook call as JSON on stdin, posts it to the service and prints the answer. "stopgate init" writes this line.',
+    'Reads one hook call as JSON on stdin, posts it to the service and prints the answer. "stopgate init" writes this command into the settings of the agent.',
     'Never breaks the agent: a stop that could not be judged is allowed (see --on-unreachable), with a notice on stderr.',
-    'shell: exit code 0, it may stop; 2, it may not, and stderr has the reason. Exit code 1: this line itself is wrong.',
+    'Exit codes for shell: 0 it may stop; 2 it may not, with the reason on stderr; 1 bad usage.',
   ],
-  examples: ['stopgate hook claude < call.json', 'stopgate hook shell --worker w1 || echo "go on"'],
+  examples: ['stopgate hook claude < call.json', 'stopgate hook shell --worker w1 || echo "not yet"'],
   run: async ({ flags: { agent, ...flags }, io }) => {
     const options = Object.entries(flags).filter(([, value]) => value !== undefined && value !== false);
     const words = options.map(([name, value]) => (value === true ? `--${name}` : `--${name}=${value}`));

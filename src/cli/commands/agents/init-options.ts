@@ -14,45 +14,48 @@ export const names = [...agents.keys()];
 
 export const initArgs = {
   agent: optionalArgument('AGENT', names.join(', ')),
-  project: flag('the settings of this folder (default, except for codex)'),
-  user: flag('your own settings, for all folders'),
-  policy: option('P', 'the policy for its sessions', idOf('policy')),
+  project: flag('change the settings of this folder (default, except for codex)'),
+  user: flag('change your own settings, for all folders'),
+  policy: option('P', 'the policy to request for its sessions', idOf('policy')),
   fleet: option('F', 'the fleet of its sessions, if the service serves several', idOf('fleet')),
   http: option(
     'HOST:PORT',
-    'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, else 127.0.0.1:4280)',
+    'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, otherwise 127.0.0.1:4280)',
   ),
   form: choice(
     'FORM',
     httpForms,
-    'how it asks (default: curl, else command; for claude and qwen http+curl, else http)',
+    'how hooks call the service (default: curl, otherwise command; for claude and qwen http+curl, otherwise http)',
   ),
   'on-unreachable': choice(
     'WORD',
     ['allow', 'block'],
-    'what happens to a stop that could not be judged; block needs --form command (default: allow)',
+    'whether to allow or block a stop that cannot be judged; block needs --form command (default: allow)',
   ),
   autostart: flag('start the service in this folder if none answers; needs --form command'),
-  'token-env': option('NAME', 'the variable from which the agent takes the token (STOPGATE_TOKEN, if that is set)'),
-  'block-cap': option('N', 'claude, qwen: let it obey N blocks in a row instead of 8 or 7 (claude: 0 for any number)'),
+  'token-env': option('NAME', 'the variable with the token of the service (default: STOPGATE_TOKEN, if it is set)'),
+  'block-cap': option(
+    'N',
+    'claude, qwen: obey up to N blocks in a row instead of 8 (claude) or 7 (qwen); claude: 0 for no limit',
+  ),
   wake: flag('claude: add a hook that wakes a session when its escalation is resolved with a prompt'),
   usage: flag(
-    'let it send what it uses (budgets, "stopgate spend"): claude and codex with --user, gemini, qwen; for copilot it prints the variables',
+    'report usage (for budgets and "stopgate spend"): claude and codex with --user, gemini, qwen; for copilot, print the variables to set',
   ),
-  worker: option('W', 'shell: the name of its worker', idOf('worker')),
-  remove: flag('remove exactly what init has added'),
-  yes: flag('do not ask'),
+  worker: option('W', 'shell: the id of its worker', idOf('worker')),
+  remove: flag('remove exactly what init added'),
+  yes: flag('do not ask for confirmation'),
   'dry-run': flag('only show the change'),
-  json: flag('print JSON, for programs'),
+  json: flag('print JSON'),
 } as const;
 
 export type InitContext = Context<Flags<typeof initArgs>>;
 
 export function readScope(name: string, { scopes }: SettingsSetup, { project, user }: InitContext['flags']): Scope {
-  if (project && user) throw new AppError('input.bad', 'use either --project or --user');
+  if (project && user) throw new AppError('input.bad', '--project and --user exclude each other; use one of them');
   const scope: Scope = user ? 'user' : project ? 'project' : (scopes[0] as Scope);
   if (scopes.includes(scope)) return scope;
-  throw new AppError('input.bad', `${name} has its hooks in the user's own settings only: --user`);
+  throw new AppError('input.bad', `${name} has hooks only in the user's settings; add --user`);
 }
 
 export function readCap(
@@ -62,33 +65,33 @@ export function readCap(
 ): number | undefined {
   if (cap === undefined) return undefined;
   if (blockCap === null) {
-    const problem = `--block-cap is for claude and qwen: init cannot set the cap of ${name} (see docs/agents.md)`;
+    const problem = `--block-cap is only for claude and qwen; to change the cap of ${name}, see docs/agents.md`;
     throw new AppError('input.bad', problem);
   }
   const { least, most } = blockCap;
   if (/^\d{1,6}$/.test(cap) && Number(cap) >= least && Number(cap) <= most) return Number(cap);
-  const range = least === 0 ? '(0: no cap)' : `from ${least} to ${most}`;
+  const range = least === 0 ? '(0 means no cap)' : `from ${least} to ${most}`;
   throw new AppError('input.bad', `--block-cap '${cap}' is not a whole number ${range}`);
 }
 
 type Connected = { readonly line: Line; readonly config: Config };
 
-/** @throws AppError input.bad: options that cannot be combined */
+/** @throws AppError input.bad if options cannot be combined */
 export async function readLine(name: string, setup: Setup, { flags, io, note }: InitContext): Promise<Connected> {
   const { policy, fleet, autostart, wake, 'on-unreachable': onUnreachable = 'allow' } = flags;
   if (wake && !(setup.kind === 'settings' && setup.wakes))
-    throw new AppError('input.bad', `--wake is for claude: ${name} has no hooks that wake it`);
+    throw new AppError('input.bad', `--wake is only for claude: ${name} has no hooks that could wake it`);
   const config = await loadConfig({ flags: { http: flags.http, fleet }, cwd: io.cwd, env: io.env });
   const { http } = config;
   if (http === null) {
-    const problem = 'the service has no HTTP (http: off), and hooks come over HTTP; pass --http HOST:PORT';
+    const problem = 'the service has HTTP off, but hooks need it; pass --http HOST:PORT';
     throw new AppError('input.bad', problem);
   }
   const isTokenKnown = Boolean(io.env.STOPGATE_TOKEN) || !isLoopback(http.host);
   const tokenEnv = flags['token-env'] ?? (isTokenKnown ? 'STOPGATE_TOKEN' : undefined);
   if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
-    throw new AppError('input.bad', `--token-env '${tokenEnv}' is not the name of a variable`);
-  // Its hooks would send the token there from now on.
+    throw new AppError('input.bad', `--token-env '${tokenEnv}' is not a valid variable name`);
+  // Throws if the token must not be sent to that address.
   if (tokenEnv !== undefined) tokenForHttp(config, `$${tokenEnv}`);
   const form = readForm(name, setup, { flags, io }, { tokenEnv });
   if (
@@ -96,7 +99,7 @@ export async function readLine(name: string, setup: Setup, { flags, io, note }: 
     !flags.remove &&
     isUnknownPolicy(policy, (await findPolicies(config, http.url))?.policies ?? null)
   )
-    note(`stopgate: there is no policy ${policy} yet: until you add it, sessions that name it get default`);
+    note(`stopgate: policy ${policy} does not exist yet; until you add it, these sessions get the default policy`);
   const line = {
     form,
     http: http.url,
@@ -114,8 +117,8 @@ export async function readLine(name: string, setup: Setup, { flags, io, note }: 
 type TokenVariable = Pick<Line, 'tokenEnv'>;
 
 /**
- * Each call starts a command, and curl takes a fraction of the time of Node. Where the agent posts by itself, curl is for
- * stops alone: a person must learn of a stop that nobody judged.
+ * The form for agents that start a command per call: curl takes a fraction of the time of Node. Agents that post on their
+ * own use curl for stops only, so that a person learns of a stop that nobody judged.
  */
 function defaultForm({ kind, forms: possible }: Setup, token: TokenVariable, { env }: InitContext['io']): Form {
   const [first] = possible as [Form];
@@ -125,10 +128,10 @@ function defaultForm({ kind, forms: possible }: Setup, token: TokenVariable, { e
   return possible.includes(form) && hidesToken(form, token) ? form : first;
 }
 
-/** The token would be an argument of curl, and everyone on the machine sees arguments in the process list. */
+/** curl would take the token as an argument, which everyone on the machine can see in the process list. */
 const hidesToken = (form: Form, { tokenEnv }: TokenVariable): boolean => !usesCurl(form) || tokenEnv === undefined;
 
-/** Says whether the same call would also work by `--form curl`. */
+/** Whether `--form curl` would work for the same options. */
 export const canUseCurl = (line: Line): boolean =>
   line.onUnreachable === 'allow' && line.autostart === undefined && hidesToken('curl', line);
 
@@ -143,13 +146,13 @@ function readForm(
   const needsCommand = onUnreachable === 'block' || autostart;
   const form = flags.form ?? (needsCommand && possible.includes('command') ? 'command' : defaultForm(setup, token, io));
   if (!possible.includes(form))
-    throw new AppError('input.bad', `${name} has no hooks of the form ${form}; it takes ${possible.join(', ')}`);
+    throw new AppError('input.bad', `${name} does not support --form ${form}; use ${possible.join(', ')}`);
   if (!hidesToken(form, token))
-    throw new AppError('input.bad', `the form ${form} would show the token in the process list; use --form command`);
+    throw new AppError('input.bad', `--form ${form} would show the token in the process list; use --form command`);
   if (!needsCommand || form === 'command') return form;
   const option = autostart ? '--autostart' : '--on-unreachable block';
   throw new AppError(
     'input.bad',
-    `${option} needs --form command: a hook of the form ${form} always allows a stop when nobody answers`,
+    `${option} needs --form command: with --form ${form} a stop is always allowed when the service does not answer`,
   );
 }

@@ -1,4 +1,4 @@
-/** init: changes an agent's settings, so that it asks before it stops. */
+/** init: changes an agent's settings so that it asks before it stops. */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -24,9 +24,9 @@ import { canUseCurl, type InitContext, initArgs, names, readCap, readLine, readS
 export const init = defineCommand({
   args: initArgs,
   details: [
-    'Shows the change to the settings of the agent, asks, and changes nothing else in them.',
-    'If a policy checks the plan and the plan tools of Claude Code are off, it offers to switch them on.',
-    'Without AGENT it lists the agents on this machine and asks which one; without a terminal it only lists them, sets up nothing, and ends with exit code 2.',
+    'Shows the change to the settings of the agent and asks before making it. Nothing else in the settings changes.',
+    'If a policy checks the plan and the plan tools of Claude Code are off, it offers to turn them on.',
+    'Without AGENT it lists the agents on this machine and asks which one to set up. Without a terminal it only lists them; exit code 2.',
   ],
   examples: ['stopgate init claude', 'stopgate init codex --policy strict --yes', 'stopgate init claude --remove'],
   run: async (context) => {
@@ -35,17 +35,17 @@ export const init = defineCommand({
     if (name === null) return 2;
     const agent = agents.get(name);
     if (agent === undefined)
-      throw new AppError('input.bad', `there is no agent '${name}'; these are: ${names.join(', ')}`);
+      throw new AppError('input.bad', `unknown agent '${name}'; use one of: ${names.join(', ')}`);
     const { setup } = await agent.settings();
     if (setup.kind === 'line') return printLine(agent, setup, context);
     if (flags.worker !== undefined)
-      throw new AppError('input.bad', `--worker is for shell: each session of ${name} is a worker of its own`);
+      throw new AppError('input.bad', `--worker is only for shell: each session of ${name} is its own worker`);
     const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
     return connect({ agent, setup, places, context });
   },
 });
 
-/** Lists the agents on this machine, and asks which one is to be set up. Null: nobody could be asked. */
+/** Lists the agents on this machine and asks which one to set up. Returns null if nobody can be asked. */
 async function chooseAgent({ io, out, note, flags }: InitContext): Promise<string | null> {
   const found = await findAll({ cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env });
   if (flags.json) {
@@ -55,20 +55,20 @@ async function chooseAgent({ io, out, note, flags }: InitContext): Promise<strin
   const rows = [...agents.values()].map(({ name, title }) => [
     { text: name, paint: out.colors.bold },
     { text: title },
-    { text: whereIs(found.find((one) => one.name === name)) },
+    { text: whereIs(found.find((each) => each.name === name)) },
   ]);
   await out.print(...formatTable(['AGENT', '', 'INSTALLED'], rows, out.width()));
   if (!canAsk(io)) {
-    note('name one: stopgate init AGENT');
+    note('give the name of an agent: stopgate init AGENT');
     return null;
   }
   const name = await ask(io, 'Which one? ');
   return name === '' ? null : name;
 }
 
-/** @param installed undefined: it has no settings */
+/** @param installed undefined if the agent has no settings */
 function whereIs(installed: Installed | undefined): string {
-  if (installed === undefined) return 'needs nothing: init prints a line for it';
+  if (installed === undefined) return 'nothing to install: init prints a command to run';
   return installed.binary ?? (installed.hasFolder ? 'only its settings' : '-');
 }
 
@@ -115,21 +115,19 @@ async function connect(connecting: Connecting): Promise<number> {
     const environment = (flags.usage && !remove && setup.usage?.environment?.(line)) || {};
     const about = { agent: agent.name, scope, file: path, form: line.form, http: line.http, environment };
     await context.out.json({ ...about, changed, removed: remove, dryRun, trusted, changes: shown, findings });
-  } else if (!changed) note(remove ? `${path} has nothing from stopgate` : `already there: ${path}`);
+  } else if (!changed) note(remove ? `${path} has no settings of stopgate` : `already up to date: ${path}`);
   else if (!dryRun) {
-    const next = `New sessions use it; "stopgate doctor ${agent.name}" checks that it works.`;
+    const next = `New sessions use it. To verify the setup, run "stopgate doctor ${agent.name}".`;
     note(remove ? `removed from ${path}` : `written to ${path}. ${next}`);
     if (cases !== null && !remove)
-      note(
-        `${casesFile} has two first cases, to try your policies on before they block an agent: "stopgate test" runs them.`,
-      );
+      note(`${casesFile} has two example cases. Run "stopgate test" to try your policies before they block an agent.`);
   }
   return reportFindings(findings, flags.json ? () => {} : note);
 }
 
 /**
- * A first case file for `stopgate test`, where policies are or are to come, and never over another. It is taken out again
- * as long as nobody has written in it. Null: it stays as it is.
+ * Adds an example case file for `stopgate test` if the folder has or gets policies, and never overwrites one. Removes it
+ * only if nobody has edited it. Returns null if the file stays as it is.
  */
 function planCases(cwd: string, scope: Scope, remove: boolean): Change | null {
   const file = openSettings(join(cwd, casesFile), cwd);
@@ -138,7 +136,7 @@ function planCases(cwd: string, scope: Scope, remove: boolean): Change | null {
   return isWanted && file.text === null ? { file, after: firstCases } : null;
 }
 
-/** Is the agent to get the tools by which it keeps a plan? Asked where a policy looks at the plan, and it has none. */
+/** Whether to turn on the agent's plan tools: asks if a policy checks the plan and the tools are off. */
 async function choosePlanTools({ agent, setup, places, context }: Connecting, http: string): Promise<boolean> {
   const { flags, io, note } = context;
   const tools = setup.planTools?.(places) ?? null;
@@ -147,19 +145,19 @@ async function choosePlanTools({ agent, setup, places, context }: Connecting, ht
   const effect = describePlans((await findPolicies(config, http))?.policies ?? new Map());
   if (effect === null) return false;
   const asks = tools.state === 'off' && !flags.yes && !flags['dry-run'] && canAsk(io);
-  const isOff = `off (${tools.why}), and without them ${effect}`;
+  const isOff = `off (${tools.why}); without them ${effect}`;
   if (tools.state === 'refused' || asks) note(`the plan tools of ${agent.title} are ${isOff}`);
-  else note(`this change turns on the plan tools of ${agent.title}: they are ${isOff}`);
+  else note(`this change turns on the plan tools of ${agent.title}, which are ${isOff}`);
   if (!asks) return tools.state === 'off';
-  return askYes(io, `Switch them on, by ${tools.variable}=1 in its settings?`);
+  return askYes(io, `Turn them on by setting ${tools.variable}=1 in its settings?`);
 }
 
-/** Does the project's file get paths of this machine? Others take it from the repository. */
+/** Whether a project file, which others get with the repository, would contain paths of this machine. */
 const hasOwnPaths = (scope: Scope, { form }: Line): boolean => scope === 'project' && form === 'command';
 
 function ownPathsNotice(line: Line): string {
   const other = canUseCurl(line) ? '--form curl, or --user' : '--user';
-  return `its lines have paths of this machine, so for others who share this file they judge nothing: use ${other}`;
+  return `the file contains paths of this machine, so stopgate does not work for others who share it; use ${other}`;
 }
 
 async function confirm(
@@ -176,18 +174,19 @@ async function confirm(
   }
   if (flags.yes || flags['dry-run']) return true;
   if (!canAsk(io)) {
-    const problem = 'nothing was changed: there is no terminal to ask on; pass --yes, or --dry-run to see the change';
+    const problem =
+      'nothing was changed: there is no terminal to confirm on; pass --yes, or --dry-run to see the change';
     throw new AppError('input.bad', problem);
   }
-  const agreed = await askYes(io, 'Do this?');
+  const agreed = await askYes(io, 'Make this change?');
   if (!agreed) note('nothing was changed');
   return agreed;
 }
 
-/** A line this long is a command of `sh`, which only the first of its events has to show. */
+/** A longer line is a shell command. It is shown in full only once. */
 const longChars = 240;
 
-/** @param isShort a long line that is like an earlier one, but for its event, is cut: a person has read it above */
+/** @param isShort shorten a long line that equals an earlier one except for its event */
 function formatChange({ file, after }: Change, colors: InitContext['out']['colors'], isShort: boolean): string[] {
   const seen = new Set<string>();
   const shorten = (text: string): string => {
@@ -199,7 +198,7 @@ function formatChange({ file, after }: Change, colors: InitContext['out']['color
     return text;
   };
   const link = file.target === file.path ? '' : ` (a link to ${file.target})`;
-  const what = after === null ? ' (is removed)' : file.text === null ? ' (a new file)' : '';
+  const what = after === null ? ' (deleted)' : file.text === null ? ' (new)' : '';
   const paint = { '+': colors.green, '-': colors.red, ' ': String, '…': colors.dim };
   const lines = diffTexts(file.text ?? '', after ?? '').map(({ sign, text }) =>
     paint[sign](`${sign} ${shorten(text)}`),
@@ -207,7 +206,7 @@ function formatChange({ file, after }: Change, colors: InitContext['out']['color
   return [colors.bold(`${file.path}${link}${what}`), ...lines];
 }
 
-/** Its token cannot stand in a file that is often committed. */
+/** Says what else usage reports need. The token cannot be in the settings file, because it is often committed. */
 function checkUsage(
   { name, title }: Agent,
   { usage }: SettingsSetup,
@@ -215,20 +214,15 @@ function checkUsage(
   note: InitContext['note'],
 ): void {
   if (usage === null)
-    throw new AppError('input.bad', `${title} cannot send what it uses by itself: see docs/agents/usage.md`);
+    throw new AppError('input.bad', `${title} cannot report usage; for other ways, see docs/agents/usage.md`);
   if (!usage.scopes.includes(scope))
-    throw new AppError(
-      'input.bad',
-      `${title} takes where it sends what it uses from your own settings alone: add --user`,
-    );
+    throw new AppError('input.bad', `${title} reads its usage settings only from your own settings; add --user`);
   const { tokenEnv } = line;
   if (usage.environment !== null)
-    note(
-      `${title} takes where it sends what it uses from its environment alone: ${formatEnv(usage.environment(line))}`,
-    );
+    note(`${title} reads its usage settings only from its environment; run: ${formatEnv(usage.environment(line))}`);
   if (tokenEnv !== undefined)
     note(
-      `set OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer $${tokenEnv}" where ${name} starts: what it uses needs the token, too`,
+      `usage reports need the token too; set OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer $${tokenEnv}" where ${name} starts`,
     );
 }
 
@@ -240,27 +234,27 @@ const formatEnv = (variables: Readonly<Record<string, string>>): string =>
 async function printLine(agent: Agent, setup: LineSetup, context: InitContext): Promise<number> {
   const { flags, out, note } = context;
   const [given] = (['remove', 'usage', 'block-cap'] as const).filter(
-    (it) => flags[it] !== undefined && flags[it] !== false,
+    (option) => flags[option] !== undefined && flags[option] !== false,
   );
   if (given !== undefined)
     throw new AppError(
       'input.bad',
-      `--${given} is not for ${agent.name}: init changes no settings, and only prints a line`,
+      `--${given} does not apply to ${agent.name}: init only prints a command and changes no settings`,
     );
   const { line } = await readLine(agent.name, setup, context);
   const command = setup.commandFor(line, flags.worker ?? 'w1');
   if (flags.json) await out.json({ agent: agent.name, form: line.form, http: line.http, command });
   else {
     await out.print(command);
-    note(`run this line wherever your script or tool is about to stop; ${setup.meaningOf(line.form)}`);
-    if (flags.worker === undefined) note('w1 is an example: name its worker with --worker W');
+    note(`run this command wherever your script or tool is about to stop; ${setup.meaningOf(line.form)}`);
+    if (flags.worker === undefined) note('w1 is an example; set the id of the worker with --worker W');
   }
   return 0;
 }
 
 /**
- * Asks the service, with the token of the hooks, whether the sessions that this has connected will be judged. Returns what
- * is wrong, or not as one may expect; an empty list also if no service answers yet.
+ * Asks the service, with the token of the hooks, how it will judge the sessions that were just connected. Returns the
+ * problems and warnings: none if all is well or if no service answers yet.
  */
 async function judgeSession(
   agent: string,
@@ -274,7 +268,7 @@ async function judgeSession(
   return findings.filter(({ state }) => state === 'bad' || state === 'warn');
 }
 
-/** @returns the exit code: 1 where no stop will be judged as it is meant */
+/** @returns the exit code: 1 if stops will not be judged as intended */
 function reportFindings(findings: readonly Answer[], note: (text: string) => void): number {
   for (const { state, text, fix } of findings) note(`${state === 'bad' ? '✗' : '!'} ${text} → ${fix}`);
   return findings.some(({ state }) => state === 'bad') ? 1 : 0;

@@ -1,4 +1,4 @@
-/** Turns of `stopgate loop`: a command runs, and again with the next prompt, until it may stop. */
+/** The turns of `stopgate loop`: runs a command repeatedly, with the next prompt each time, until it may stop. */
 import { randomBytes } from 'node:crypto';
 import type { Decision } from '../../../../machines/index.ts';
 import { formatDuration } from '../../../../machines/values/time.ts';
@@ -10,20 +10,20 @@ import { cannotRun, type GroupEnd } from '../../../runner/process-group.ts';
 import { count, describeAnswer } from '../../../terminal/text.ts';
 import { sleep } from '../../../timer.ts';
 import type { Context } from '../../command.ts';
-import { environmentOf, runTurn, type Turn, untilBack } from './agent-turn.ts';
+import { environmentOf, retryWhileAway, runTurn, type Turn } from './agent-turn.ts';
 
-/** Checks may be slow, and a decision may be held. */
+/** Timeout of a decision: checks may be slow, and the decision may be held. */
 const patienceMs = 600_000;
-/** A usage limit, background work or a person's answer is looked for this often. */
+/** Polling interval while waiting for a usage limit, background work or a person's answer. */
 export const lookMs = 2_000;
 const probeTimeoutMs = 10_000;
-/** A limit that takes longer is tried again after this time: its end comes from words, and a person may have lifted it. */
+/** Longest wait for a usage limit before trying again. Its end is read from words, and a person may have lifted it. */
 const limitLookMs = 3_600_000;
-/** A worker that is silent for 2 minutes is stale, and may lose its task. A sign of life may be late or lost three times. */
+/** A worker that is silent for 2 minutes becomes stale and may lose its task, so three heartbeats may be late or lost. */
 const signOfLifeMs = 30_000;
-/** An agent says at its end that a limit has stopped it. */
+/** How much of the end of the output is searched for a usage limit. */
 const wordsMax = 2_000;
-/** The log stores this much of a prompt, as of a person's in an agent with hooks. The command gets all of it. */
+/** How much of a prompt the log stores, as for the prompts of agents with hooks. The command gets all of it. */
 const storedCharsMax = 2_000;
 
 export type TurnsContext = Pick<
@@ -32,24 +32,24 @@ export type TurnsContext = Pick<
 >;
 export type Run = {
   readonly worker: string;
-  /** The most that there may be. */
+  /** Maximum number of turns. */
   readonly turns: number;
-  /** The first, after a turn that ended at once. */
+  /** The first pause after a turn that ended at once. */
   readonly pauseMs: number;
   readonly signal: AbortSignal;
   readonly context: TurnsContext;
-  /** Reads the prompt again for each turn. */
+  /** Called for each turn. */
   readonly readPrompt: () => Promise<string>;
-  /** Further variables of the command. */
+  /** Additional variables for the command. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Each attempt has these fields beside its output. */
+  /** Additional fields for each attempt. */
   readonly fields?: object;
-  /** A block by which the turns end too. */
+  /** Whether a block ends the turns too. Default: never. */
   readonly endsBy?: (decision: Decision) => boolean;
-  /** How often the worker shows that it is alive while the command runs. Default: 30 s. */
+  /** Interval of the heartbeats while the command runs. Default: 30 s. */
   readonly signOfLifeMs?: number;
 };
-/** The decision by which the turns ended; `turns`: they were used up; `aborted`: by Ctrl-C. */
+/** The decision that ended the turns, `turns` if they were used up, or `aborted` after Ctrl-C. */
 export type TurnsEnd = Decision | 'turns' | 'aborted';
 
 export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEnd> {
@@ -60,21 +60,21 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
   const pauses = createTurnPauses(pauseMs);
   for (let turn = 1; turn <= turns; turn += 1) {
     const prompt: string = flags.continue && next !== null ? next : joinPrompts(await readPrompt(), next);
-    // A person's prompt, which sets the count of retries back, is the first alone.
+    // A user's prompt resets the retry count, so only the first turn publishes one.
     if (turn === 1)
       await requester.publish(`worker.${worker}.prompt.submitted`, { text: firstChars(prompt, storedCharsMax) });
     else await requester.publish(`worker.${worker}.heartbeat.sent`, {});
     const startedMs = performance.now();
     screen.begin();
-    const alive = showLife(requester, worker, run.signOfLifeMs ?? signOfLifeMs);
+    const heartbeats = startHeartbeats(requester, worker, run.signOfLifeMs ?? signOfLifeMs);
     const spec = { ...specOf(context, { worker, turn, prompt, env }), onOutput: screen.write };
-    const ran = await runTurn(spec, signal).finally(alive.end);
+    const ran = await runTurn(spec, signal).finally(heartbeats.end);
     screen.endLine();
     const turnMs = performance.now() - startedMs;
     if (signal.aborted) return 'aborted';
     if (ran.end.by === 'refused') throw cannotRun(context.flags.command[0] as string, ran.end.code, tooLong);
     const failed = failureOf(ran.end);
-    // A command that ran out of time was not stopped by a limit, whatever it has printed.
+    // A command that was killed at its time limit was not stopped by a usage limit, whatever it printed.
     const mayBeLimit = failed !== null && ran.end.by === 'exit';
     const limitEnd = mayBeLimit ? limitEndOf(`${ran.output.slice(-wordsMax)}\n${screen.errors()}`, Date.now()) : null;
     if (limitEnd !== null) await requester.publish(`worker.${worker}.limit.reached`, { until: limitEnd });
@@ -88,21 +88,21 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     const why = decision.reason && `: ${decision.reason}`;
     const isEnd = decision.decision === 'allow' || endsBy(decision);
     const waitMs = !isEnd && turn < turns ? pauses.after(turnMs) : 0;
-    const wait = waitMs > 0 ? `; it ended at once, so the next turn starts in ${formatDuration(waitMs)}` : '';
+    const wait = waitMs > 0 ? `; the turn ended at once, so the next one starts in ${formatDuration(waitMs)}` : '';
     note(`stopgate: turn ${turn} of ${worker}${how}: ${describeAnswer(decision)}${why}${wait}`);
     const isLimited = decision.decision === 'allow' && decision.cause === 'limited' && turn < turns;
     if (isLimited) {
       const when = limitEnd === null ? '' : `, at ${limitEnd}`;
-      note(`stopgate: ${worker} goes on when its usage limit is over${when}`);
+      note(`stopgate: ${worker} continues when its usage limit resets${when}`);
       const isOver = await waitWhile(requester, run, ({ cause }) => cause === 'limited', limitLookMs);
       if (signal.aborted) return 'aborted';
       if (!isOver) {
-        // The words may have been read wrongly, or the limit lifted: the command shows it, and its turn does not count.
-        note(`stopgate: ${worker} looks whether its usage limit is over already`);
+        // The limit may have been misread or lifted. The command will show it, and this turn does not count.
+        note(`stopgate: ${worker} checks whether its usage limit has reset already`);
         await requester.publish(`worker.${worker}.limit.cleared`, {});
         turn -= 1;
       }
-      // The command begins again with what it was to do.
+      // The command starts over with its original prompt.
       next = null;
       continue;
     }
@@ -111,15 +111,15 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     if (waitMs > 0) await sleep(waitMs, signal);
     if (signal.aborted) return 'aborted';
   }
-  note(`stopgate: it has used its ${count(turns, 'turn')} and may not stop yet; --turns allows more`);
+  note(`stopgate: the command may not stop yet, but has used its ${count(turns, 'turn')}; allow more with --turns`);
   return 'turns';
 }
 
 /**
- * A command without hooks says nothing while it runs, so the loop publishes heartbeats for it. One that the service does not
- * get is followed by the next. `end` resolves when none is under way: after the session's end, it would bring the worker back.
+ * Publishes heartbeats for a command without hooks while it runs. A lost one is followed by the next. `end` resolves when
+ * none is in flight: a heartbeat after the end of the session would revive the worker.
  */
-function showLife(requester: Requester, worker: string, everyMs: number): { end(): Promise<void> } {
+function startHeartbeats(requester: Requester, worker: string, everyMs: number): { end(): Promise<void> } {
   const ending = new AbortController();
   const showing = (async () => {
     for (;;) {
@@ -137,8 +137,8 @@ function showLife(requester: Requester, worker: string, everyMs: number): { end(
 }
 
 /**
- * When the usage limit ends that has stopped the command; null: its last words are of none, or do not say. The limit and its
- * end stand on one line of the agent's own: a test that failed may print words of a limit too, in a report or quoted.
+ * Returns when the usage limit that stopped the command ends, or null if its last words name no limit or no end. Both must
+ * be in one line of the agent's own, since the report of a failed test may mention a limit too.
  */
 export function limitEndOf(words: string, nowMs: number): string | null {
   for (const line of plainText(words).split('\n').toReversed()) {
@@ -149,7 +149,7 @@ export function limitEndOf(words: string, nowMs: number): string | null {
   return null;
 }
 
-/** A line of a diff, a quotation, a stack, a report of a test, or of source code. */
+/** Whether a line is part of a diff, a quotation, a stack, a test report or source code. */
 const isQuoted = (line: string): boolean =>
   /^\s*(?:[-+>|│✓✗×✘●]|[\d:]+\s*[|│]|at\s|#|\/\/|\*|FAIL\b|PASS\b|ok\b|not ok\b|Expected\b|Received\b|E\s{2,})/.test(
     line,
@@ -160,8 +160,8 @@ const isQuoted = (line: string): boolean =>
   );
 
 /**
- * Waits with probes, which count nothing, as long as the answer is that one, and at most `maxMs`.
- * @returns whether the answer is another one
+ * Probes, which is not counted, until the decision is no longer the same, for at most `maxMs`.
+ * @returns false if it is still the same
  */
 export async function waitWhile(
   requester: Requester,
@@ -203,21 +203,21 @@ function specOf(
   };
 }
 
-/** Opens the screen on which the command prints. `endLine`: our own line comes next. */
+/** Passes the command's output on to the terminal. `endLine` ends its unfinished line before we print our own. */
 function openScreen({ io, flags }: TurnsContext) {
   let isOpen = false;
   let errors = '';
   return {
-    /** The end of what the command has written to stderr. */
+    /** The end of what this turn's command wrote to stderr. */
     errors: () => errors,
     write(stream: 'stdout' | 'stderr', chunk: Buffer) {
       if (stream === 'stderr') errors = (errors + chunk.toString('utf8')).slice(-wordsMax);
       const isStderr = stream === 'stderr' || flags.json;
       (isStderr ? io.stderr : io.stdout).write(chunk);
-      // A stdout that goes elsewhere stays as it is, and has nothing of our line.
+      // A piped stdout is not shown on the terminal, so it leaves no unfinished line there.
       if (isStderr || io.isTTY) isOpen = chunk.at(-1) !== 0x0a;
     },
-    /** A turn begins. */
+    /** Forgets the errors of the last turn. */
     begin() {
       errors = '';
     },
@@ -228,15 +228,15 @@ function openScreen({ io, flags }: TurnsContext) {
   };
 }
 
-const tooLong = { E2BIG: 'its arguments are too long; without {prompt} it gets the prompt on stdin' };
+const tooLong = { E2BIG: 'its arguments are too long; remove {prompt} to get the prompt on stdin' };
 
-/** Describes how the command failed. Null: it ended well. */
+/** Describes how the command failed, or returns null if it exited with 0. */
 function failureOf(end: GroupEnd): string | null {
   if (end.by === 'exit') return end.code === 0 ? null : `exit code ${end.code}`;
   return end.by === 'signal' ? `signal ${end.signal}` : end.by;
 }
 
-/** One attempt, asked again under its id while the service is away. @throws AppError what it says for good */
+/** Requests one decision. Repeats it with the same attempt id while the service is unreachable. @throws AppError */
 export async function ask(
   requester: Requester,
   {
@@ -249,7 +249,7 @@ export async function ask(
 ): Promise<Decision> {
   const attempt = `${what.replaceAll(' ', '-')}-${randomBytes(6).toString('hex')}`;
   const body = { attempt, ...fields };
-  return untilBack(
+  return retryWhileAway(
     () => requester.request('decide', worker, body, patienceMs) as Promise<Decision>,
     signal,
     ({ message }) => note(`stopgate: ${what} of ${worker} is not judged yet: ${message}`),

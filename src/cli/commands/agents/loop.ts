@@ -1,4 +1,4 @@
-/** loop: runs an agent again, with the next prompt, until it may stop. */
+/** loop: runs an agent repeatedly, with the next prompt each time, until it may stop. */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
@@ -17,30 +17,26 @@ import { clientArgs, countFrom, idOf, toDuration } from '../../option-values.ts'
 import { isComplete, type TurnsEnd, takeTurns } from './loop-turns.ts';
 import { workThroughQueue } from './queue-loop.ts';
 
-/** The cap of turns for policies without one: nobody wants more without having asked for it. */
+/** Limit for policies without a cap, so that nobody pays for more turns unasked. */
 const turnsDefault = 50;
 const turnsMax = 1_000_000;
 const viewTimeoutMs = 5_000;
 
 const args = {
-  command: commandLine('what runs a turn of the agent'),
+  command: commandLine('the command that runs one turn of the agent'),
   worker: option('W', 'the id of the worker (default: a new one)', idOf('worker')),
-  task: option('T', 'the existing task that it works on, which it claims first', idOf('task')),
-  queue: option(
-    'Q',
-    'work through this queue: claim the first task that waits, work on it, and go on with the next',
-    idOf('queue'),
-  ),
-  policy: option('P', 'the policy that it asks for', idOf('policy')),
-  prompt: option('TEXT', 'what to do (default: the command already knows)'),
-  'prompt-file': option('FILE', 'the prompt from a file, which is read again for each turn, or from stdin (-)'),
+  task: option('T', 'claim this existing task and work on it', idOf('task')),
+  queue: option('Q', 'work through this queue: claim its tasks one after the other', idOf('queue')),
+  policy: option('P', 'the policy to request', idOf('policy')),
+  prompt: option('TEXT', 'the prompt (default: none, if the command already knows what to do)'),
+  'prompt-file': option('FILE', 'read the prompt from a file, again for each turn, or from stdin (-)'),
   continue: flag('the command continues its own session: later turns get only the next prompt'),
   pause: option(
     'DURATION',
-    'how long to wait after a turn that ended at once, doubled after each one more, up to 30s (default: 500ms; 0: not at all)',
+    'how long to wait after a turn that ended at once; doubles each time, up to 30s (default: 500ms; 0: no pause)',
     toDuration,
   ),
-  turns: option('N', `the largest number of turns (default: ${turnsDefault})`, countFrom(1, turnsMax)),
+  turns: option('N', `the maximum number of turns (default: ${turnsDefault})`, countFrom(1, turnsMax)),
   ...clientArgs,
 } as const;
 type LoopContext = Context<Flags<typeof args>>;
@@ -49,10 +45,10 @@ export const loop = defineCommand({
   args,
   details: [
     'Runs COMMAND, asks whether it may stop, and runs it again with the next prompt until it may. Use it for agents without hooks, or for a fresh session each turn.',
-    'An argument {prompt} is replaced by the prompt; without one the command gets the prompt on stdin. From the second turn on, the next prompt is added below your own.',
-    'With --json, decisions go to stdout, one per line, and the output of the command goes to stderr. Ctrl-C ends the command and everything it has started.',
-    'With --queue it is the main loop of a worker: it claims the first task that waits (its id, title and steps come before your prompt), runs COMMAND until it may stop, and goes on with the next. Without a task it asks whether it may stop, is held until one comes, and ends when its policy lets it (persistence). While a usage limit holds, it waits.',
-    'Exit code 0: its work is complete, with --queue each of its tasks. 1: it stopped without that (a cap, an escalation, no verdict), or its task could not be claimed. 3: the service did not answer, so nothing was judged. 130: Ctrl-C.',
+    'An argument {prompt} is replaced by the prompt. Without one, the command gets the prompt on stdin. From the second turn on, the next prompt follows your own.',
+    'With --json, decisions go to stdout, one per line, and the output of the command goes to stderr. Ctrl-C ends the command and everything it started.',
+    'With --queue it claims the next waiting task (whose id, title and steps precede your prompt), runs COMMAND until it may stop, and continues with the next task. Without a task it asks whether it may stop, waits for one, and ends when its policy allows (persistence). It also waits while a usage limit holds.',
+    'Exit codes: 0 its work is complete (with --queue: each of its tasks); 1 it stopped without that (a cap, an escalation, no verdict), or its task could not be claimed; 3 the service did not answer, so nothing was judged; 130 Ctrl-C.',
   ],
   examples: [
     `stopgate loop --prompt-file PROMPT.md -- claude -p`,
@@ -63,11 +59,11 @@ export const loop = defineCommand({
     const { flags, io, note } = context;
     const [program] = flags.command;
     if (program === undefined)
-      throw new AppError('input.bad', 'which command? Write it behind "--": stopgate loop -- COMMAND…');
+      throw new AppError('input.bad', 'no command given; write it after "--": stopgate loop -- COMMAND…');
     if (flags.queue !== undefined && flags.task !== undefined)
-      throw new AppError('input.bad', 'use either --task or --queue');
+      throw new AppError('input.bad', '--task and --queue exclude each other; use one of them');
     if (flags.prompt !== undefined && flags['prompt-file'] !== undefined)
-      throw new AppError('input.bad', 'use either --prompt or --prompt-file');
+      throw new AppError('input.bad', '--prompt and --prompt-file exclude each other; use one of them');
     const { turns = turnsDefault, pause: pauseMs = firstPauseMs, worker = freshId(io.cwd) } = flags;
     refuseUnknownProgram(program, io);
     const readTask = openTask(context);
@@ -82,7 +78,9 @@ export const loop = defineCommand({
           return await workThroughQueue(requester, run, { queue: flags.queue, readPrompt: readTask });
         const end = await takeTurns(requester, { ...run, readPrompt: readTask });
         if (typeof end !== 'string' && end.cause === 'limited')
-          note(`stopgate: it has used its ${count(turns, 'turn')}, and its usage limit holds; --turns allows more`);
+          note(
+            `stopgate: the command has used its ${count(turns, 'turn')}, and its usage limit holds; allow more with --turns`,
+          );
         return codeOf(end);
       } finally {
         await requester
@@ -100,36 +98,39 @@ const freshId = (cwd: string): string =>
     .replaceAll(/[^A-Za-z0-9_-]/g, '-')
     .slice(0, 64)}-${randomBytes(3).toString('hex')}`;
 
-/** @throws AppError input.bad: a variable or a file that is empty by mistake would cost turns */
+/** @throws AppError input.bad if the prompt is empty: an empty variable or file by mistake would cost turns */
 async function refuseEmpty(readTask: () => Promise<string>, { flags, note }: LoopContext): Promise<void> {
   if (flags.prompt === undefined && flags['prompt-file'] === undefined) {
     if (flags.queue === undefined)
-      note('stopgate: there is no --prompt and no --prompt-file, so the command must already know what to do');
+      note('stopgate: without --prompt or --prompt-file, the command must already know what to do');
     return;
   }
   if ((await readTask()).trim() !== '') return;
   const option = flags.prompt === undefined ? '--prompt-file' : '--prompt';
-  throw new AppError('input.bad', `${option} is empty: write there what to do`);
+  throw new AppError('input.bad', `${option} is empty; write what the agent should do`);
 }
 
-/** A claim would create it, and a typing error is likelier. @throws AppError actor.unknown */
+/** A claim would create the task, but a typing error is more likely. @throws AppError actor.unknown */
 async function refuseUnknownTask(requester: Requester, task: string | undefined): Promise<void> {
   if (task === undefined) return;
   await requester.request('get', `task.${task}`, {}, viewTimeoutMs).catch((error: unknown) => {
-    // A service that is away may be back when the turn has ended.
+    // Ignored if the service is unreachable: it may be back when the turn has ended.
     if (!(error instanceof AppError && error.code === 'actor.unknown')) return;
-    const create = `create it with: stopgate publish task ${task} task.created`;
-    throw new AppError('actor.unknown', `${error.message}; "stopgate tasks" lists them. If it is new, ${create}`);
+    const create = `create it: stopgate publish task ${task} task.created`;
+    throw new AppError(
+      'actor.unknown',
+      `${error.message}; "stopgate tasks" lists the known ones. If it is new, ${create}`,
+    );
   });
 }
 
-/** @throws AppError entry.refused: its task is not to be had */
+/** @throws AppError entry.refused if the task cannot be claimed */
 async function register(requester: Requester, worker: string, { flags, io, note }: LoopContext): Promise<void> {
   const { policy, queue, task } = flags;
   await requester.publish(`worker.${worker}.worker.registered`, { agent: 'loop', cwd: io.cwd, policy, queue });
   const claim = task === undefined ? null : await requester.publish(`worker.${worker}.task.claimed`, { task });
   if (claim === null && flags.policy === undefined) return;
-  // A service that is away may be back when the turn has ended.
+  // Ignored if the service is unreachable: it may be back when the turn has ended.
   const view = (await requester.request('get', `worker.${worker}`, {}, viewTimeoutMs).catch(() => null)) as Pick<
     WorkerView,
     'refused' | 'policy'
@@ -137,8 +138,8 @@ async function register(requester: Requester, worker: string, { flags, io, note 
   if (view === null) return;
   if (claim !== null) throwIfRefused(view, claim.seq);
   if (flags.policy === undefined || view.policy === flags.policy) return;
-  const why = 'there is none of that name, or its task or "assign" names another';
-  note(`stopgate: ${worker} gets the policy ${view.policy}, not ${flags.policy}: ${why}`);
+  const why = 'there is no such policy, or its task or "assign" names another';
+  note(`stopgate: ${worker} gets policy ${view.policy}, not ${flags.policy}: ${why}`);
 }
 
 const codeOf = (end: TurnsEnd): number => {
@@ -146,7 +147,7 @@ const codeOf = (end: TurnsEnd): number => {
   return end !== 'turns' && end.action === 'complete' && isComplete(end) ? 0 : 1;
 };
 
-/** Reads what to do: a file again for each turn, stdin once. */
+/** Returns a function that reads the prompt: a file again for each turn, stdin once. */
 function openTask({ flags, io }: LoopContext): () => Promise<string> {
   const { prompt = '', 'prompt-file': file } = flags;
   let kept = file === undefined ? prompt : null;
@@ -158,7 +159,7 @@ function openTask({ flags, io }: LoopContext): () => Promise<string> {
   };
 }
 
-/** Before a worker is registered for it. @throws AppError input.bad */
+/** Called before a worker is registered. @throws AppError input.bad */
 function refuseUnknownProgram(file: string, io: LoopContext['io']): void {
   const isFound = file.includes('/') ? existsSync(resolve(io.cwd, file)) : file !== '' && findProgram(file, io.env);
   if (!isFound) throw cannotRun(file, 'ENOENT');

@@ -1,6 +1,6 @@
 /**
- * The main loop of a worker (`stopgate loop --queue Q`): it claims the first task that waits, works on it until it may
- * stop, and goes on with the next; without a task it waits for as long as its policy keeps it.
+ * `stopgate loop --queue Q`: claims the next waiting task, works on it until it may stop, and continues with the next.
+ * Without a task it waits as long as its policy keeps it.
  */
 import { randomBytes } from 'node:crypto';
 import type { Decision, TaskView } from '../../../../machines/index.ts';
@@ -8,17 +8,17 @@ import { createTurnPauses } from '../../../agents/shared/turn-pauses.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { describeAnswer } from '../../../terminal/text.ts';
 import { sleep } from '../../../timer.ts';
-import { untilBack } from './agent-turn.ts';
+import { retryWhileAway } from './agent-turn.ts';
 import { ask, isComplete, lookMs, type Run, takeTurns, waitWhile } from './loop-turns.ts';
 
-/** One request without a task is held this long: as long as a proxy lets it stand. */
+/** How long to hold one request without a task. Short enough for proxies. */
 const holdMs = 50_000;
 const claimTimeoutMs = 10_000;
 const viewTimeoutMs = 5_000;
 
 type QueueOptions = { readonly queue: string; readonly readPrompt: () => Promise<string> };
 
-/** @returns the exit code: 0 when its policy lets it go without a task, and it has left none to a person */
+/** @returns the exit code: 0 when its policy lets it stop without a task and it left no task to a person */
 export async function workThroughQueue(
   requester: Requester,
   run: Omit<Run, 'readPrompt'>,
@@ -27,7 +27,7 @@ export async function workThroughQueue(
   const { worker, signal, context } = run;
   const { note } = context;
   const pauses = createTurnPauses(run.pauseMs);
-  /** How many tasks ended for it without being complete. */
+  /** Number of tasks that it left incomplete. */
   let leftCount = 0;
   for (;;) {
     const task = await claimNext(requester, run, queue);
@@ -48,7 +48,7 @@ export async function workThroughQueue(
     note(`stopgate: ${worker} without a task: ${describeAnswer(decision)}: ${decision.reason}`);
     if (decision.decision === 'allow' && decision.action !== 'continue')
       return decision.action === 'complete' && leftCount === 0 ? 0 : 1;
-    // Depths that are reported from elsewhere keep it, and there is nothing to claim here.
+    // A depth reported from elsewhere may keep the worker although there is nothing to claim here.
     const waitMs = decision.decision === 'allow' ? lookMs : pauses.after(performance.now() - askedMs);
     if (waitMs > 0) await sleep(waitMs, signal);
     if (signal.aborted) return 130;
@@ -57,7 +57,7 @@ export async function workThroughQueue(
 
 const nameOf = ({ task, title }: TaskView): string => (title === null ? task : `${task} ${title}`);
 
-/** @returns the exit code, or how the task ended: the next one is worked on in both cases */
+/** @returns the exit code if the loop ends, otherwise how the task ended */
 async function workOn(
   requester: Requester,
   run: Omit<Run, 'readPrompt'>,
@@ -70,12 +70,12 @@ async function workOn(
     const end = await takeTurns(requester, {
       ...run,
       env: { STOPGATE_TASK: task },
-      // With a task it waits for nothing.
+      // With a task there is nothing to wait for.
       fields: { holdMs: 0 },
       endsBy: isWorkDone,
       readPrompt: async () =>
         [describeTask(await readTask(requester, view)), (await readPrompt()).trim()]
-          .filter((it) => it !== '')
+          .filter((text) => text !== '')
           .join('\n\n'),
     });
     if (end === 'aborted') return 130;
@@ -86,29 +86,29 @@ async function workOn(
     }
     if (isComplete(end)) return 'done';
     if (end.action === 'escalate' || end.cause === 'capped') return 'left';
-    // Budgets, a retirement, a check that cannot run: the next task would end in the same way.
+    // A budget, a retirement or a check that cannot run would end the next task in the same way.
     if (end.cause !== 'limited' && end.cause !== 'waiting') return 1;
-    context.note(`stopgate: ${worker} goes on with ${task} when that is over`);
+    context.note(`stopgate: ${worker} continues with ${task} afterwards`);
     await waitWhile(requester, run, (decision) => decision.cause === end.cause);
     if (signal.aborted) return 130;
   }
 }
 
-/** Its checks and hooks let it go; only the queue and the task that it holds keep it. */
+/** Whether its checks and hooks let it stop, so that only the queue and its task keep it. */
 const isWorkDone = ({ decision, cause }: Decision): boolean =>
   decision === 'block' && (cause === 'pending-tasks' || cause === 'idle');
 
-/** Reads the task as it is before a turn, and keeps what is known of it while the service is away. */
+/** Reads the current state of the task, or returns the known one if the service is unreachable. */
 const readTask = (requester: Requester, known: TaskView): Promise<TaskView> =>
   requester
     .request('get', `task.${known.task}`, {}, viewTimeoutMs)
     .then((view) => view as TaskView)
     .catch(() => known);
 
-/** Gives the id, title and steps of a task as the first lines of a prompt. `step.updated` names a step by its id. */
+/** The first lines of a prompt: the task's id, title and steps. Includes step ids, which `step.updated` needs. */
 function describeTask({ task, title, plan }: TaskView): string {
   const steps = (plan ?? []).map(
-    (it) => `- ${it.title} (${it.status}${it.step === undefined ? '' : `; step id ${it.step}`})`,
+    ({ title: text, status, step }) => `- ${text} (${status}${step === undefined ? '' : `; step id ${step}`})`,
   );
   return [
     `Task ${task}${title === null ? '' : `: ${title}`}`,
@@ -116,7 +116,7 @@ function describeTask({ task, title, plan }: TaskView): string {
   ].join('\n');
 }
 
-/** Asked again under its id while the service is away. @throws AppError what it says for good */
+/** Repeats the claim under the same request id while the service is unreachable. @throws AppError */
 async function claimNext(
   requester: Requester,
   { worker, signal, context }: Omit<Run, 'readPrompt'>,
@@ -124,7 +124,7 @@ async function claimNext(
 ): Promise<TaskView | null> {
   const body = { queue, request: randomBytes(12).toString('hex') };
   const ask = () => requester.request('claim-next', worker, body, claimTimeoutMs) as Promise<TaskView | { task: null }>;
-  const found = await untilBack(ask, signal, ({ message }) =>
+  const found = await retryWhileAway(ask, signal, ({ message }) =>
     context.note(`stopgate: ${worker} cannot claim a task yet: ${message}`),
   );
   return found.task === null ? null : (found as TaskView);

@@ -1,4 +1,4 @@
-/** resumable: agents that a usage limit has stopped, once it is over, and the commands that resume them. */
+/** resumable: lists agents whose usage limit has reset, with the commands that resume them, and runs those. */
 import { existsSync } from 'node:fs';
 import { formatIsoTime, type WorkerView } from '../../../../machines/index.ts';
 import { resumeArguments, resumeCommand } from '../../../agents/index.ts';
@@ -19,63 +19,62 @@ import { clientArgs, countFrom, readsLog, timeoutMsDefault } from '../../option-
 import { formatAgo } from '../../text/state-text.ts';
 import { environmentOf, runTurn } from './agent-turn.ts';
 
-const promptDefault = 'The usage limit is over. Go on where you stopped.';
+const promptDefault = 'The usage limit has reset. Continue where you stopped.';
 const concurrencyDefault = 2;
-/** Each is an agent with a model behind it. */
+/** Each one is an agent that uses a model. */
 const concurrencyMax = 64;
 
 const args = {
-  run: flag('run the commands of the sessions that are on this machine, once each'),
-  prompt: option('TEXT', `what the agents are told (default: "${promptDefault}")`),
+  run: flag('run the commands whose sessions are on this machine, once each'),
+  prompt: option('TEXT', `the prompt for the agents (default: "${promptDefault}")`),
   concurrency: option(
     'N',
-    `with --run: how many run at the same time (default: ${concurrencyDefault})`,
+    `with --run: how many to run at the same time (default: ${concurrencyDefault})`,
     countFrom(1, concurrencyMax),
   ),
   ...clientArgs,
 } as const;
 type ResumableContext = Context<Flags<typeof args>>;
 
-/** `notHere`: why its command cannot run on this machine; null: it can. */
+/** `notHere`: why its command cannot run on this machine, or null if it can. */
 type Resumable = {
   readonly worker: string;
   readonly agent: string | null;
   readonly cwd: string | null;
   readonly scope: string | null;
-  /** When the limit ended; null: it was ended by hand or by another worker. */
+  /** When the limit ended; null if it was ended by hand or by another worker. */
   readonly endedAt: string | null;
   readonly command: string;
   readonly notHere: string | null;
 };
-/** `seq`: the entry of the limit. */
+/** `seq`: the entry that reported the limit. */
 type Found = Resumable & { readonly seq: number; readonly view: WorkerView };
 
 export const resumable = defineCommand({
   args,
   details: [
-    'Lists the workers that reported a usage limit, that have not worked since, and whose limit is over, with the command that resumes the session of each, for agents that have one. Their sessions are on the machine, and in the folder, in which they began.',
-    'With --run, the commands of the sessions whose folder and program are here run without a terminal, a few at the same time, and their output goes to stderr. A session is resumed once, on however many machines this runs. Ctrl-C ends them all.',
+    'Lists the workers that reported a usage limit, have not worked since, and whose limit has reset, each with the command that resumes its session. Sessions are on the machine and in the folder in which they began.',
+    'With --run it runs the commands whose folder and program are on this machine, without a terminal, a few at a time. Their output goes to stderr. A session is resumed only once, even if several machines run this. Ctrl-C ends all of them.',
     `${readsLog} Exit code with --run: 1 if a command failed.`,
   ],
   examples: [
     'stopgate resumable',
     'stopgate resumable --run',
-    'stopgate resumable --run --concurrency 1 --prompt "Go on"',
+    'stopgate resumable --run --concurrency 1 --prompt "Continue"',
   ],
   run: async (context) => {
     const { flags, io, out } = context;
     if (!flags.run && flags.concurrency !== undefined)
-      throw new AppError('input.bad', '--concurrency is for --run: it says how many commands run at the same time');
+      throw new AppError('input.bad', '--concurrency limits the commands that --run starts; add --run');
     const { prompt = promptDefault, concurrency: most = concurrencyDefault } = flags;
     return withRequester(flags, io, async (requester, fleet) => {
       const found = await findResumable(requester, prompt, io);
       if (flags.run) return runAll(found, prompt, most, requester, context);
       if (flags.json) await out.json(found.map(toJson));
-      else if (found.length === 0)
-        await out.print(`No agent of fleet '${fleet}' has stopped at a usage limit that is over.`);
+      else if (found.length === 0) await out.print(`No agents in fleet '${fleet}' have a usage limit that has reset.`);
       else {
         await out.print(...formatTable(headings, found.map(cellsOf), out.width()));
-        // A table would cut them, and they are there to be copied.
+        // Printed below the table, which might cut them.
         await out.print('', ...found.map(({ command }) => clean(command)));
       }
       return 0;
@@ -91,11 +90,11 @@ const cellsOf = ({ worker, agent, cwd, scope, endedAt, notHere }: Found) => [
   { text: scope ?? '-' },
   { text: endedAt === null ? '-' : formatAgo(endedAt) },
 ];
-const toJson = ({ seq: _, view: __, ...it }: Found): Resumable => it;
+const toJson = ({ seq: _, view: __, ...rest }: Found): Resumable => rest;
 
-// --- which they are -----------------------------------------------------------------------------------------------
+// --- Finding them -------------------------------------------------------------------------------------------------
 
-/** In the order in which their limits were reported. */
+/** Sorted by the time of their limits. */
 async function findResumable(requester: Requester, prompt: string, io: Pick<Io, 'cwd' | 'env'>): Promise<Found[]> {
   const limits = await readLimits(requester);
   if (limits.size === 0) return [];
@@ -133,7 +132,7 @@ async function readLimits(requester: Requester): Promise<Map<string, Limit>> {
 
 const decoder = new TextDecoder();
 
-/** Far more than the end of a session and the last reports of its usage. */
+/** More than the end of a session and its last usage reports. */
 const entriesMax = 500;
 const work: ReadonlySet<string> = new Set([
   'worker.registered',
@@ -146,8 +145,8 @@ const work: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The prompt of a resumed session shows that it works again; before it comes, whoever resumes it has left a note. A stop
- * that was allowed because of the limit is no work.
+ * Whether the worker has worked since entry `seq`, or somebody is resuming it: `claim` leaves a note before the prompt of
+ * the resumed session comes. A stop that was allowed because of the limit is not work.
  */
 async function hasWorkedSince(
   requester: Requester,
@@ -163,18 +162,18 @@ async function hasWorkedSince(
   });
 }
 
-/** The limit, by its entry, at whose end somebody resumed the session with this note; undefined: it is no such note. */
+/** The limit, by its entry, whose note `claim` left; undefined if this is not such a note. */
 const resumedBy = ({ data }: LogMessage): unknown =>
   (tryJson(decoder.decode(data)) as { readonly resumes?: unknown } | null | undefined)?.resumes;
 
-/** A session is where it began: its agent keeps it there. */
+/** Why the session cannot be resumed here: agents keep sessions in the folder where they began. */
 function whyNotHere({ cwd, agent }: WorkerView, { env }: Pick<Io, 'cwd' | 'env'>): string | null {
   if (cwd !== null && !existsSync(cwd)) return 'not on this machine';
   const [program = ''] = resumeArguments({ worker: 'w', agent, parent: null }, '') ?? [];
   return findProgram(program, env) === null ? `${program} is not on PATH` : null;
 }
 
-// --- resuming them ------------------------------------------------------------------------------------------------
+// --- Resuming them ------------------------------------------------------------------------------------------------
 
 /** @returns the exit code */
 async function runAll(
@@ -185,23 +184,23 @@ async function runAll(
   { io, note, flags, out }: ResumableContext,
 ): Promise<number> {
   const signal = io.interrupt();
-  for (const { worker, notHere } of found) if (notHere !== null) note(`stopgate: ${worker} is left alone: ${notHere}`);
+  for (const { worker, notHere } of found) if (notHere !== null) note(`stopgate: ${worker} is skipped: ${notHere}`);
   const slots = createSemaphore(most);
   const codes = await Promise.all(
     found
       .filter(({ notHere }) => notHere === null)
-      .map(async (it): Promise<number> => {
+      .map(async (session): Promise<number> => {
         if (!(await slots.acquire(signal))) return 130;
         try {
-          if (!(await claim(requester, it))) {
-            note(`stopgate: ${it.worker} is resumed elsewhere`);
+          if (!(await claim(requester, session))) {
+            note(`stopgate: ${session.worker} is already being resumed elsewhere`);
             return 0;
           }
-          note(`stopgate: ${it.worker} goes on: ${it.command}`);
+          note(`stopgate: resuming ${session.worker}: ${session.command}`);
           const { end } = await runTurn(
             {
-              run: resumeArguments(it.view, prompt) as unknown as readonly [string, ...string[]],
-              cwd: it.cwd ?? io.cwd,
+              run: resumeArguments(session.view, prompt) as unknown as readonly [string, ...string[]],
+              cwd: session.cwd ?? io.cwd,
               env: environmentOf(io),
               input: '',
               onOutput: (_stream, chunk) => void io.stderr.write(chunk),
@@ -209,9 +208,9 @@ async function runAll(
             signal,
           );
           const code = end.by === 'exit' ? end.code : null;
-          if (flags.json) await out.json({ worker: it.worker, exitCode: code });
+          if (flags.json) await out.json({ worker: session.worker, exitCode: code });
           note(
-            `stopgate: ${it.worker} ended${code === 0 ? '' : ` with ${code === null ? end.by : `exit code ${code}`}`}`,
+            `stopgate: ${session.worker} ended${code === 0 ? '' : ` with ${code === null ? end.by : `exit code ${code}`}`}`,
           );
           return code === 0 ? 0 : 1;
         } finally {
@@ -224,11 +223,11 @@ async function runAll(
 }
 
 /**
- * The log stores one entry of an id within two minutes, and whoever looks later finds it: so one of all machines resumes the
- * session. False: another does.
+ * Claims the session for this machine. The log stores a message id only once within two minutes, and later claims find
+ * the stored note, so only one machine succeeds.
  */
 async function claim(requester: Requester, { worker, seq, view }: Found): Promise<boolean> {
-  // It may have waited long for its place here.
+  // It may have waited long for a free slot.
   if (await hasWorkedSince(requester, view, seq)) return false;
   const { duplicate } = await requester.publish(
     `worker.${worker}.heartbeat.sent`,

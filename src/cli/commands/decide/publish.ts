@@ -1,4 +1,4 @@
-/** publish: puts one entry, or many from stdin, into the log. */
+/** publish: publishes one entry, or many from stdin. */
 import { type Area, entrySchemas } from '../../../../machines/entries/index.ts';
 import { payloadBytesMax, readEntry, readJson, readSubject, subjectOf } from '../../../../machines/index.ts';
 import { isId } from '../../../../machines/values/id.ts';
@@ -6,18 +6,18 @@ import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { nearestOf } from '../../../text/nearest.ts';
 import { type Context, defineCommand, type Flags, flag, option, words } from '../../command.ts';
-import { resolvePlace, withRequester } from '../../connection.ts';
+import { resolveAddress, withRequester } from '../../connection.ts';
 import { readLines, readText } from '../../input.ts';
 import { clientArgs, readId } from '../../option-values.ts';
 
 const args = {
   entry: words(
     'SUBJECT-TAIL',
-    'the subject after stopgate.<fleet>., in one word or several, and then its fields, as a JSON object or "-", which reads them from stdin; "-" alone reads JSON lines from stdin',
+    'the subject after stopgate.<fleet>. in one or several words, then the fields as a JSON object, or "-" to read them from stdin; "-" alone reads JSON lines from stdin',
     true,
   ),
-  id: option('ID', 'its Nats-Msg-Id: the same id within 2 minutes is stored once'),
-  stream: flag('with "-": send each line as it comes, and skip bad ones'),
+  id: option('ID', 'its Nats-Msg-Id: the same id is stored once within 2 minutes'),
+  stream: flag('with "-": send each line as soon as it is read, and skip bad ones'),
   ...clientArgs,
 } as const;
 
@@ -26,8 +26,8 @@ type PublishContext = Context<Flags<typeof args>>;
 export const publish = defineCommand({
   args,
   details: [
-    'Checks the entry first: what the log would refuse is not sent (exit code 2). Prints where it was stored. If the entry changes nothing, such as a claim of a task that another worker holds, the reason is on stderr.',
-    'A line for "-" is {"subject":"worker.w1.tool.used","data":{"tool":"Bash"}}, with an "id" if it may be sent twice. No line is sent unless all are good; with --stream each is sent on its own.',
+    'Checks the entry before sending it (exit code 2 if it is not valid). Prints where it was stored. If the entry changes nothing, such as a claim of a task that another worker holds, stderr says why.',
+    'A line for "-" is {"subject":"worker.w1.tool.used","data":{"tool":"Bash"}}, with an "id" if it may be sent twice. Nothing is sent unless all lines are good; with --stream each is sent on its own.',
     'An entry under own. is an operator\'s and needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: [
@@ -38,7 +38,7 @@ export const publish = defineCommand({
   run: async (context) => {
     const { flags } = context;
     if (flags.entry.length === 1 && flags.entry[0] === '-') return flags.stream ? sendLines(context) : sendAll(context);
-    if (flags.stream) throw new AppError('input.bad', '--stream needs "-"');
+    if (flags.stream) throw new AppError('input.bad', '--stream works only with "-"');
     return sendOne(context);
   },
 });
@@ -49,21 +49,21 @@ async function sendOne(context: PublishContext): Promise<number> {
   const last = typed.at(-1) ?? '';
   const isBody = typed.length > 1 && (last === '-' || /[\s{["]/.test(last));
   const text = !isBody ? '' : last === '-' ? await readText('-', io) : last;
-  const { fleet } = await resolvePlace(flags, io);
+  const { fleet } = await resolveAddress(flags, io);
   const subject = isBody ? typed.slice(0, -1) : typed;
   const [entity = '', id = ''] = subject;
-  // Joined by dots, what is no id would be taken for other parts of the subject.
+  // A word with dots would be joined into the wrong parts of the subject.
   if (subject.length > 2 && !id.split('.').every(isId)) readId(entity, id);
   const draft = readDraft(subject.join('.'), text.trim(), flags.id, fleet);
   return withRequester(flags, io, async (requester) => {
     const { seq } = await send(draft, requester, context);
     const refused = await refusalOf(draft, seq, requester);
-    if (refused !== null) context.note(`stopgate: it is in the log, but changes nothing: ${refused}`);
+    if (refused !== null) context.note(`stopgate: the entry was stored, but changes nothing: ${refused}`);
     return 0;
   });
 }
 
-/** Says why the service refused the entry; null: it did not, or there is no service that knows. */
+/** Returns why the service refused the entry, or null if it did not, or no service answers. */
 async function refusalOf({ tail }: EntryDraft, seq: number, requester: Requester): Promise<string | null> {
   const [entity = '', id = ''] = tail.replace(/^own\./, '').split('.');
   if (entity !== 'worker' && entity !== 'task') return null;
@@ -77,7 +77,7 @@ async function refusalOf({ tail }: EntryDraft, seq: number, requester: Requester
 
 const viewTimeoutMs = 2_000;
 
-/** All lines are read and checked before the first is sent. */
+/** Reads and checks all lines before it sends the first. */
 async function sendAll(context: PublishContext): Promise<number> {
   const { flags, io, note } = context;
   const drafts: EntryDraft[] = [];
@@ -86,11 +86,11 @@ async function sendAll(context: PublishContext): Promise<number> {
     note(`stopgate: ${bad} bad ${bad === 1 ? 'line' : 'lines'}; nothing was sent`);
     return 2;
   }
-  if (drafts.length === 0) throw new AppError('input.bad', 'there were no entries on stdin');
+  if (drafts.length === 0) throw new AppError('input.bad', 'stdin has no entries');
   return withRequester(flags, io, async (requester) => {
     const stored: (readonly [draft: EntryDraft, seq: number])[] = [];
     for (const draft of drafts) stored.push([draft, (await send(draft, requester, context)).seq]);
-    // The service folds them meanwhile, so most answers are there at once.
+    // The service folds the entries meanwhile, so most replies are immediate.
     for (const [draft, seq] of stored) noteRefusal(context, seq, await refusalOf(draft, seq, requester));
     return 0;
   });
@@ -107,16 +107,16 @@ async function sendLines(context: PublishContext): Promise<number> {
 }
 
 function noteRefusal({ note }: PublishContext, seq: number, refused: string | null): void {
-  if (refused !== null) note(`stopgate: seq ${seq} is in the log, but changes nothing: ${refused}`);
+  if (refused !== null) note(`stopgate: seq ${seq} was stored, but changes nothing: ${refused}`);
 }
 
-/** Gives the number of bad lines; each is reported on stderr. */
+/** Returns the number of bad lines. Reports each on stderr. */
 async function eachDraft(
   { flags, io, note }: PublishContext,
   use: (draft: EntryDraft) => Promise<void>,
 ): Promise<number> {
-  const { fleet } = await resolvePlace(flags, io);
-  if (flags.id !== undefined) throw new AppError('input.bad', '--id is for one entry; a line has its own "id"');
+  const { fleet } = await resolveAddress(flags, io);
+  if (flags.id !== undefined) throw new AppError('input.bad', '--id is for a single entry; put an "id" into each line');
   let number = 0;
   let bad = 0;
   for await (const lines of readLines('-', io)) {
@@ -150,40 +150,40 @@ async function send(
 ): Promise<{ readonly seq: number }> {
   const { seq, duplicate } = await requester.publish(tail, data, id);
   if (flags.json) await out.json({ seq, duplicate });
-  else await out.print(duplicate ? `already stored as seq ${seq} (the same id)` : `stored as seq ${seq}`);
+  else await out.print(duplicate ? `already stored as seq ${seq} (same id)` : `stored as seq ${seq}`);
   return { seq };
 }
 
-// An entry to publish, checked before it is sent just as the log's readers will check it.
+// An entry to publish. It is validated before it is sent, by the same rules as the readers of the log.
 
 /** `tail`: the subject after `stopgate.<fleet>.`; `id`: its `Nats-Msg-Id`. */
 type EntryDraft = { readonly tail: string; readonly data: object; readonly id: string | undefined };
 
 /**
- * @param subject with or without `stopgate.<fleet>.` before it
- * @param text JSON of the fields; '' is `{}`
+ * @param subject with or without the prefix `stopgate.<fleet>.`
+ * @param text JSON of the fields; '' means `{}`
  * @throws AppError input.bad, entry.large
  */
 function readDraft(subject: string, text: string, id: string | undefined, fleet: string): EntryDraft {
   const whole = subject.startsWith('stopgate.') ? subject : `stopgate.${fleet}.${subject}`;
   const address = readSubject(whole);
-  if (address === null) throw new AppError('input.bad', `'${subject}' is published by the service only`);
+  if (address === null) throw new AppError('input.bad', `only the service publishes '${subject}'`);
   if ('code' in address) throw new AppError('input.bad', hintFor(subject, address.message));
   if (address.fleet !== fleet) {
     throw new AppError(
       'input.bad',
-      `'${subject}' belongs to fleet '${address.fleet}', but the fleet is '${fleet}' (--fleet)`,
+      `'${subject}' belongs to fleet '${address.fleet}', but this is fleet '${fleet}'; add --fleet ${address.fleet}`,
     );
   }
   const parsed = readJson(text);
   if (!parsed.ok) throw new AppError('input.bad', parsed.message);
-  // This is the text that is sent, without the white space of the given one.
+  // Send compact JSON without the white space of the given text.
   const payload = JSON.stringify(parsed.value);
   const bytes = Buffer.byteLength(payload);
   const entry = readEntry(whole, payload, bytes);
   if (entry !== null && 'code' in entry) {
     if (bytes > payloadBytesMax) throw new AppError('entry.large', entry.message);
-    throw new AppError('input.bad', `this is not a valid ${address.type}: ${entry.message}`, {
+    throw new AppError('input.bad', `not a valid ${address.type}: ${entry.message}`, {
       issues: entry.issues,
     });
   }
@@ -192,7 +192,7 @@ function readDraft(subject: string, text: string, id: string | undefined, fleet:
 
 const example = `e.g. stopgate publish worker w1 tool.used '{"tool":"Bash"}'`;
 
-/** An id of each that agents publish about. */
+/** An example id for each entity that agents publish about. */
 const examples = { worker: 'w1', task: 'T-1', queue: 'main' };
 
 function hintFor(subject: string, message: string): string {
@@ -208,15 +208,15 @@ function hintFor(subject: string, message: string): string {
   const known = Object.keys(entrySchemas[entity as Area] ?? {});
   const type = known.find((each) => `${noun}.${verb}` === each);
   if (type !== undefined && more.length > 0)
-    return `after ${type} come its fields, as one JSON object in quotes; ${example}`;
+    return `unexpected words after ${type}; pass its fields as one JSON object in quotes; ${example}`;
   if (type === undefined && entity !== 'own' && about !== undefined)
-    return `'${noun}.${verb}' is an entry about a ${about}: stopgate publish ${about} ${examples[about]} ${noun}.${verb}`;
+    return `'${noun}.${verb}' is an entry about a ${about}; use: stopgate publish ${about} ${examples[about]} ${noun}.${verb}`;
   const meant = nearestOf(`${noun}.${verb}`, known);
   if (meant !== null && !known.includes(`${noun}.${verb}`)) return `${message}; did you mean '${meant}'?`;
   return noun === '' ? `the subject needs <entity> <id> <noun>.<verb>; ${example}` : message;
 }
 
-/** One line of JSON: `{ "subject", "data"?, "id"? }`; other fields, such as those of `tail --json`, are ignored. */
+/** Reads one JSON line `{ "subject", "data"?, "id"? }`. Ignores other fields, such as those of `tail --json`. */
 function readDraftLine(line: string, fleet: string): EntryDraft {
   const parsed = readJson(line, 'the line');
   if (!parsed.ok) throw new AppError('input.bad', parsed.message);

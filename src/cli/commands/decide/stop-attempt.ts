@@ -1,4 +1,4 @@
-/** decide, probe and verify: one attempt to stop, requested in three ways. */
+/** decide, probe and verify: three ways to ask about an attempt to stop. */
 import { readJson } from '../../../../machines/entries/json.ts';
 import type { Decision } from '../../../../machines/index.ts';
 import { isId } from '../../../../machines/values/id.ts';
@@ -18,7 +18,7 @@ import { readText } from '../../input.ts';
 import { clientArgs, idOf, readId, toDuration, toTimeout } from '../../option-values.ts';
 import { formatDecision } from '../../text/decision-text.ts';
 
-/** Checks may be slow, and a decision may be held. */
+/** Timeout of a decision: checks may be slow, and the decision may be held. */
 const patienceMs = 600_000;
 const outputBytesMax = 32_768;
 
@@ -26,41 +26,49 @@ const attemptArgs = {
   worker: argument('WORKER', 'the id of the worker'),
   body: optionalArgument(
     'JSON',
-    'fields of stop.attempted, as an object; "-" reads them from stdin; options override them',
+    'the fields of stop.attempted as an object; "-" reads them from stdin; options take precedence',
   ),
-  attempt: option('ID', 'the id of the attempt; repeating it gives the same decision and counts once'),
+  attempt: option('ID', 'the id of the attempt; repeating it returns the same decision and counts once'),
   'stop-reason': option('TEXT', 'why the agent stops, e.g. end_turn or user_interrupt'),
   output: option('TEXT', "the agent's last output, which is searched for promises"),
-  'output-file': option('FILE', 'the last output from a file, of which the last 32 KiB are used'),
-  validation: listOption('RULES', "results of rules, e.g. 'tests_pass=pass,lint=fail'", toResult),
-  files: listOption('A,B', 'files that were modified', (text) => text.trim()),
+  'output-file': option('FILE', 'read the last output from a file; only the last 32 KiB are used'),
+  validation: listOption('RULES', "results of validation rules, e.g. 'tests_pass=pass,lint=fail'", toResult),
+  files: listOption('A,B', 'the modified files', (text) => text.trim()),
   hold: option('DURATION', 'hold the stop open this long to wait for a task, e.g. 50s', toDuration),
   ...clientArgs,
-  timeout: option('DURATION', 'how long to wait for the decision, e.g. 30s (default: 10m plus the hold)', toTimeout),
+  timeout: option(
+    'DURATION',
+    'how long to wait for the decision, e.g. 30s; a bare number is milliseconds (default: 10m plus the hold)',
+    toTimeout,
+  ),
 } as const satisfies Arguments;
 
 export const decide = defineCommand({
   args: attemptArgs,
   details: [
     'Logs an attempt to stop, waits for the decision and prints it, guard by guard.',
-    'Exit code 0: it may stop. 1: it may not, and the next prompt tells it what to do.',
+    'Exit code 0: it may stop. 1: it may not; the next prompt says what to do.',
   ],
   examples: ['stopgate decide w1', `stopgate decide w1 --stop-reason end_turn --validation 'tests_pass=fail' --json`],
   run: (context) => askAttempt('decide', context.flags.worker, context),
 });
 
-/** What asks without an attempt takes the same options, so that a command line need not change with its verb. */
+/** `probe` and `verify` accept all options of `decide`, so that only the verb of a command line needs to change. */
 const askArgs = {
   ...attemptArgs,
-  attempt: option('ID', 'as for "stopgate decide"; it changes nothing here'),
-  hold: option('DURATION', 'as for "stopgate decide"; nothing is held here', toDuration),
-  timeout: option('DURATION', 'how long to wait for the answer, e.g. 30s (default: 10m plus the hold)', toTimeout),
+  attempt: option('ID', 'accepted like in "stopgate decide", but has no effect'),
+  hold: option('DURATION', 'accepted like in "stopgate decide", but has no effect', toDuration),
+  timeout: option(
+    'DURATION',
+    'how long to wait for the answer, e.g. 30s; a bare number is milliseconds (default: 10m plus the hold)',
+    toTimeout,
+  ),
 } as const satisfies Arguments;
 
 export const probe = defineCommand({
   args: askArgs,
   details: [
-    'Like "decide", but nothing is logged, counted or held: shows what would be decided now.',
+    'Like "decide", but nothing is logged, counted or held. Shows what the decision would be now.',
     'Exit code 0: it would be allowed to stop. 1: it would not.',
   ],
   examples: ['stopgate probe w1', `stopgate probe w1 --output 'All done. <promise>COMPLETE</promise>'`],
@@ -70,32 +78,32 @@ export const probe = defineCommand({
 export const verify = defineCommand({
   args: {
     ...askArgs,
-    worker: optionalArgument('WORKER', 'the id of the worker; or name a task with --task'),
-    task: option('T', 'ask whether this task is complete, instead of the work of a worker', idOf('task')),
+    worker: optionalArgument('WORKER', 'the id of the worker; omit it with --task'),
+    task: option('T', 'verify this task instead of the work of a worker', idOf('task')),
   },
   details: [
-    'A final check for scripts and CI. It asks about the work alone: whether every check passes, and every hook of the held tasks. It does not matter whether the worker waits, is limited, has used up its retries, or has ended; then the tasks that it held are asked about. Nothing is logged or counted.',
-    'With --task: complete if a decision completed the task; a task that is held is judged now. One that its worker only reported as completed is not.',
+    'A final check for scripts and CI. Complete means that every check passes, and every hook of the tasks that the worker holds, or held if it has ended. Waiting, usage limits, retry limits and bypasses do not matter. Nothing is logged or counted.',
+    'A task (--task) is complete if a decision completed it. If a worker holds it, it is judged now. A task that its worker only reported as completed is not complete.',
     'Exit code 0: complete. 1: not complete.',
   ],
   examples: ['stopgate verify w1 && git push', 'stopgate verify --task T-1', 'stopgate verify w1 --json'],
   async run(context) {
     const { worker, task, body } = context.flags;
     if (task === undefined && worker !== undefined) return askAttempt('verify', worker, context);
-    // Without a worker the first argument is the JSON.
+    // Without a worker, the first positional argument is the JSON.
     if (task !== undefined && body === undefined && (worker === undefined || !isId(worker)))
       return askAttempt('verify-task', task, { ...context, flags: { ...context.flags, body: worker } });
-    throw new AppError('input.bad', 'name either a worker or a task: verify WORKER, or verify --task T');
+    throw new AppError('input.bad', 'name one worker or one task: stopgate verify WORKER, or stopgate verify --task T');
   },
 });
 
-type Asked = Omit<Flags<typeof attemptArgs>, 'worker'>;
+type AttemptFlags = Omit<Flags<typeof attemptArgs>, 'worker'>;
 
-/** Exit code 0: it may stop; 1: it may not. @throws AppError input.bad, service.unreachable, stop.incomplete and more */
+/** @returns exit code 0 for allow, 1 for block. @throws AppError input.bad, service.unreachable, stop.incomplete and others */
 async function askAttempt(
   verb: 'decide' | 'probe' | 'verify' | 'verify-task',
   name: string,
-  context: Context<Asked>,
+  context: Context<AttemptFlags>,
 ): Promise<number> {
   const { flags, io, out } = context;
   const id = readId(verb === 'verify-task' ? 'task' : 'worker', name);
@@ -109,24 +117,24 @@ async function askAttempt(
   };
   return withRequester(flags, io, async (requester, fleet) => {
     try {
-      const asked = requester.request(verb, id, body, timeoutMs);
-      const answer = verb === 'decide' ? orRepeatable(asked, body.attempt) : asked;
+      const request = requester.request(verb, id, body, timeoutMs);
+      const answer = verb === 'decide' ? withRepeatHint(request, body.attempt) : request;
       const decision = await show(await orNamed(answer, verb === 'verify-task' ? 'task' : 'worker', fleet));
       return decision.decision === 'allow' ? 0 : 1;
     } catch (error) {
-      // The decision comes with the error; with --json the error's own body has it.
+      // The error carries the decision. With --json it is part of the error's body.
       const details =
         error instanceof AppError && error.code === 'stop.incomplete' ? (error.details as { decision?: unknown }) : {};
       if (details.decision === undefined || flags.json) throw error;
       const { decision } = await show(details.decision);
-      if (decision === 'block') return 1; // and it has said why
+      if (decision === 'block') return 1; // the decision has been printed
       throw error;
     }
   });
 }
 
-/** A lost answer does not say whether the attempt counts, so the error says how to get it and count once. */
-async function orRepeatable<Answer>(answer: Promise<Answer>, attempt: unknown): Promise<Answer> {
+/** Without an answer it is unknown whether the attempt counts. Adds to the error how to repeat it so that it counts once. */
+async function withRepeatHint<Answer>(answer: Promise<Answer>, attempt: unknown): Promise<Answer> {
   try {
     return await answer;
   } catch (error) {
@@ -134,18 +142,18 @@ async function orRepeatable<Answer>(answer: Promise<Answer>, attempt: unknown): 
     if (!(error instanceof AppError && isAnswerLost(error))) throw error;
     const hint =
       typeof attempt === 'string'
-        ? `ask again with --attempt ${attempt}: the same id gives the same decision, and counts once`
-        : 'the attempt may be stored all the same; with --attempt ID you can ask again, and it counts once';
+        ? `repeat it with --attempt ${attempt}: the same id returns the same decision and counts once`
+        : 'the attempt may have been stored; use --attempt ID so that you can repeat it and it counts once';
     throw new AppError(error.code, `${error.message}; ${hint}`, { cause: error });
   }
 }
 
-async function readBody({ flags, io, note }: Context<Asked>): Promise<Record<string, unknown>> {
+async function readBody({ flags, io, note }: Context<AttemptFlags>): Promise<Record<string, unknown>> {
   const text = flags.body === '-' ? await readText('-', io) : (flags.body ?? '');
   const parsed = readJson(text.trim(), flags.body === '-' ? 'the input' : 'the second argument');
-  if (!parsed.ok) throw new AppError('input.bad', `${parsed.message}; write an object, such as '{"output":"done"}'`);
+  if (!parsed.ok) throw new AppError('input.bad', `${parsed.message}; write an object such as '{"output":"done"}'`);
   if (flags.output !== undefined && flags['output-file'] !== undefined) {
-    throw new AppError('input.bad', 'use either --output or --output-file');
+    throw new AppError('input.bad', '--output and --output-file exclude each other; use one of them');
   }
   const output = flags['output-file'] === undefined ? flags.output : await readText(flags['output-file'], io);
   const given = {
@@ -160,12 +168,12 @@ async function readBody({ flags, io, note }: Context<Asked>): Promise<Record<str
     ...parsed.value,
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   };
-  // Most attempts have no fields, and need not wait for the schema to load.
+  // Most attempts have no fields and need not load the schema.
   if (Object.keys(body).length === 0) return body;
   const { attemptSchema, toIssues } = await import('../../../../machines/index.ts');
   const checked = attemptSchema.safeParse(body);
   if (checked.success) return body;
-  throw new AppError('input.bad', 'this is not a valid stop.attempted', { issues: toIssues(checked.error, body) });
+  throw new AppError('input.bad', 'not a valid stop.attempted', { issues: toIssues(checked.error, body) });
 }
 
 async function describeNonDecision(answer: unknown): Promise<AppError> {
@@ -175,22 +183,22 @@ async function describeNonDecision(answer: unknown): Promise<AppError> {
   return new AppError('service.unreachable', `the answer is not a decision${why}`);
 }
 
-/** The end is what matters, and an entry has a limit. */
+/** Keeps the end, which matters most: entries have a size limit. */
 function cutOutput(text: string, note: (line: string) => void): string {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length <= outputBytesMax) return text;
-  note(`stopgate: the output has ${bytes.length} bytes; only the last ${outputBytesMax} are sent`);
+  note(`stopgate: the output has ${bytes.length} bytes; sending only the last ${outputBytesMax}`);
   return new TextDecoder().decode(bytes.subarray(-outputBytesMax)).replace(/^\ufffd+/, '');
 }
 
 function toResult(text: string): { rule: string; passed: boolean } {
   const [, rule, result] = /^\s*([^=]+?)\s*=\s*(pass|fail)\s*$/.exec(text) ?? [];
   if (rule !== undefined) return { rule, passed: result === 'pass' };
-  throw new AppError('input.bad', `'${text}' is not a result: write rule=pass or rule=fail, separated by commas`);
+  throw new AppError('input.bad', `'${text}' is not a result; write rule=pass or rule=fail, separated by commas`);
 }
 
-// The fields that printing a decision needs. The whole schema takes longer to load than a decision takes to arrive,
-// so it is used only to explain what is wrong with an answer.
+// The fields that printing a decision needs. Loading the whole schema takes longer than waiting for a decision, so it is
+// used only to explain an invalid answer.
 
 type Test = (value: unknown) => boolean;
 

@@ -1,15 +1,15 @@
-/** worker, task, workers, tasks and queues: one in full with its timeline, or all as a list. */
+/** worker, task, workers, tasks and queues: one actor with its timeline, or all as a list. */
 import type { QueueView, TaskView, WorkerView } from '../../../../machines/index.ts';
 import { argument, type Context, defineCommand, type Flags, option } from '../../command.ts';
 import { orNamed, withRequester } from '../../connection.ts';
 import { filters, list, listArgs, presenceArgs, readPresence } from '../../listing/list.ts';
-import { type Listing, spellCommand, taskListing, workerListing } from '../../listing/listing.ts';
+import { commandToCopy, type Listing, taskListing, workerListing } from '../../listing/listing.ts';
 import { clientArgs, countFrom, idOf, timeoutArg, timeoutMsDefault } from '../../option-values.ts';
 import { formatTask, formatWorker } from '../../text/actor-text.ts';
 import { orNone, readTaskTimeline, readWorkerTimeline } from '../../text/timeline.ts';
 
 const actorArgs = {
-  entries: option('N', 'show the newest N entries in the timeline (default: 20)', countFrom(0, 10_000)),
+  entries: option('N', 'length of the timeline in entries (default: 20)', countFrom(0, 10_000)),
   ...clientArgs,
   ...timeoutArg,
 } as const;
@@ -40,8 +40,8 @@ async function showActor(
 export const worker = defineCommand({
   args: { worker: argument('WORKER', 'the id of the worker', idOf('worker')), ...actorArgs },
   details: [
-    'Exit code 1: there is no such worker. Times are in UTC.',
-    'The timeline is read from the log with operator credentials; those of "stopgate dev" are found automatically. Without them there is a note instead, and null with --json.',
+    'Exit code 1: unknown worker. Times are in UTC.',
+    'The timeline comes from the log, which needs operator credentials; those of "stopgate dev" are found automatically. Without them a note is shown instead (null with --json).',
   ],
   examples: ['stopgate worker w1', 'stopgate worker w1 --entries 100', 'stopgate worker w1 --json | jq .plan'],
   run: (context) => showActor('worker', context.flags.worker, context),
@@ -50,9 +50,9 @@ export const worker = defineCommand({
 export const task = defineCommand({
   args: { task: argument('TASK', 'the id of the task', idOf('task')), ...actorArgs },
   details: [
-    'Exit code 1: there is no such task. Times are in UTC.',
-    'The timeline also has its claims, and the decisions about its holders with the results of its hooks.',
-    'It is read from the log with operator credentials; those of "stopgate dev" are found automatically. Without them there is a note instead, and null with --json.',
+    'Exit code 1: unknown task. Times are in UTC.',
+    'The timeline includes its claims, and the decisions about its holders with the results of its hooks.',
+    'The timeline comes from the log, which needs operator credentials; those of "stopgate dev" are found automatically. Without them a note is shown instead (null with --json).',
   ],
   examples: ['stopgate task T-1', 'stopgate task T-1 --entries 100', 'stopgate task T-1 --json | jq .hooks'],
   run: (context) => showActor('task', context.flags.task, context),
@@ -68,7 +68,7 @@ export const workers = defineCommand({
     ...listArgs,
   },
   details: [
-    'Idle time and retries are shown with their limits. --json prints one array; with --watch, one line per change.',
+    'Shows idle times and retries with their limits. --json prints one array; with --watch, one line per change.',
   ],
   examples: ['stopgate workers --watch', 'stopgate workers --state blocked --json', 'stopgate workers --sort usd'],
   run: async (context) => {
@@ -77,7 +77,7 @@ export const workers = defineCommand({
   },
 });
 
-/** The outcomes that the list shows for a stopped task. */
+/** Additional values of --state: stopped tasks are listed by their outcome. */
 const outcomes = ['completed', 'cancelled'] as const;
 const taskState = { ...filters.state, options: [...filters.state.options, ...outcomes] };
 
@@ -111,16 +111,16 @@ const queueListing: Listing<QueueView> = {
   idOf: ({ queue }) => queue,
   steadyOf: (view) => view,
   empty: (fleet) => [
-    `No queues in fleet '${fleet}' yet. A task creates one:`,
-    spellCommand(fleet, `publish task T-1 task.created '{"title":"Fix the login","queue":"main"}'`),
+    `No queues in fleet '${fleet}' yet. To create one with a task:`,
+    commandToCopy(fleet, `publish task T-1 task.created '{"title":"Fix the login","queue":"main"}'`),
   ],
 };
 
 export const queues = defineCommand({
   args: { queue: option('Q', 'only this queue', idOf('queue')), ...listArgs },
   details: [
-    'PENDING counts unclaimed tasks, both those known here and those reported from elsewhere (depth.reported). NEXT names those that are claimed first: a higher priority first, then the older.',
-    'WORKERS counts those that are alive and could take one: active, and neither stopped nor escalated.',
+    'PENDING counts unclaimed tasks, including those reported from elsewhere (depth.reported). NEXT lists the tasks to be claimed next: highest priority first, then oldest first.',
+    'WORKERS counts those that could take a task: active, and neither stopped nor escalated.',
     '--json prints one array; with --watch, one line per change.',
   ],
   examples: ['stopgate queues', 'stopgate queues --queue main --json'],

@@ -1,4 +1,4 @@
-/** escalations: what waits for a person, longest first. */
+/** escalations: lists what waits for a person, longest wait first. */
 import type { PersonWait } from '../../../../machines/index.ts';
 import { personKinds } from '../../../../machines/replay/standing.ts';
 import type { Colors } from '../../../terminal/text.ts';
@@ -13,7 +13,7 @@ const listing: Listing<PersonWait> = {
   narrowHeadings: ['WHO', 'SINCE', 'REASON'],
   rowOf: (item, colors, nowMs) => {
     const { entity, id, since, kind, sentence, reason, note } = item;
-    const text = [kind === 'escalation' ? sentence : reason, note].filter((it) => it !== null).join(' · ');
+    const text = [kind === 'escalation' ? sentence : reason, note].filter((part) => part !== null).join(' · ');
     return [
       { text: `${entity} ${id}`, paint: colors.bold, isWhole: true },
       { text: formatAgo(since, nowMs) },
@@ -26,7 +26,7 @@ const listing: Listing<PersonWait> = {
   idOf: ({ entity, id, kind, seq }) => (kind === 'escalation' ? `${entity} ${id}` : `${entity} ${id} #${seq}`),
   steadyOf: (item) => item,
   order: (a, b) => compare(a.since, b.since) || compare(b.entity, a.entity),
-  empty: (fleet) => [`Nothing waits for a person in fleet '${fleet}'`],
+  empty: (fleet) => [`Nothing is waiting for a person in fleet '${fleet}'`],
 };
 
 function causeOf(item: PersonWait): string {
@@ -35,7 +35,7 @@ function causeOf(item: PersonWait): string {
   return item.isHeld ? 'held' : 'at its terminal';
 }
 
-/** Who looks at it, and how often people were notified. A request is new to nobody until it has waited for too long. */
+/** Who acknowledged it, and how often people were notified. A request has no notice until it is overdue. */
 function noticeCells(item: PersonWait, colors: Colors) {
   const noticed = item.kind === 'escalation' || item.kind === 'unattended' ? item : item.overdue;
   if (noticed === undefined) return [{ text: '-' }, { text: '-' }];
@@ -46,12 +46,12 @@ function noticeCells(item: PersonWait, colors: Colors) {
   ];
 }
 
-/** Compares ids. If a worker and its task were escalated together, the worker comes first. */
+/** Compares texts. A worker comes before its task if both were escalated at the same time. */
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export const escalations = defineCommand({
   args: {
-    kind: choice('KIND', personKinds, 'only what waits for this'),
+    kind: choice('KIND', personKinds, 'only this kind'),
     state: filters.state,
     ...presenceArgs,
     queue: filters.queue,
@@ -59,10 +59,10 @@ export const escalations = defineCommand({
     ...listArgs,
   },
   details: [
-    'Escalated workers and tasks, what agents ask (permission, a question, or other input), and queues whose tasks nobody could take. ' +
-      'Filters are about the worker, task or queue; one by presence or agent leaves tasks and queues out.',
-    'NOTIFIED counts delivered webhooks; of a request they begin when it has waited for escalation.waiting. "stopgate ack" ends the reminders, "stopgate resolve" the escalation, "stopgate answer" ' +
-      'answers what CAUSE shows as "held"; the rest is answered at the agent\'s own terminal.',
+    'Lists escalated workers and tasks, requests of agents (permission, a question, or other input), and queues whose tasks nobody can take. ' +
+      'Filters apply to the worker, task or queue; --presence and --agent exclude tasks and queues.',
+    'NOTIFIED counts delivered webhooks; a request is notified after escalation.waiting. Use "stopgate ack" to end the reminders, "stopgate resolve" to end an escalation, and "stopgate answer" ' +
+      'for requests whose CAUSE is "held". Other requests are answered at the agent\'s own terminal.',
     '--json prints one array; with --watch, one line per change.',
   ],
   examples: [

@@ -1,4 +1,4 @@
-/** explain: one decision of a worker, as text and guard by guard, each with its input. */
+/** explain: explains one decision of a worker in sentences, then guard by guard with the input of each. */
 import {
   checksNotRun,
   createReplay,
@@ -18,15 +18,15 @@ import { clientArgs, idOf, readsLog } from '../../option-values.ts';
 export const explain = defineCommand({
   args: {
     worker: argument('WORKER', 'the worker that tried to stop', idOf('worker')),
-    attempt: option('A', 'which attempt (default: the last decided one)'),
-    file: option('FILE.jsonl', 'a log in a file, or a folder of an archive, instead of the live one'),
-    archive: option('DIR', 'the folder where the service archived what was cut from the live log'),
+    attempt: option('A', 'the attempt to explain (default: the last decided one)'),
+    file: option('FILE.jsonl', 'read the log from a file or an archive folder instead'),
+    archive: option('DIR', 'the folder in which the service archives entries that it removes from the log'),
     ...clientArgs,
   },
   details: [
-    'Folds the log and says in a few sentences what was answered, why, what would let the worker stop, and what has come ' +
-      'of it since; then each guard with what it looked at, also those that passed, of which a decision itself keeps no input.',
-    'If retention has removed the beginning of the log, decisions since the oldest snapshot are explained; earlier ones take --archive.',
+    'Folds the log and explains the decision, its reason, what would let the worker stop, and what has happened since. ' +
+      'Then lists each guard with the input it saw, which the stored decision does not contain.',
+    'If retention has removed the beginning of the log, decisions since the oldest snapshot can be explained; earlier ones need --archive.',
     readsLog,
   ],
   examples: ['stopgate explain w1', 'stopgate explain w1 --attempt a1 --file log.jsonl --json'],
@@ -70,10 +70,10 @@ export const explain = defineCommand({
       const unreached = notRun.map((check) => [
         { text: 'not run' },
         { text: 'checks' },
-        { text: `${check}: another had decided before it` },
+        { text: `${check}: not needed after an earlier decision` },
         { text: '' },
       ]);
-      const columns = ['', 'guard', 'found', 'looked at'];
+      const columns = ['', 'guard', 'finding', 'input'];
       await out.print(
         ...[...sentences, ...inShort(decision)].flatMap((text) => wrap(clean(text), out.width())),
         '',
@@ -84,7 +84,7 @@ export const explain = defineCommand({
   },
 });
 
-/** Nothing, if it is the reason again, which stands above already. */
+/** Empty if it would only repeat the reason, which is printed above. */
 function inShort(decision: Decision): string[] {
   const sentence = sentenceOfDecision(decision);
   const reason = decision.reason.toLowerCase().replace(/\.$/, '');
@@ -99,9 +99,9 @@ function isWanted(line: ReplayLine, worker: string, attempt: string | undefined)
 
 type Searched = {
   readonly attempt: string | undefined;
-  /** The entry of the snapshot that the fold continued from; 0: the whole log was read. */
+  /** The entry of the snapshot from which the fold continued; 0 if the whole log was read. */
   readonly startSeq: number;
-  /** Lines of the file are no entries: the problem is the file, and the service would not know better. */
+  /** The file has lines that are not entries, so it is the file that needs fixing. */
   readonly isBadFile: boolean;
 };
 
@@ -109,12 +109,12 @@ function describeMissing(worker: string, { attempt, startSeq, isBadFile }: Searc
   const what =
     attempt === undefined ? `decision of worker ${worker}` : `decided attempt ${attempt} of worker ${worker}`;
   if (startSeq > 0) {
-    const mend = 'retention has removed what stood before; name the archive folder with --archive';
-    return new AppError('input.bad', `this log has no ${what} after entry ${startSeq}, and ${mend}`);
+    const remedy = 'retention has removed the earlier entries; give the archive folder with --archive';
+    return new AppError('input.bad', `this log has no ${what} after entry ${startSeq}; ${remedy}`);
   }
   if (isBadFile)
-    return new AppError('input.bad', `what could be read has no ${what}; "stopgate export" prints a log to read`);
-  const hint = attempt === undefined ? `; "stopgate probe ${worker}" says what one would be` : '';
+    return new AppError('input.bad', `the readable lines have no ${what}; "stopgate export" prints a valid log`);
+  const hint = attempt === undefined ? `; "stopgate probe ${worker}" shows what it would be` : '';
   return new AppError('actor.unknown', `this log has no ${what}${hint}`);
 }
 

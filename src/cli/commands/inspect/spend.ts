@@ -1,4 +1,4 @@
-/** spend: what agents have used, summed by day, model, task or worker, from the log. */
+/** spend: sums the usage of agents in the log by day, model, task or worker. */
 import { createFleet, type Fleet, formatIsoTime, type UsageReport } from '../../../../machines/index.ts';
 import {
   addUsage,
@@ -22,18 +22,18 @@ import { clientArgs, readsLog, timeForms, toTime } from '../../option-values.ts'
 const dimensions = ['day', 'model', 'task', 'worker'] as const;
 type Dimension = (typeof dimensions)[number];
 
-/** A usage report, with the name of what used it. `name` null: no model was named, or no task was held. */
+/** A usage report and the name it counts for. `name` is null if no model was named, or no task was held. */
 type Report = { readonly name: string | null; readonly data: UsageReport };
 
 export const spend = defineCommand({
   args: {
-    by: choice('WHAT', dimensions, 'what each line sums (default: day)'),
-    since: option('TIME', `only from this time on: ${timeForms}`, toTime),
+    by: choice('WHAT', dimensions, 'group by this (default: day)'),
+    since: option('TIME', `only usage since then: ${timeForms}`, toTime),
     ...clientArgs,
   },
   details: [
-    'Sums what agents have reported (entries usage.reported): dollars, tokens (input, output, written to the cache), tokens that were read from a cache, and the number of reports. Days are those of UTC, by the time of the log; a task gets what was used while its worker had claimed it last.',
-    `What retention has removed from the log is not in the sums. ${readsLog}`,
+    'Sums the usage that agents reported (usage.reported entries): dollars, tokens (input, output, written to a cache), tokens read from a cache, and the number of reports. Days are UTC days of the log. Usage counts for the task that the worker claimed last.',
+    `Excludes usage that retention has removed from the log. ${readsLog}`,
   ],
   examples: ['stopgate spend', 'stopgate spend --by model --since 7d', 'stopgate spend --by task --json'],
   run: async ({ flags, io, out, asTyped }) => {
@@ -51,8 +51,8 @@ export const spend = defineCommand({
 });
 
 /**
- * Reads what counts as used. The whole log is folded: only the state tells which task a worker held, and which source's
- * reports count.
+ * Reads the usage that counts. Folds the whole log, because only the state tells which task a worker held and which of
+ * several sources counts.
  */
 async function* readReports(
   requester: Requester,
@@ -70,7 +70,7 @@ async function* readReports(
     }
 }
 
-/** What retention has removed still says who held which task: then the fold goes on from a snapshot. */
+/** Continues from a snapshot if retention has removed the beginning: the snapshot knows who held which task. */
 async function beginAt(requester: Requester, name: string, firstSeq: number) {
   const start = firstSeq > 1 ? await requester.loadStart() : null;
   return { fleet: start?.fleet ?? createFleet(name), seq: start?.position.seq ?? 0 };
@@ -79,9 +79,9 @@ async function beginAt(requester: Requester, name: string, firstSeq: number) {
 type Used = { readonly worker: string; readonly task: string | null; readonly report: UsageReport };
 
 const usedIn = (fleet: Fleet, message: LogMessage): readonly Used[] =>
-  foldMessage(fleet, message).outcomes.flatMap((it) => (it.kind === 'used' ? [it] : []));
+  foldMessage(fleet, message).outcomes.flatMap((outcome) => (outcome.kind === 'used' ? [outcome] : []));
 
-/** An entry that is left of what the snapshot covers: it counts, for a task that is not known any more. */
+/** A remaining entry from before the snapshot. It counts, but its task is unknown. */
 function usedBefore(message: LogMessage): readonly Used[] {
   const entry = entryOf(message);
   return entry?.type === 'usage.reported' ? [{ worker: entry.id, task: null, report: entry.data }] : [];
@@ -114,14 +114,14 @@ const headings = (by: Dimension) => [by.toUpperCase(), 'USD', 'TOKENS', 'CACHE R
 
 function cellsOf({ name, ...sum }: NamedUsage) {
   const { usd, tokens, cacheRead, reports } = showUsage(sum);
-  const amounts = [usd.toFixed(2), ...[tokens, cacheRead, reports].map((it) => it.toLocaleString('en'))];
+  const amounts = [usd.toFixed(2), ...[tokens, cacheRead, reports].map((amount) => amount.toLocaleString('en'))];
   return [{ text: name ?? '-', isWhole: true }, ...amounts.map((text) => ({ text }))];
 }
 
 const emptyText = (fleet: string, sinceMs: number | undefined): string[] =>
   sinceMs === undefined
     ? [
-        `No agent of fleet '${fleet}' has reported what it used. "stopgate init claude --user --usage" lets an agent send it,`,
-        `and anything may publish it: stopgate publish worker w1 usage.reported '{"input":1200,"usd":0.02}'`,
+        `No agent in fleet '${fleet}' has reported usage. "stopgate init claude --user --usage" makes an agent report it,`,
+        `and any program can: stopgate publish worker w1 usage.reported '{"input":1200,"usd":0.02}'`,
       ]
-    : [`No agent of fleet '${fleet}' has reported what it used since ${formatIsoTime(sinceMs)}.`];
+    : [`No agent in fleet '${fleet}' has reported usage since ${formatIsoTime(sinceMs)}.`];

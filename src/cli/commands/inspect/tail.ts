@@ -1,4 +1,4 @@
-/** tail: the log as it grows. */
+/** tail: follows the log. */
 import { isHousekeeping, topicOf } from '../../../../machines/index.ts';
 import { AppError } from '../../../errors.ts';
 import { type LogLine, toLogLine } from '../../../nats/log/log-line.ts';
@@ -9,21 +9,21 @@ import { withRequester } from '../../connection.ts';
 import { clientArgs, countFrom, idOf, readsLog } from '../../option-values.ts';
 import { formatLogLine } from '../../text/timeline.ts';
 
-/** This many of the newest entries are searched for matches. */
+/** How many of the newest entries are searched for matches. */
 const windowMin = 10_000;
 
 export const tail = defineCommand({
   args: {
     last: option('N', 'start with the newest N matching entries (default: 20)', countFrom(0, 1_000_000_000)),
     worker: option('W', 'only entries about this worker', idOf('worker')),
-    'no-follow': flag('end with the newest entry, instead of waiting for more'),
-    all: flag('also internal entries of the service: replica.joined, timer.fired'),
+    'no-follow': flag('exit after the newest entry'),
+    all: flag('include internal entries: replica.joined, timer.fired'),
     ...clientArgs,
   },
   details: [
-    'Prints the newest entries of the log, then each new one, decisions included, until Ctrl-C, or with --no-follow until the newest. Times are in UTC.',
-    `Matches are searched for in the newest ${windowMin.toLocaleString('en')} entries.`,
-    'With --json, which implies --all, each line can be read by "stopgate replay" and "stopgate publish -".',
+    'Prints the newest entries of the log, then each new one, including decisions, until Ctrl-C. With --no-follow it exits after the newest. Times are in UTC.',
+    `Searches the newest ${windowMin.toLocaleString('en')} entries for matches.`,
+    '--json implies --all. "stopgate replay" and "stopgate publish -" can read its lines.',
     readsLog,
   ],
   examples: ['stopgate tail --worker w1', 'stopgate tail --no-follow --last 1000 --json >log.jsonl'],
@@ -71,20 +71,19 @@ async function readTo(requester: Requester, count: number, onMessage: (message: 
   if (count > 0) for (const message of await requester.readNewest('>', count)) onMessage(message);
 }
 
-// The newest matches in a log that is read from further back: keeps matches until it reaches the log's head, then
-// passes on everything. The head is reached when as many messages have come as were requested, or when none came for
-// a moment.
+// Finds the newest matches in a log that is read from further back: keeps matches until it reaches the head of the log,
+// then passes everything on. It has reached the head when the requested number of messages has come, or none for a moment.
 
 const quietMs = 100;
 
 type Recent<Item> = {
-  /** `seq`: the sequence of the message that `item` comes from; null: that message does not match. */
+  /** `seq`: the sequence of the message. `item`: null if the message does not match. */
   readonly push: (item: Item | null, seq: number) => void;
-  /** Shows what is kept. */
+  /** Shows the kept items. */
   readonly end: () => void;
 };
 
-/** Shows the newest `last` of the first `window` messages, then all. */
+/** Shows the newest `last` of the first `window` messages, then everything. */
 export function createNewestEntries<Item>(last: number, window: number, show: (item: Item) => void): Recent<Item> {
   let held: Item[] | null = window > 0 ? [] : null;
   let headSeq: number | null = null;

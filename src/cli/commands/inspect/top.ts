@@ -1,4 +1,4 @@
-/** top: the fleet live on the terminal, with keys for those who wait for a person. */
+/** top: shows the fleet live on the terminal, with keys for workers that wait for a person. */
 import { emitKeypressEvents } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { WorkerView } from '../../../../machines/index.ts';
@@ -7,9 +7,9 @@ import type { Requester } from '../../../nats/requester.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { enterScreen, leaveScreen, repaint } from '../../../terminal/text.ts';
 import { defineCommand, option } from '../../command.ts';
-import { connect, resolvePlace } from '../../connection.ts';
+import { connect, resolveAddress } from '../../connection.ts';
 import { createLink, readAll } from '../../listing/list.ts';
-import { placeArgs, toDuration } from '../../option-values.ts';
+import { addressArgs, toDuration } from '../../option-values.ts';
 import { canAsk } from '../../questions.ts';
 import { draw } from '../../top/draw.ts';
 import { type Action, emptyModel, type Key, type Model, pressKey, type Reading, withWorkers } from '../../top/model.ts';
@@ -17,35 +17,35 @@ import { loginName } from '../operate/operator-entry.ts';
 
 const everyMsMin = 200;
 const timeoutMs = 5_000;
-/** More than fit on any screen. */
+/** More than fits on any screen. */
 const workersMax = 1_000;
 const waitingMax = 100;
 
 export const top = defineCommand({
   args: {
-    every: option('DURATION', 'how often it updates: 500ms, 5s (default: 1s)', toDuration),
+    every: option('DURATION', 'refresh interval: 5s, 500ms (default: 1s)', toDuration),
     by: option('NAME', 'your name, stored with each of your actions (default: your login name)'),
-    ...placeArgs,
+    ...addressArgs,
   },
   details: [
-    'Shows workers with their clocks and last decisions, those that wait for a person first, and why the selected one may or may not stop. ? shows the keys, with which you can answer escalations and permission requests.',
-    'It needs a terminal. For scripts, use "stopgate workers --watch --json".',
+    'Shows workers with their clocks and last decisions, those that wait for a person first, and why the selected one may or may not stop. Press ? for the keys; they also answer escalations and permission requests.',
+    'Needs a terminal. For scripts, use "stopgate workers --watch --json".',
   ],
   examples: ['stopgate top', 'stopgate top --fleet research --every 5s'],
   run: async ({ flags, io, out }) => {
     if (!canAsk(io))
-      throw new AppError('input.bad', 'this needs a terminal; without one, use "stopgate workers --watch"');
+      throw new AppError('input.bad', 'top needs a terminal; in scripts, use "stopgate workers --watch"');
     const { every: everyMs = 1_000 } = flags;
-    const place = await resolvePlace(flags, io);
+    const address = await resolveAddress(flags, io);
     const by = flags.by ?? loginName(io);
     const quit = new AbortController();
     const end = AbortSignal.any([io.interrupt(), out.closed, quit.signal]);
-    const link = createLink(() => connect(place));
+    const link = createLink(() => connect(address));
     let model: Model = withWorkers(emptyModel, await link.use(readWorkers));
     const show = async () => {
       if (end.aborted) return;
       const size = io.size();
-      const lines = draw(model, place.fleet, out.colors, size).slice(0, size.rows);
+      const lines = draw(model, address.fleet, out.colors, size).slice(0, size.rows);
       await out.write(repaint(lines));
     };
     const refresh = async () => {
@@ -55,7 +55,7 @@ export const top = defineCommand({
       );
     };
     const act = async (action: Action) => {
-      const news = await link.use((it) => publish(it, action, by)).catch((error: Error) => error.message);
+      const news = await link.use((requester) => publish(requester, action, by)).catch((error: Error) => error.message);
       await refresh();
       model = { ...model, news };
     };
@@ -88,7 +88,7 @@ async function readWorkers(requester: Requester): Promise<Reading> {
   const readMs = Date.now();
   if (found.length <= workersMax) return { workers: found, isCut: false, readMs };
   const workers = found.slice(0, workersMax);
-  // Those who wait for a person are shown, however many others there are.
+  // Always include those that wait for a person.
   const items = await read({ state: 'escalated' }, waitingMax);
   const known = new Set(workers.map(({ worker }) => worker));
   return { workers: [...workers, ...items.filter(({ worker }) => !known.has(worker))], isCut: true, readMs };

@@ -1,4 +1,4 @@
-/** ack, resolve, answer, retire, pause and unpause: what a person does about a worker, a task or a queue. */
+/** ack, resolve, answer, retire, pause and unpause: an operator's actions on a worker, task or queue. */
 import type { InputRequest, TaskView, WorkerView } from '../../../../machines/index.ts';
 import { sentence } from '../../../../machines/replay/standing.ts';
 import { pauseMsMax } from '../../../../machines/values/limits.ts';
@@ -13,23 +13,22 @@ import { timeoutMsDefault, toDuration } from '../../option-values.ts';
 import { describeInput, describePaused } from '../../text/actor-text.ts';
 import { operatorArgs, publishOperatorEntry, taskFlag, type View } from './operator-entry.ts';
 
-/** A person looks at it: an escalation, a request that waits for long, a queue without workers. */
+/** Acknowledges an escalation, an overdue request or an unattended queue. */
 export const ack = defineCommand({
   args: {
     id: argument('WORKER', 'the id of the worker, or of the task or queue'),
     task: taskFlag,
-    queue: flag('the id is that of a queue that nobody attends'),
+    queue: flag('the id is that of an unattended queue'),
     ...operatorArgs,
   },
   details: [
-    'No more reminders are sent. An escalation stays until it is resolved, a request until it is answered, and a queue is ' +
-      'unattended until a worker is there.',
-    'Exit code 1: people are not told of it, or it is not known.',
+    'Ends the reminders. The escalation stays until it is resolved, a request until it is answered, and a queue until it has a worker.',
+    'Exit code 1: there is nothing to acknowledge, or the id is unknown.',
   ],
   examples: ['stopgate ack w1', 'stopgate ack T-1 --task --by ann --yes', 'stopgate ack build --queue'],
   run: async (context) => {
     const { id, task, queue } = context.flags;
-    if (task && queue) throw new AppError('input.bad', 'pass either --task or --queue');
+    if (task && queue) throw new AppError('input.bad', '--task and --queue exclude each other; use one of them');
     return publishOperatorEntry(
       {
         entity: task ? 'task' : queue ? 'queue' : 'worker',
@@ -37,7 +36,7 @@ export const ack = defineCommand({
         type: 'escalation.acknowledged',
         data: {},
         needs: 'notice',
-        question: 'Acknowledge it?',
+        question: 'Acknowledge?',
         describe: async (view) => describeAcknowledged(id, task, view),
       },
       context,
@@ -50,35 +49,38 @@ function describeAcknowledged(id: string, isTask: boolean, view: View): string[]
   return [`${id}: acknowledged by ${noticed?.acknowledgedBy ?? 'nobody'}`, next];
 }
 
-/** @returns what was acknowledged, and what ends it */
+/** @returns the notice that was acknowledged, and the command that ends it */
 function noticeIn(id: string, isTask: boolean, view: View) {
   if ('unattended' in view)
     return {
       noticed: view.unattended as Noticed,
-      next: `a worker of the queue ends it: "stopgate queues --queue ${id}"`,
+      next: `it ends when the queue has a worker; see "stopgate queues --queue ${id}"`,
     };
   if (view.escalation !== null) {
-    const next = `it stays escalated until "stopgate resolve ${id}${isTask ? ' --task' : ''} --resume" (or --stop)`;
+    const next = `it stays escalated; end that with "stopgate resolve ${id}${isTask ? ' --task' : ''} --resume" (or --stop)`;
     return { noticed: view.escalation, next };
   }
   const asked = 'inputs' in view ? view.inputs.find(({ overdue }) => overdue !== undefined) : undefined;
-  return { noticed: asked?.overdue ?? null, next: `it still asks: "stopgate answer ${id}", or at its own terminal` };
+  return {
+    noticed: asked?.overdue ?? null,
+    next: `its request is still open; answer with "stopgate answer ${id}" or at its own terminal`,
+  };
 }
 
 type Noticed = { readonly acknowledgedBy: string | null } | null;
 
 export const resolve = defineCommand({
   args: {
-    id: argument('WORKER', 'the id of the worker, or with --task of the task'),
-    resume: flag('it may continue: the worker becomes idle, a task goes back to its queue'),
-    stop: flag('it is over: the worker becomes stopped, a task is cancelled'),
+    id: argument('WORKER', 'the id of the worker, or of a task with --task'),
+    resume: flag('continue: the worker becomes idle, a task goes back to its queue'),
+    stop: flag('end: the worker becomes stopped, a task is cancelled'),
     prompt: option('TEXT', "with --resume: a prompt for the worker's agent"),
     task: taskFlag,
     ...operatorArgs,
   },
   details: [
     'Tasks that were escalated with a worker stay escalated. They are listed.',
-    'Exit code 1: it is not escalated, or not known.',
+    'Exit code 1: not escalated, or unknown id.',
   ],
   examples: [
     'stopgate resolve w1 --resume --prompt "Use the staging key"',
@@ -87,11 +89,11 @@ export const resolve = defineCommand({
   ],
   run: async (context) => {
     const { id, resume, stop, prompt, task, timeout } = context.flags;
-    if (resume === stop) throw new AppError('input.bad', 'pass either --resume or --stop');
+    if (resume === stop) throw new AppError('input.bad', 'pass one of --resume and --stop');
     if (prompt !== undefined && (stop || task))
       throw new AppError(
         'input.bad',
-        `--prompt is for an agent that continues: ${task ? 'a task' : '--stop'} takes none`,
+        `--prompt needs an agent that continues; ${task ? 'a task has no agent' : 'omit it with --stop'}`,
       );
     const verdict = resume ? 'resume' : 'stop';
     return publishOperatorEntry(
@@ -101,10 +103,10 @@ export const resolve = defineCommand({
         type: 'escalation.resolved',
         data: { verdict, ...(prompt === undefined ? {} : { prompt }) },
         needs: 'escalation',
-        question: resume ? 'Let it go on?' : 'Stop it?',
+        question: resume ? 'Resume?' : 'Stop?',
         describe: async (view, requester) => [
-          `${id}: resolved; it is ${view.state} now`,
-          ...(prompt === undefined ? [] : tellHowItIsPrompted(view, prompt)),
+          `${id}: resolved; now ${view.state}`,
+          ...(prompt === undefined ? [] : describePrompting(view, prompt)),
           ...(task ? [] : await listEscalatedTasks(id, requester, timeout ?? timeoutMsDefault)),
         ],
       },
@@ -113,19 +115,19 @@ export const resolve = defineCommand({
   },
 });
 
-/** A running OpenCode prompts the session through its plugin. A person has to resume the sessions of other agents. */
-function tellHowItIsPrompted(view: View, prompt: string): string[] {
-  const later = 'its agent gets this with the next prompt';
+/** OpenCode prompts a running session through its plugin. Sessions of other agents must be resumed by a person. */
+function describePrompting(view: View, prompt: string): string[] {
+  const later = 'its agent gets the prompt with its next prompt';
   const command = 'presence' in view ? resumeCommand(view, prompt) : null;
   if (command === null) return [later];
   const agent = 'agent' in view ? agents.get(view.agent ?? '') : undefined;
   const isPrompted = agent?.promptsResolution === true;
-  return [isPrompted ? `its plugin prompts it, as long as ${agent.title} runs` : later, `to resume it: ${command}`];
+  return [isPrompted ? `its plugin prompts it while ${agent.title} runs` : later, `to resume it: ${command}`];
 }
 
 const tasksMax = 1_000;
 
-/** Tasks that were escalated with the worker belong to nobody now, and are easily forgotten. */
+/** Tasks that were escalated with the worker have no holder now, and are easily forgotten. */
 async function listEscalatedTasks(worker: string, requester: Requester, timeoutMs: number): Promise<string[]> {
   const filter = { state: 'escalated', limit: tasksMax };
   const { items } = (await requester.request('list', 'tasks', filter, timeoutMs)) as { items: TaskView[] };
@@ -134,7 +136,7 @@ async function listEscalatedTasks(worker: string, requester: Requester, timeoutM
     .map(({ task }) => `task ${task} is still escalated: stopgate resolve ${task} --task --resume`);
 }
 
-/** The length to which the tool's request is cut in the question. */
+/** Maximum length of the tool's request in the confirmation question. */
 const detailMax = 300;
 
 export const answer = defineCommand({
@@ -142,14 +144,14 @@ export const answer = defineCommand({
     worker: argument('WORKER', 'the id of the worker'),
     allow: flag('allow the request'),
     deny: flag('deny the request'),
-    request: option('R', 'which request, if several are open'),
-    message: option('TEXT', 'for the agent: the reason of --deny, the answer to a question'),
+    request: option('R', 'the id of the request, if several are open'),
+    message: option('TEXT', 'for the agent: the reason for --deny, or the answer to a question'),
     ...operatorArgs,
   },
   details: [
-    'Answers a permission request that a hook holds. The policy of the worker needs "ask", such as "ask: 5m".',
-    'A question is answered by --allow with the choice, or your own words, as --message; several questions by a JSON object of their answers. Nothing is answered twice. Without a terminal it needs --yes.',
-    'Exit code 1: no such request is open, or the worker is not known.',
+    'Answers a permission request that a hook holds open. This needs "ask" in the policy of the worker, such as "ask: 5m".',
+    'Answer a question with --allow and the choice, or your own words, as --message; answer several questions with a JSON object. A request can be answered only once. Without a terminal, pass --yes.',
+    'Exit code 1: no such request is open, or the worker is unknown.',
   ],
   examples: [
     'stopgate answer w1 --allow',
@@ -158,7 +160,7 @@ export const answer = defineCommand({
   ],
   run: async (context) => {
     const { worker, allow, deny, request, message } = context.flags;
-    if (allow === deny) throw new AppError('input.bad', 'pass either --allow or --deny');
+    if (allow === deny) throw new AppError('input.bad', 'pass one of --allow and --deny');
     const verdict = allow ? 'allow' : 'deny';
     return publishOperatorEntry(
       {
@@ -168,10 +170,10 @@ export const answer = defineCommand({
         data: (view) => createAnswer(view as WorkerView, { request, verdict, message }),
         needs: null,
         question: (view) =>
-          `${sentence(`It asks: ${describeRequest(view as WorkerView, request)}`)} ${allow ? 'Allow' : 'Deny'} it?`,
+          `${sentence(`It asks: ${describeRequest(view as WorkerView, request)}`)} ${allow ? 'Allow' : 'Deny'}?`,
         describe: async (view) => {
           const { lastAnswer } = view as WorkerView;
-          return [`${worker}: ${lastAnswer?.verdict ?? 'nothing'}, said ${lastAnswer?.by ?? 'nobody'}`];
+          return [`${worker}: ${lastAnswer?.verdict ?? 'no answer'} by ${lastAnswer?.by ?? 'nobody'}`];
         },
       },
       context,
@@ -181,14 +183,14 @@ export const answer = defineCommand({
 
 function describeRequest(view: WorkerView, request: string | undefined): string {
   const id = openRequest(view, request);
-  return cut(describeInput(view.inputs.find((it) => it.request === id) as InputRequest), detailMax);
+  return cut(describeInput(view.inputs.find((input) => input.request === id) as InputRequest), detailMax);
 }
 
 export const retire = defineCommand({
   args: { worker: argument('WORKER', 'the id of the worker'), ...operatorArgs },
   details: [
     'Its stops are allowed, its claims are refused, and its tasks go back to their queue. It returns only when it registers again.',
-    'Exit code 1: it is not known, or retired already.',
+    'Exit code 1: unknown, or already retired.',
   ],
   examples: ['stopgate retire w1', 'stopgate retire w1 --yes --json'],
   run: async (context) => {
@@ -203,8 +205,8 @@ export const retire = defineCommand({
           return {};
         },
         needs: null,
-        question: 'Retire it?',
-        describe: async ({ state }) => [`${worker}: retired; it is ${state} now`],
+        question: 'Retire?',
+        describe: async ({ state }) => [`${worker}: retired; now ${state}`],
       },
       context,
     );
@@ -214,12 +216,12 @@ export const retire = defineCommand({
 export const pause = defineCommand({
   args: {
     worker: argument('WORKER', 'the id of the worker'),
-    for: option('TIME', 'for how long, e.g. 30m; 7d at most (default: until its session ends)', toPauseTime),
+    for: option('TIME', 'how long, e.g. 30m, at most 7d (default: until its session ends)', toPauseTime),
     ...operatorArgs,
   },
   details: [
-    'While the pause holds its stops are allowed and not judged, and its tasks go back to their queue. A new pause replaces an older one.',
-    'Exit code 1: it is not known, or its policy has "pause: deny".',
+    'Meanwhile its stops are allowed and not judged, and its tasks go back to their queue. A new pause replaces an older one.',
+    'Exit code 1: unknown, or its policy has "pause: deny".',
   ],
   examples: ['stopgate pause w1', 'stopgate pause w1 --for 30m --by ann --yes'],
   run: async (context) => {
@@ -231,7 +233,7 @@ export const pause = defineCommand({
         type: 'worker.paused',
         data: forMs === undefined ? {} : { forMs },
         needs: null,
-        question: `Let it stop unjudged ${forMs === undefined ? 'until its session ends' : `for ${formatDuration(forMs)}`}?`,
+        question: `Let it stop without checks ${forMs === undefined ? 'until its session ends' : `for ${formatDuration(forMs)}`}?`,
         describe: async (view) => [describePause(worker, view)],
       },
       context,
@@ -242,12 +244,12 @@ export const pause = defineCommand({
 function toPauseTime(text: string): number {
   const ms = toDuration(text);
   if (ms > 0 && ms <= pauseMsMax) return ms;
-  throw new AppError('input.bad', `'${text}' is not a time for a pause: more than 0, and 7d at most`);
+  throw new AppError('input.bad', `'${text}' is not a valid pause; write more than 0 and at most 7d, for example 30m`);
 }
 
 export const unpause = defineCommand({
   args: { worker: argument('WORKER', 'the id of the worker'), ...operatorArgs },
-  details: ['Its stops are judged again. Without a pause it changes nothing.', 'Exit code 1: it is not known.'],
+  details: ['Its stops are judged again. Without a pause, nothing changes.', 'Exit code 1: unknown.'],
   examples: ['stopgate unpause w1', 'stopgate unpause w1 --yes --json'],
   run: async (context) => {
     const { worker } = context.flags;

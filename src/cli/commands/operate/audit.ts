@@ -1,4 +1,4 @@
-/** audit: what operators did, to whom, and who they are. */
+/** audit: lists the actions of operators. */
 import { formatIsoTime, isFields, topicOf } from '../../../../machines/index.ts';
 import { formatDuration } from '../../../../machines/values/time.ts';
 import { toLogLine } from '../../../nats/log/log-line.ts';
@@ -8,7 +8,7 @@ import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { clientArgs, countFrom, idOf, readsLog, timeForms, toTime } from '../../option-values.ts';
 
-/** The entries that an operator publishes (docs/protocol.md §3), and their names here. */
+/** The entries that operators publish (protocol.md §3), and how to call them here. */
 const actions = {
   'escalation.acknowledged': 'acknowledged',
   'escalation.resolved': 'resolved',
@@ -18,10 +18,10 @@ const actions = {
   'worker.unpaused': 'unpaused',
 } as const;
 
-/** This many of the newest are searched for a name. */
+/** How many of the newest entries are searched for a name. */
 const windowMin = 10_000;
 
-/** `action` is the entry's type; `verdict` and `text` (a prompt, a message, or the time of a pause) are null where there is none. */
+/** `action`: the entry's type. `verdict` and `text` (a prompt, a message, or the time of a pause) may be null. */
 type Action = {
   readonly seq: number;
   readonly at: string;
@@ -35,15 +35,15 @@ type Action = {
 
 export const audit = defineCommand({
   args: {
-    last: option('N', 'the newest N (default: 100)', countFrom(1, 1_000_000)),
-    since: option('TIME', `only from this time on: ${timeForms}`, toTime),
+    last: option('N', 'print the newest N (default: 100)', countFrom(1, 1_000_000)),
+    since: option('TIME', `only actions since then: ${timeForms}`, toTime),
     worker: option('W', 'only actions on this worker', idOf('worker')),
-    by: option('NAME', 'only what this person did'),
+    by: option('NAME', 'only actions of this person'),
     ...clientArgs,
   },
   details: [
-    'Prints who acknowledged, resolved, answered, retired, paused or unpaused what, oldest first, from the log. Actions that were refused are listed too; "stopgate worker W" shows why.',
-    'Over HTTP the name is that of the token (see "stopgate token"); the name given in the request follows in brackets. Over NATS, and with the single token of --token, operators choose the name.',
+    'Prints from the log who acknowledged, resolved, answered, retired, paused or unpaused something, oldest first. Refused actions are included; "stopgate worker W" shows why they were refused.',
+    'Over HTTP the name is that of the token (see "stopgate token"), followed by the name given in the request in brackets. Over NATS, and with the single token of --token, operators choose the name.',
     '--json prints one action per line.',
     readsLog,
   ],
@@ -51,10 +51,10 @@ export const audit = defineCommand({
   run: async ({ flags, io, out }) => {
     const { last = 100, worker, since: sinceMs = 0 } = flags;
     return withRequester(flags, io, async (requester, fleet) => {
-      const place = worker === undefined ? '*.*' : `worker.${worker}`;
+      const about = worker === undefined ? '*.*' : `worker.${worker}`;
       const window = flags.by === undefined ? last : Math.max(last, windowMin);
       const read: LogMessage[][] = [];
-      for (const type of Object.keys(actions)) read.push(await requester.readNewest(`own.${place}.${type}`, window));
+      for (const type of Object.keys(actions)) read.push(await requester.readNewest(`own.${about}.${type}`, window));
       const found = read
         .flat()
         .filter(({ atMs }) => atMs >= sinceMs)
@@ -91,7 +91,7 @@ function toAction(message: LogMessage): Action {
   return { seq, at, by: textOf('by'), action: type, entity, id, verdict: textOf('verdict'), text };
 }
 
-/** How long a pause lasts, if it has an end. */
+/** The length of a pause, if it has an end. */
 const timeOf = (type: string, { forMs }: Readonly<Record<string, unknown>>): string | null =>
   type === 'worker.paused' && typeof forMs === 'number' ? `for ${formatDuration(forMs)}` : null;
 

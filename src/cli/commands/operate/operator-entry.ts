@@ -1,4 +1,4 @@
-/** An operator's entry about a worker or task: shown, confirmed, published, and read back to see what it changed. */
+/** Publishes an operator's entry: shows the state, asks for confirmation, and reads back what the entry changed. */
 import { userInfo } from 'node:os';
 import {
   type Escalation,
@@ -25,23 +25,23 @@ export const operatorArgs = {
   ...clientArgs,
   ...timeoutArg,
 } as const satisfies Arguments;
-export const taskFlag = flag('the id is that of a task, not of a worker');
+export const taskFlag = flag('the id is that of a task');
 
 export type View = (WorkerView | TaskView) & { readonly escalation: Escalation | null };
 type OperatorEntry = {
   readonly entity: 'worker' | 'task' | 'queue';
   readonly id: string;
   readonly type: string;
-  /** The fields, or a function that makes them for the view as it is. @throws AppError entry.refused */
+  /** The fields, or a function of the current view. @throws AppError entry.refused */
   readonly data: object | ((view: View) => object);
-  /** It is only for a worker or task that is escalated, or for all of which people are notified. Null: for any. */
+  /** Requires an escalation, or anything that people are notified of. Null: no requirement. */
   readonly needs: 'escalation' | 'notice' | null;
   readonly question: string | ((view: View) => string);
-  /** Describes what the action changed, in lines for a person. */
+  /** Lines for a person that say what changed. */
   readonly describe: (view: View, requester: Requester) => Promise<string[]>;
 };
 
-/** @throws AppError actor.unknown, entry.refused, input.unauthorized and those of a request */
+/** @throws AppError actor.unknown, entry.refused, input.unauthorized and the errors of a request */
 export async function publishOperatorEntry(
   entry: OperatorEntry,
   { flags, io, out, asTyped }: Context<Flags<typeof operatorArgs>>,
@@ -56,17 +56,17 @@ export async function publishOperatorEntry(
     const isTask = async () => {
       if (entity !== 'worker' || entry.needs === null) return '';
       const task = await requester.request('get', `task.${id}`, {}, timeoutMs).catch(() => null);
-      return (task as View | null)?.state === 'escalated' ? `; the task ${id} is escalated: add --task` : '';
+      return (task as View | null)?.state === 'escalated' ? `; task ${id} is escalated: add --task` : '';
     };
     const before = await orNamed(view(), entity, fleet).catch(async (error: AppError) => {
       const hint = error.code === 'actor.unknown' ? await isTask() : '';
-      throw hint === '' ? error : new AppError('actor.unknown', `there is no worker ${id}${hint}`);
+      throw hint === '' ? error : new AppError('actor.unknown', `worker ${id} is unknown${hint}`);
     });
     const fault = entry.needs === null ? null : faultOf(before, entry.needs);
     if (fault !== null) throw new AppError('entry.refused', `${fault}${await isTask()}`);
     const data = typeof entry.data === 'function' ? entry.data(before) : entry.data;
     const question = typeof entry.question === 'function' ? entry.question(before) : entry.question;
-    if (!(await confirm(`${sentence(spellState(entity, id, before))} ${question}`))) {
+    if (!(await confirm(`${sentence(describeState(entity, id, before))} ${question}`))) {
       throw new AppError('entry.refused', 'nothing was changed');
     }
     const { seq } = await requester.publish(`own.${entity}.${id}.${type}`, {
@@ -75,7 +75,7 @@ export async function publishOperatorEntry(
       ...data,
     });
     const after = await view();
-    // Another operator may have been faster than the answer to the question.
+    // Another operator may have acted while the question was open.
     throwIfRefused(after, seq);
     if (flags.json) await out.json(after);
     else await out.print(...(await entry.describe(after, requester)).map((line) => asTyped(clean(line))));
@@ -92,18 +92,18 @@ function faultOf(view: View, needs: 'escalation' | 'notice'): string | null {
   return `${'task' in view ? `task ${view.task}` : `worker ${view.worker}`} is not escalated: it is ${view.state}`;
 }
 
-function spellState(entity: string, id: string, view: View): string {
+function describeState(entity: string, id: string, view: View): string {
   const [wait] = isQueue(view) ? personWaitsOfQueue(view) : [];
   if (wait !== undefined) return `${wait.reason} (since ${formatAgo(wait.since)})`;
   const { state, escalation } = view;
-  const overdue = 'inputs' in view ? view.inputs.find((it) => it.overdue !== undefined) : undefined;
+  const overdue = 'inputs' in view ? view.inputs.find((input) => input.overdue !== undefined) : undefined;
   if (escalation === null && overdue !== undefined)
     return `${entity} ${id} asked ${formatAgo(overdue.since)}: ${requestText(overdue)}`;
   if (escalation === null) return `${entity} ${id} is ${state}`;
   return `${entity} ${id} was escalated ${formatAgo(escalation.since)}: ${escalation.reason}`;
 }
 
-/** Returns the login name. In some containers the user id has none, so the environment names it. */
+/** Returns the login name. In some containers the user id has none; then the environment names it. */
 export function loginName({ env }: Io): string {
   try {
     return userInfo().username;

@@ -1,4 +1,4 @@
-/** snapshot: a service writes a snapshot of its fleet now. */
+/** snapshot: asks a service to take a snapshot of its fleet. */
 import { AppError } from '../../../errors.ts';
 import type { SnapshotTaken } from '../../../host/maintenance/snapshots.ts';
 import type { Requester } from '../../../nats/requester.ts';
@@ -9,12 +9,12 @@ import { clientArgs, toTimeout } from '../../option-values.ts';
 
 export const snapshot = defineCommand({
   args: {
-    timeout: option('DURATION', 'how long it may take (default: 60s)', toTimeout),
+    timeout: option('DURATION', 'how long to wait, e.g. 60s; a bare number is milliseconds (default: 60s)', toTimeout),
     ...clientArgs,
   },
   details: [
-    'A snapshot is the folded state, kept in the object store STOPGATE-SNAPSHOTS_<fleet> of the NATS server. A start continues from the newest one. The service takes snapshots by itself: every 10,000 entries (50,000 if they are slow), after five minutes with 1,000 new ones, and when it stops. The newest three are kept, and some older ones, for time travel, in STOPGATE-PAST_<fleet>.',
-    'It needs operator credentials. Those of "stopgate dev" are found automatically.',
+    'A snapshot is the state of a fleet, stored in the object store STOPGATE-SNAPSHOTS_<fleet> of the NATS server. A start continues from the newest one. The service takes snapshots automatically: every 10,000 entries (50,000 if they are slow), after five minutes with 1,000 new ones, and when it stops. The newest three are kept; some older ones, for time travel, are in STOPGATE-PAST_<fleet>.',
+    'Needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: ['stopgate snapshot', 'stopgate snapshot --fleet main --json'],
   run: ({ flags, io, out }) =>
@@ -34,7 +34,7 @@ export const snapshot = defineCommand({
     }),
 });
 
-/** Tells whether the service answers other requests: then it is the permission that is missing. */
+/** Whether the service answers other requests: then these credentials lack the permission. */
 const isServed = (requester: Requester): Promise<boolean> =>
   requester.request('list', 'workers', { limit: 1 }, 5_000).then(
     () => true,
@@ -45,7 +45,7 @@ const notForAgents = (fleet: string, cause: unknown): unknown =>
   cause instanceof AppError && cause.code === 'service.unreachable'
     ? new AppError(
         'input.unauthorized',
-        `a service serves fleet '${fleet}', but does not take snapshots for these credentials: name those of an operator with --creds`,
+        `these credentials may not take snapshots of fleet '${fleet}'; pass an operator's with --creds`,
         { cause },
       )
     : cause;

@@ -1,4 +1,4 @@
-/** serve, dev and runner: the commands that run a service, or a part of it, until they are asked to end. */
+/** serve, dev and runner: commands that run the service, or a part of it, until they are stopped. */
 import { resolve } from 'node:path';
 import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
@@ -8,28 +8,25 @@ import { clientArgs, countFrom, idOf, toDuration } from '../../option-values.ts'
 export const serveArgs = {
   http: option(
     'HOST:PORT|off',
-    'the address of hooks, API and metrics (STOPGATE_HTTP; default: 127.0.0.1:4280); if other machines can reach it, it needs --token',
+    'the address for hooks, API and metrics (STOPGATE_HTTP; default: 127.0.0.1:4280); needs --token if other machines can reach it',
   ),
   fleet: option('F', 'the fleet to serve (STOPGATE_FLEET; default: main)'),
-  config: option('FILE', 'policies, commands and options (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)'),
-  token: option('TOKEN', 'the token that HTTP callers must send (use STOPGATE_TOKEN to keep it out of process lists)'),
+  config: option('FILE', 'the configuration file (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)'),
+  token: option('TOKEN', 'the token for HTTP callers (prefer STOPGATE_TOKEN: process lists show options)'),
   'public-url': option(
     'URL',
-    'the URL at which others reach the service through a proxy, e.g. https://stopgate.example.com (STOPGATE_PUBLIC_URL)',
+    'the public URL of the service behind a proxy, e.g. https://stopgate.example.com (STOPGATE_PUBLIC_URL)',
   ),
-  'tls-cert': option(
-    'FILE',
-    'use HTTPS with this PEM certificate, which is reloaded when it changes (STOPGATE_TLS_CERT)',
-  ),
-  'tls-key': option('FILE', 'the key of the certificate (STOPGATE_TLS_KEY)'),
+  'tls-cert': option('FILE', 'serve HTTPS with this PEM certificate, reloaded when it changes (STOPGATE_TLS_CERT)'),
+  'tls-key': option('FILE', 'the private key of the certificate (STOPGATE_TLS_KEY)'),
   'log-level': option(
     'LEVEL',
-    'what to log on stderr: debug, info, warn, error or silent (STOPGATE_LOG_LEVEL; default: info)',
+    'log level on stderr: debug, info, warn, error or silent (STOPGATE_LOG_LEVEL; default: info)',
   ),
-  'accept-empty-log': flag('start even if an earlier log is gone, and lose its history'),
+  'accept-empty-log': flag('start even if an earlier log is gone, and accept the loss of its history'),
 } as const satisfies Arguments;
 
-/** Reads the options that `serve` and `dev` both pass on to the configuration, beside the fleet. */
+/** Maps the options that `serve` and `dev` share to configuration options. */
 const readServeOptions = (
   flags: Readonly<
     Record<'http' | 'config' | 'token' | 'public-url' | 'tls-cert' | 'tls-key' | 'log-level', string | undefined>
@@ -45,8 +42,8 @@ const readServeOptions = (
 });
 
 const natsServerArgs = {
-  port: option('PORT', 'the port of its NATS server (default: 4222; 0: any free port)', countFrom(0, 65_535)),
-  store: option('DIR', 'the folder for the files of its NATS server (default: .stopgate)'),
+  port: option('PORT', 'the port of its NATS server (default: 4222; 0 for any free port)', countFrom(0, 65_535)),
+  store: option('DIR', 'the data folder of its NATS server (default: .stopgate)'),
 } as const satisfies Arguments;
 
 /** @throws AppError input.bad */
@@ -65,39 +62,36 @@ function readNatsServer(
   };
 }
 
-/** The service on an existing NATS server. */
+/** Runs the service on an existing NATS server. */
 export const serve = defineCommand({
   args: {
     nats: option('URL', 'the NATS servers, separated by commas (STOPGATE_NATS; default: nats://127.0.0.1:4222)'),
-    creds: option('FILE', 'credentials of the role service (STOPGATE_CREDS)'),
+    creds: option('FILE', 'credentials for the role "service" (STOPGATE_CREDS)'),
     ...serveArgs,
     fleet: listOption('F', 'the fleet to serve; may be repeated (STOPGATE_FLEET; default: main)', String),
     fleets: listOption(
       'PATTERN',
-      "all fleets that have a log, now or later, and match, such as 'team-*' (STOPGATE_FLEETS)",
+      "also every fleet that has a log and matches, such as 'team-*' (STOPGATE_FLEETS)",
       String,
     ),
     shard: option(
       'K/N',
-      'only the fleets of shard K, from 1, of N; start it several times for replicas (STOPGATE_SHARD)',
+      'serve only the fleets of shard K of N, counted from 1; several processes may serve one shard (STOPGATE_SHARD)',
     ),
     replica: option('NAME', 'the name of this replica (STOPGATE_REPLICA; default: generated)'),
     replicas: option(
       'N',
-      'how many copies of a new log a NATS cluster keeps, 1 to 5 (default: 3, or 1 without three nodes)',
+      'the number of copies of a new log in a NATS cluster, 1 to 5 (default: 3, or 1 with fewer than three nodes)',
       countFrom(1, 5),
     ),
-    rules: option(
-      'N',
-      'do not use later versions of the rules; otherwise a fleet uses a version once every replica knows it',
-    ),
-    embedded: flag('start a NATS server as a child process, instead of --nats'),
+    rules: option('N', 'the newest rules version to use (default: the newest that every replica knows)'),
+    embedded: flag('start a NATS server as a child process instead of using --nats'),
     port: { ...natsServerArgs.port, description: `with --embedded: ${natsServerArgs.port.description}` },
     store: { ...natsServerArgs.store, description: `with --embedded: ${natsServerArgs.store.description}` },
   },
   details: [
     'Serves fleets on a NATS server with JetStream (2.9 or later). Runs until Ctrl-C or SIGTERM.',
-    'Any number of replicas may run on the same NATS server. They share the requests, and losing one loses nothing.',
+    'Any number of replicas may run on one NATS server. They share the requests, and losing one loses no data.',
     'Once ready it prints one line of JSON with its addresses. Its log goes to stderr.',
   ],
   examples: [
@@ -108,9 +102,9 @@ export const serve = defineCommand({
   run: async ({ flags, io, services }) => {
     const { nats, creds, replica, replicas, shard, embedded } = flags;
     if (embedded && nats !== undefined)
-      throw new AppError('input.bad', '--embedded starts a NATS server, --nats names one: give one of them');
+      throw new AppError('input.bad', '--embedded and --nats exclude each other; use one of them');
     if (!embedded && (flags.port !== undefined || flags.store !== undefined)) {
-      throw new AppError('input.bad', '--port and --store are for the server that --embedded starts');
+      throw new AppError('input.bad', '--port and --store are options of the embedded NATS server; add --embedded');
     }
     const rulesMax = flags.rules === undefined ? undefined : await readRules(flags.rules);
     const server = readNatsServer(flags, io.cwd);
@@ -123,13 +117,13 @@ export const serve = defineCommand({
   },
 });
 
-/** The machines are loaded for this alone. */
+/** Imports the machines on demand; nothing else here needs them. */
 async function readRules(text: string): Promise<number> {
   const { releasedRules, rulesRange } = await import('../../../../machines/rules/rules.ts');
   return countFrom(...rulesRange(releasedRules))(text);
 }
 
-/** The first `--fleet` is that of requests over HTTP which name none. */
+/** The first `--fleet` is the default fleet of HTTP requests. */
 type GivenFleets = Readonly<Record<'fleet' | 'fleets', readonly string[] | undefined>>;
 function readFleets({ fleet: names = [], fleets = [] }: GivenFleets) {
   const [fleet] = names;
@@ -137,7 +131,7 @@ function readFleets({ fleet: names = [], fleets = [] }: GivenFleets) {
   return { fleet, fleets: all.length === 0 ? undefined : all.join(',') };
 }
 
-/** Everything on this machine, for a first try and for a developer's own agents. */
+/** Runs everything on this machine, for a first try and for a developer's own agents. */
 export const dev = defineCommand({
   args: {
     port: natsServerArgs.port,
@@ -153,13 +147,13 @@ export const dev = defineCommand({
     'accept-empty-log': serveArgs['accept-empty-log'],
     'idle-exit': option(
       'DURATION',
-      'exit when no agent has sent anything for this long, e.g. 30m (default: never)',
+      'exit when no agent has called for this long, e.g. 30m (default: never)',
       toIdleExit,
     ),
   },
   details: [
-    'Starts a NATS server that keeps its log in .stopgate/, and the service. Runs until Ctrl-C.',
-    'For a NATS server that runs already, use "stopgate serve --nats URL".',
+    'Starts a NATS server, which keeps its data in .stopgate/, and the service. Runs until Ctrl-C.',
+    'For an existing NATS server, use "stopgate serve --nats URL".',
     'Once ready it prints one line of JSON with its addresses. Other commands in this folder find it automatically.',
   ],
   examples: ['stopgate dev', 'stopgate dev --port 0 --http 127.0.0.1:0 --store /tmp/try'],
@@ -177,36 +171,40 @@ export const dev = defineCommand({
 function toIdleExit(text: string): number {
   const ms = toDuration(text);
   if (ms > 0) return ms;
-  throw new AppError('input.bad', `'${text}' would end it at once: write e.g. 30m`);
+  throw new AppError('input.bad', `'${text}' would exit at once; write 30m, for example`);
 }
 
-/** Checks with side effects, next to a workspace. */
+/** Runs checks with side effects, next to a workspace. */
 export const runner = defineCommand({
   args: {
-    name: option('N', 'required: the name that policies use, as in runner: N or runners: [N, …]', idOf('runner')),
+    name: option('N', 'required: the name that policies use for this runner (runner: N)', idOf('runner')),
     nats: clientArgs.nats,
     creds: {
       ...clientArgs.creds,
-      description: 'credentials of the role runner (STOPGATE_CREDS); those of "stopgate dev" are found automatically',
+      description:
+        'credentials for the role "runner" (STOPGATE_CREDS); those of "stopgate dev" are found automatically',
     },
     fleet: option('F', 'the fleet whose checks it runs (STOPGATE_FLEET; default: main)'),
     config: option(
       'FILE',
-      'the file with its commands and roots (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)',
+      'the configuration file with its commands and roots (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)',
     ),
     'log-level': serveArgs['log-level'],
   },
   details: [
-    'Runs the "command", "files", "git" and "judge" checks of the policies that name it, next to the workspace: on another machine than the service, or as another user. Its commands and roots come only from its own configuration, which it reloads when it changes. Runners with the same name share the checks.',
-    'Once ready it prints one line of JSON. Its log goes to stderr. Ctrl-C or SIGTERM ends it and everything it runs; a check that was running then ends in an error.',
+    'Runs the "command", "files", "git" and "judge" checks of policies that name it, next to the workspace: on another machine than the service, or as another user. Commands and roots come only from its own configuration, which it reloads on change. Runners with the same name share the checks.',
+    'Once ready it prints one line of JSON. Its log goes to stderr. Ctrl-C or SIGTERM ends it and everything it runs; running checks then fail with an error.',
   ],
   examples: ['stopgate runner --name box', 'stopgate runner --name gpu --nats nats://host:4222 --creds gpu.creds'],
   run: async ({ flags, io, services }) => {
     const { name, nats, creds, fleet, config, 'log-level': logLevel } = flags;
     if (name === undefined) {
-      throw new AppError('input.bad', '--name is missing: the name that policies use for this runner, e.g. --name box');
+      throw new AppError(
+        'input.bad',
+        '--name is missing; give the name that policies use for this runner, e.g. --name box',
+      );
     }
-    // A runner has no HTTP, so a bad address in a file or variable must not stop it.
+    // A runner does not use HTTP, so a bad address in a file or variable must not stop it.
     const given = { nats, creds, fleet, config, logLevel, http: 'off' };
     return services.runner(await loadConfig({ flags: given, cwd: io.cwd, env: io.env, ownFile: true }), name, io);
   },

@@ -1,4 +1,4 @@
-/** check: is a stopgate.yaml valid? It needs no service, and is for editors and CI. */
+/** check: validates a stopgate.yaml without a service, for editors and CI. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadConfig, missingSecrets } from '../../../config/config.ts';
@@ -13,24 +13,24 @@ import { readText, requireUsual } from '../../input.ts';
 
 export const check = defineCommand({
   args: {
-    file: optionalArgument('FILE', 'the configuration (default: stopgate.yaml); -: stdin'),
-    elsewhere: flag('the service runs elsewhere: what is missing on this machine is only noted'),
-    json: flag('print JSON, for programs'),
+    file: optionalArgument('FILE', 'the configuration file, or - for stdin (default: stopgate.yaml)'),
+    elsewhere: flag('the service runs on another machine: only note what is missing on this one'),
+    json: flag('print JSON'),
   },
   details: [
-    'Reads the file as a service would at its start here, and refuses what that would refuse, and what can never work. ' +
-      'Each problem has its line and column, and the exit code is then 2. With --elsewhere, variables and files that ' +
+    'Reads the file like a service that starts on this machine, and reports everything that would make the start fail or can never work. ' +
+      'Each problem has a line and column; exit code 2. With --elsewhere, variables and files that ' +
       'are missing on this machine are only noted.',
   ],
   examples: ['stopgate check', 'stopgate check deploy/stopgate.yaml --json'],
   run: async ({ flags, io, out, note }) => {
     const file = flags.file ?? 'stopgate.yaml';
-    requireUsual(file, flags.file, io, 'write one (docs/policies.md), or name yours: "stopgate check FILE"');
+    requireUsual(file, flags.file, io, 'write one (docs/policies.md), or name your file: "stopgate check FILE"');
     const path = file === '-' ? 'stdin' : file;
     const read = readConfigFile(await readText(file, io), resolve(io.cwd, path));
     const found = read.ok
       ? read.unknownNames
-      : read.problems.map((it) => `${describePosition(it, path)}: ${it.message}`);
+      : read.problems.map((problem) => `${describePosition(problem, path)}: ${problem.message}`);
     const missing = read.ok ? await startFaults({ ...read, path }, file, io) : [];
     const here = missing
       .filter((text) => !found.includes(text))
@@ -52,28 +52,26 @@ export const check = defineCommand({
   },
 });
 
-/** A runner's file has commands, and no policies. */
+/** Not noted for a runner's file, which has commands instead of policies. */
 const withoutRules = ({ policyForm, commands }: ConfigFile): string[] =>
-  policyForm === null && Object.keys(commands).length === 0
-    ? ['there are no policies in it: every stop is allowed']
-    : [];
+  policyForm === null && Object.keys(commands).length === 0 ? ['no policies: every stop is allowed'] : [];
 
-/** Finds what would stop a service at its start, with the environment that it would have here. */
+/** Returns what would make a service fail at its start in this environment. */
 async function startFaults(
   read: Parameters<typeof missingSecrets>[0],
   file: string,
   { cwd, env }: Pick<Io, 'cwd' | 'env'>,
 ): Promise<string[]> {
-  const ofTls = Object.values(read.file.tls ?? {})
+  const tlsFaults = Object.values(read.file.tls ?? {})
     .filter((path) => !existsSync(path))
     .map((path) => `tls: there is no file '${path}'`);
-  if (file === '-') return [...missingSecrets(read, env), ...ofTls];
+  if (file === '-') return [...missingSecrets(read, env), ...tlsFaults];
   try {
     await loadConfig({ flags: { config: file }, cwd, env, serving: true });
-    return ofTls;
+    return tlsFaults;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return [...error.message.split('\n'), ...ofTls];
+    return [...error.message.split('\n'), ...tlsFaults];
   }
 }
 

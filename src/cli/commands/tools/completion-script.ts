@@ -1,4 +1,4 @@
-/** Completion scripts for shells, made from the command table, so that new commands are completed at once. */
+/** Generates completion scripts for shells from the command table. */
 import { AppError } from '../../../errors.ts';
 import { type Arguments, type CommandTable, isOption, type Option } from '../../command.ts';
 
@@ -9,7 +9,7 @@ export type Shell = (typeof shells)[number];
 export function readShell(text: string): Shell {
   const shell = shells.find((each) => each === text);
   if (shell === undefined)
-    throw new AppError('input.bad', `there is no completion for '${text}'; these are: ${shells.join(', ')}`);
+    throw new AppError('input.bad', `no completion for '${text}'; use one of: ${shells.join(', ')}`);
   return shell;
 }
 
@@ -25,10 +25,10 @@ const hints: Readonly<Record<string, CompletionList>> = {
   P: 'policies',
   AGENT: 'agents',
 };
-/** Finds the list of a value by its name in the help; undefined: it cannot be listed. */
+/** The list that completes a value, by its hint in the help. Undefined if there is none. */
 const listOf = (valueHint: string): CompletionList | undefined => hints[valueHint];
 
-/** `values`: those that it takes, or what kind they are. */
+/** `values`: the possible values, or their kind. */
 type Completion = {
   readonly name: string;
   readonly description: string;
@@ -39,14 +39,11 @@ type Row = {
   readonly summary: string;
   readonly options: readonly Completion[];
   readonly words: readonly string[];
-  /** The list to which the first word belongs, if it can be listed. */
+  /** The list that completes the first positional argument. */
   readonly list: CompletionList | undefined;
 };
 
-/**
- * The program that `npx stopgate` runs: the installed package, or the clone in a clone of this repository. Other
- * folders' scripts are not ours.
- */
+/** What `npx stopgate` runs: the installed package, or the clone in a clone of this repository. */
 const installed = 'node_modules/.bin/stopgate';
 const cloned = 'bin/stopgate.js';
 const isClone = `command grep -qs '^  "name": "stopgate"' package.json`;
@@ -56,7 +53,8 @@ const findNpxProgram = `_stopgate_found() {
   else return 1; fi
 }`;
 
-const isList = (values: Completion['values']): values is CompletionList => completionLists.some((it) => it === values);
+const isList = (values: Completion['values']): values is CompletionList =>
+  completionLists.some((list) => list === values);
 
 export async function formatCompletion(shell: Shell, commands: CommandTable): Promise<string> {
   const rows = await Promise.all(
@@ -106,7 +104,7 @@ function formatBash(rows: readonly Row[]): string {
 _stopgate_list() {
   "\${COMP_WORDS[0]/#\\~/$HOME}" completion --list "$1" 2>/dev/null
 }
-# Not compgen -W: it would run what stands in a value.
+# Not compgen -W, which would execute substitutions in a value.
 _stopgate_complete() {
   local value
   while IFS= read -r value; do
@@ -146,11 +144,11 @@ complete -p npx >/dev/null 2>&1 || complete -o default -F _stopgate_npx npx
 `;
 }
 
-/** Writes the values of `<command> <option>`: one line for all commands, or one for each if they differ. */
+/** The values of each option: one entry for all commands, or one per command if they differ. */
 function casesOf(rows: readonly Row[]): { pattern: string; values: Completion['values'] }[] {
   const all = rows.flatMap(({ name, options }) => options.map((option) => ({ command: name, ...option })));
   return [...new Set(all.map(({ name }) => name))].flatMap((name) => {
-    const uses = all.filter((it) => it.name === name);
+    const uses = all.filter((use) => use.name === name);
     const kinds = new Set(uses.map(({ values }) => String(values)));
     const [first] = uses;
     if (kinds.size === 1 && first !== undefined) return [{ pattern: `*' --${name}'`, values: first.values }];
@@ -175,7 +173,7 @@ function formatZsh(rows: readonly Row[]): string {
       : words.length > 0
         ? [`'1: :(${words.join(' ')})'`]
         : first;
-    return `    ${name}) _arguments ${[...specs, "'--help[explain it]'", ...rest].join(' ')} ;;`;
+    return `    ${name}) _arguments ${[...specs, "'--help[show help]'", ...rest].join(' ')} ;;`;
   });
   return `#compdef stopgate
 # stopgate completion for zsh: source <(stopgate completion zsh)
@@ -189,7 +187,7 @@ _stopgate() {
   local -a commands
   commands=(
 ${rows.map(({ name, summary }) => `    '${name}:${zshText(summary)}'`).join('\n')}
-    'help:explain a command'
+    'help:show the help of a command'
   )
   if (( CURRENT == 2 )); then
     if [[ $words[2] == -* ]]; then
@@ -279,9 +277,9 @@ function __stopgate_npx
   complete -C (string join ' ' -- (string escape -- $words[2..-1]) (commandline -ct))
   set -e __stopgate_program
 end
-complete -c stopgate -f -l help -d 'explain it'
-complete -c stopgate -n '__stopgate_words 1' -f -l version -d 'say which version it is'
-complete -c stopgate -n '__stopgate_words 1' -f -a help -d 'explain a command'
+complete -c stopgate -f -l help -d 'show help'
+complete -c stopgate -n '__stopgate_words 1' -f -l version -d 'print the version'
+complete -c stopgate -n '__stopgate_words 1' -f -a help -d 'show the help of a command'
 complete -c npx -n __stopgate_in_npx -f -a '(__stopgate_npx)'
 ${lines.join('\n')}
 `;

@@ -1,12 +1,12 @@
-/** completion: a script for the shell, and the values that it asks for. */
+/** completion: prints a completion script for the shell, and the values that the scripts ask for. */
 import { isId } from '../../../../machines/index.ts';
 import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { inTime } from '../../../timer.ts';
 import { choice, defineCommand, optionalArgument } from '../../command.ts';
-import { connect, type Place, resolvePlace } from '../../connection.ts';
-import { placeArgs } from '../../option-values.ts';
+import { connect, resolveAddress, type ServiceAddress } from '../../connection.ts';
+import { addressArgs } from '../../option-values.ts';
 import { type CompletionList, completionLists, formatCompletion, readShell, shells } from './completion-script.ts';
 
 export const completion = defineCommand({
@@ -15,13 +15,13 @@ export const completion = defineCommand({
     list: choice(
       'LIST',
       completionLists,
-      'print what there is now, one a line, as the scripts ask for it: nothing where it cannot be had at once',
+      'print the current values, one per line, for the completion scripts; prints nothing if the service does not answer at once',
     ),
-    ...placeArgs,
+    ...addressArgs,
   },
   details: [
     'Prints a script that completes commands, options, and existing workers, tasks, queues and policies. Add the line to the startup file of your shell. It also completes "npx stopgate" if the package is installed, and in a clone of its repository.',
-    'If stopgate is not on PATH, use "npx stopgate completion SHELL".',
+    'If stopgate is not on your PATH, use "npx stopgate completion SHELL".',
   ],
   examples: [
     'eval "$(stopgate completion bash)"          # ~/.bashrc',
@@ -35,43 +35,45 @@ export const completion = defineCommand({
       return 0;
     }
     if (flags.shell === undefined)
-      throw new AppError('input.bad', 'SHELL is missing (see "stopgate completion --help")');
+      throw new AppError('input.bad', 'SHELL is missing; use bash, zsh or fish (see "stopgate completion --help")');
     await out.write(await formatCompletion(readShell(flags.shell), commands));
     return 0;
   },
 });
 
-// The current values. A person waits for them after pressing Tab, so this is quick and never complains.
+// The current values. A person waits for them after pressing Tab, so this is quick and prints no errors.
 
 const timeoutMs = 300;
-/** More would not be read. */
+/** Nobody would read more. */
 const valuesMax = 1_000;
 
-/**
- * Lists the values; empty if they do not come in time. Only ids are listed: bash expands what it is given, and anyone
- * may answer on NATS.
- */
-const listValues = async (list: CompletionList, place: Place, io: Io): Promise<readonly string[]> =>
-  (await findValues(list, place, io)).filter(isId);
+/** Returns [] if the values do not arrive in time. Only ids, because bash expands the words it gets and anyone may reply on NATS. */
+const listValues = async (list: CompletionList, address: ServiceAddress, io: Io): Promise<readonly string[]> =>
+  (await findValues(list, address, io)).filter(isId);
 
-async function findValues(list: CompletionList, place: Place, io: Io): Promise<readonly string[]> {
+async function findValues(list: CompletionList, address: ServiceAddress, io: Io): Promise<readonly string[]> {
   if (list === 'agents') return [...(await import('../../../agents/index.ts')).agents.keys()];
-  if (list === 'policies') return policiesIn(place, io).catch(() => []);
+  if (list === 'policies') return policiesIn(address, io).catch(() => []);
   const late = new AbortController();
-  const values = askService(list, place, io, late.signal).catch(() => []);
+  const values = askService(list, address, io, late.signal).catch(() => []);
   return inTime(timeoutMs, values, () => {
     late.abort();
     return [];
   });
 }
 
-async function policiesIn({ config }: Place, { cwd, env }: Io): Promise<readonly string[]> {
+async function policiesIn({ config }: ServiceAddress, { cwd, env }: Io): Promise<readonly string[]> {
   const { file } = await loadConfig({ flags: { config, http: 'off' }, cwd, env });
   return [...new Set(['default', ...file.policySet.policies.keys()])];
 }
 
-async function askService(list: CompletionList, place: Place, io: Io, late: AbortSignal): Promise<readonly string[]> {
-  const requester = await connect(await resolvePlace(place, io));
+async function askService(
+  list: CompletionList,
+  address: ServiceAddress,
+  io: Io,
+  late: AbortSignal,
+): Promise<readonly string[]> {
+  const requester = await connect(await resolveAddress(address, io));
   late.addEventListener('abort', () => void requester.close().catch(() => undefined), { once: true });
   try {
     if (late.aborted) return [];

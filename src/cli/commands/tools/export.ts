@@ -1,4 +1,4 @@
-/** export: the log of a fleet as JSON lines, whole or about one worker. */
+/** export: prints the log of a fleet, or the part about one worker, as JSON lines. */
 import { topicOf } from '../../../../machines/index.ts';
 import { AppError } from '../../../errors.ts';
 import { formatLogLine, toLogLine } from '../../../nats/log/log-line.ts';
@@ -8,22 +8,22 @@ import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { clientArgs, idOf, readsLog } from '../../option-values.ts';
 
-/** The entries on which decisions about any worker depend. */
-const ofEveryone: ReadonlySet<string> = new Set(['policy.set', 'rules.set']);
+/** Types of fleet entries on which all decisions depend. */
+const fleetWideTypes: ReadonlySet<string> = new Set(['policy.set', 'rules.set']);
 
 export const exportLog = defineCommand({
   args: {
     worker: option(
       'W',
-      'only what concerns this worker: its entries, those of the tasks that it claimed, and the policies',
+      'only this worker: its entries, those of the tasks that it claimed, and the policies',
       idOf('worker'),
     ),
     ...clientArgs,
   },
   details: [
-    'Prints the log up to now, one JSON object per line, oldest first, as "stopgate replay" reads it. If retention has removed the beginning of the log, that part is in the archive, in the same form; a replay without it lacks the policies and plans set there, and may decide otherwise.',
-    'With --worker, a replay of a whole log gives its decisions, unless they depended on tasks that other workers left in its queue.',
-    'Exit code 1: the log has nothing about that worker.',
+    'Prints the log up to now, one JSON object per line, oldest first, as input for "stopgate replay". If retention has removed the beginning of the log, that part is in the archive, in the same format. Without it, a replay lacks the policies and plans set there and may decide differently.',
+    'With --worker, a replay makes the same decisions, unless they depended on tasks that other workers left in its queue.',
+    'Exit code 1: the log has no entries about that worker.',
     readsLog,
   ],
   examples: ['stopgate export >log.jsonl', 'stopgate export --worker w1 | stopgate replay -'],
@@ -36,7 +36,9 @@ export const exportLog = defineCommand({
       for await (const batch of (await requester.read()).batches) {
         const first = batch[0];
         if (isFirst && first !== undefined && first.seq > 1)
-          note(`stopgate: the log of fleet ${fleet} begins at entry ${first.seq}; retention has removed those before`);
+          note(
+            `stopgate: the log of fleet ${fleet} begins at entry ${first.seq}; retention has removed the earlier entries`,
+          );
         isFirst = false;
         const lines = batch.filter(concerns).map((message) => `${formatLogLine(message)}\n`);
         await out.write(lines.join(''));
@@ -47,7 +49,7 @@ export const exportLog = defineCommand({
   },
 });
 
-/** @throws AppError actor.unknown: the log has nothing about `worker` */
+/** @throws AppError actor.unknown if the log has no entries about `worker` */
 async function readClaimedTasks(requester: Requester, fleet: string, worker: string): Promise<ReadonlySet<string>> {
   const tasks = new Set<string>();
   let isKnown = false;
@@ -61,13 +63,13 @@ async function readClaimedTasks(requester: Requester, fleet: string, worker: str
       if (typeof task === 'string') tasks.add(task);
     }
   if (isKnown) return tasks;
-  throw new AppError('actor.unknown', `the log of fleet ${fleet} has no entry about worker ${worker}`);
+  throw new AppError('actor.unknown', `the log of fleet ${fleet} has no entries about worker ${worker}`);
 }
 
 function createFilter(worker: string, tasks: ReadonlySet<string>): (message: LogMessage) => boolean {
   return ({ subject }) => {
     const { entity, id, type } = topicOf(subject);
     if (entity === 'worker') return id === worker;
-    return entity === 'task' ? tasks.has(id) : entity === 'fleet' && ofEveryone.has(type);
+    return entity === 'task' ? tasks.has(id) : entity === 'fleet' && fleetWideTypes.has(type);
   };
 }

@@ -1,7 +1,7 @@
 /**
- * Finds out what an import would change. A log that is imported gets new times, and the times of a log decide: deadlines
- * that were due are not due any more, and what was used on many days was used on one. So the log is folded twice, with its
- * own times and with that of the import, and it is only imported if both lead to the same.
+ * Finds out what an import would change. Imported entries get new timestamps, and timestamps decide: deadlines that had
+ * passed are open again, and the usage of many days falls on one. So the log is folded twice, with its own timestamps and
+ * with that of the import, and is imported only if both folds lead to the same state.
  */
 import { advanceClock, createFleet, type Fleet, formatIsoTime } from '../../../../machines/index.ts';
 import { foldMessage } from '../../../host/fold/fold-message.ts';
@@ -13,26 +13,26 @@ export type TimedEntry = {
   readonly payload: string | Uint8Array;
 };
 
-/** Differences that are named; there may be thousands. */
+/** Maximum number of differences named. There may be thousands. */
 const shownMax = 3;
 
 export function createTimeComparison(name: string, importMs: number) {
-  const asItWas = createFleet(name);
-  const asImported = createFleet(name);
-  /** The last day on which each entry of usage was stored, by the log's times. */
+  const original = createFleet(name);
+  const imported = createFleet(name);
+  /** When the first usage entry was stored, by the log's timestamps. Null if there is none. */
   let usedFromMs: number | null = null;
   return {
     add({ seq, atMs, subject, payload }: TimedEntry): void {
       const data = typeof payload === 'string' ? new TextEncoder().encode(payload) : payload;
       const message = { seq, subject, data, header: () => undefined };
-      const { outcomes } = foldMessage(asItWas, { ...message, atMs });
-      foldMessage(asImported, { ...message, atMs: importMs });
+      const { outcomes } = foldMessage(original, { ...message, atMs });
+      foldMessage(imported, { ...message, atMs: importMs });
       if (outcomes.some(({ kind }) => kind === 'used')) usedFromMs ??= atMs;
     },
-    /** @returns what would be different, in words; empty: nothing */
+    /** @returns descriptions of the differences; empty if there are none */
     differences(): string[] {
-      advanceClock(asItWas, importMs);
-      const found = [...differencesOf(asItWas, asImported)];
+      advanceClock(original, importMs);
+      const found = [...differencesOf(original, imported)];
       const day = dayOf(importMs);
       if (usedFromMs !== null && dayOf(usedFromMs) !== day)
         found.push(`what agents used since ${dayOf(usedFromMs)} would count as used on ${day}`);
@@ -43,29 +43,29 @@ export function createTimeComparison(name: string, importMs: number) {
 
 const dayOf = (atMs: number): string => formatIsoTime(atMs).slice(0, 10);
 
-function* differencesOf(asItWas: Fleet, asImported: Fleet): Generator<string> {
-  for (const [task, { snapshot }] of asImported.tasks) {
-    const was = asItWas.tasks.get(task)?.snapshot;
-    // One that has stopped is forgotten a little later, and until then nothing can be done with it.
+function* differencesOf(original: Fleet, imported: Fleet): Generator<string> {
+  for (const [task, { snapshot }] of imported.tasks) {
+    const was = original.tasks.get(task)?.snapshot;
+    // A stopped task is removed later in one fold than in the other. That makes no difference.
     if (was === undefined && snapshot.value === 'stopped') continue;
     const before = was === undefined ? 'forgotten' : `${was.value}${holderOf(was.context)}`;
     const after = `${snapshot.value}${holderOf(snapshot.context)}`;
-    if (before !== after) yield `task ${task} would be ${after}, and it is ${before}`;
-    else if (asItWas.evaluating.has(task) !== asImported.evaluating.has(task))
-      yield `the hooks of task ${task} would be asked again`;
+    if (before !== after) yield `task ${task} would be ${after}, but is ${before}`;
+    else if (original.evaluating.has(task) !== imported.evaluating.has(task))
+      yield `the hooks of task ${task} would be evaluated again`;
   }
-  for (const [worker, { snapshot }] of asImported.workers) {
-    const was = asItWas.workers.get(worker)?.snapshot;
+  for (const [worker, { snapshot }] of imported.workers) {
+    const was = original.workers.get(worker)?.snapshot;
     if (was === undefined && snapshot.value.state === 'stopped') continue;
     const before = was === undefined ? 'forgotten' : standingOf(was);
     const after = standingOf(snapshot);
-    if (before !== after) yield `worker ${worker} would be ${after}, and it is ${before}`;
+    if (before !== after) yield `worker ${worker} would be ${after}, but is ${before}`;
   }
 }
 
 const holderOf = ({ worker }: { readonly worker: string | null }): string => (worker === null ? '' : ` on ${worker}`);
 
-/** The state, the last decision and what is open: all that a deadline may have changed. */
+/** The state, the last decision and what is open: everything that a deadline may change. */
 function standingOf({
   value,
   context: { worker },
@@ -73,6 +73,6 @@ function standingOf({
   const { attempt, lastDecision, escalation, inputs } = worker;
   const check = attempt === null ? '' : ` (attempt ${attempt.attempt}, ${attempt.pending?.name ?? 'held'})`;
   const decided = lastDecision === null ? '' : `, after ${lastDecision.decision} ${lastDecision.cause}`;
-  const overdue = inputs.some((it) => it.overdue !== undefined) ? ', with an overdue request' : '';
+  const overdue = inputs.some((input) => input.overdue !== undefined) ? ', with an overdue request' : '';
   return `${value.state}${check}${decided}${escalation === null ? '' : `, for ${escalation.cause}`}${overdue}`;
 }

@@ -1,4 +1,4 @@
-/** import: restores the log of a fleet that has none, from what export and the archive have written. */
+/** import: restores the log of an empty fleet from an export and the archive. */
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,34 +23,34 @@ export const importLog = defineCommand({
   args: {
     files: words(
       'FILE',
-      'what "stopgate export" printed, or archive files or their folder, oldest first; .gz too; -: stdin',
+      'the output of "stopgate export", archive files or their folder, oldest first; also .gz; - for stdin',
       true,
     ),
     ...clientArgs,
   },
   details: [
-    'Stores the entries of a complete log, from number 1 on, each under its own number. The fleet must not have a log or a running service yet; start the service afterwards. If the beginning of the log is in the archive, pass both: stopgate import archive/ log.jsonl. Entries that appear twice are stored once.',
-    'The entries get the time of the import. If that would change what the log says (a deadline, what was used on a day), it is refused, and nothing is stored: "nats stream backup" and "restore" keep the times.',
-    'It needs the credentials of a service.',
+    'Stores the entries of a complete log, from number 1 on, with their numbers. The fleet must not have a log or a running service; start the service afterwards. If the beginning of the log is in the archive, pass both: stopgate import archive/ log.jsonl. Duplicate entries are stored once.',
+    'The entries get the time of the import. If that would change a state (a deadline, the usage of a day), the import is refused and nothing is stored. To keep the times, use "nats stream backup" and "nats stream restore".',
+    'Needs the credentials of a service.',
   ],
   examples: ['stopgate import log.jsonl --fleet main', 'stopgate import archive/ log.jsonl'],
   run: async ({ flags, io, out }) => {
     const { files: named, nats, creds, fleet: given, config } = flags;
-    const place = await loadConfig({
+    const resolved = await loadConfig({
       flags: { nats, creds, fleet: given, config, http: 'off' },
       cwd: io.cwd,
       env: io.env,
     });
-    refuseOtherService(place);
-    const { fleet } = place;
+    refuseOtherService(resolved);
+    const { fleet } = resolved;
     const { openConnection } = await import('../../../nats/connection.ts');
     const { openLogImport } = await import('../../../nats/log/log-import.ts');
-    const credsFile = defaultCredentials(place, 'service');
-    const nc = await openConnection({ url: place.nats, credsFile, name: 'stopgate import', patient: false });
+    const credsFile = defaultCredentials(resolved, 'service');
+    const nc = await openConnection({ url: resolved.nats, credsFile, name: 'stopgate import', patient: false });
     const stdin = named.includes('-') ? await keepStdin(io) : null;
     try {
       const files = named.map((file) => (file === '-' && stdin !== null ? stdin.file : file));
-      // All of it is checked before any of it is stored.
+      // Check everything before storing anything.
       const times = createTimeComparison(fleet, Date.now());
       for await (const entries of readEntries(files, fleet, io)) for (const entry of entries) times.add(entry);
       refuseDifferences(times.differences());
@@ -74,12 +74,12 @@ export const importLog = defineCommand({
 /** @throws AppError entry.refused */
 function refuseDifferences(differences: readonly string[]): void {
   if (differences.length === 0) return;
-  const why = 'entries get the time of the import, and with that time this log would say something else';
+  const why = 'imported entries get the current time, which would change the state of this log';
   const hint = 'Nothing was stored. To keep the times, use "nats stream backup" and "nats stream restore"';
   throw new AppError('entry.refused', `${why}: ${differences.join('; ')}. ${hint}`);
 }
 
-/** Keeps stdin in a file for as long as the import takes: the log is read twice. */
+/** Copies stdin to a temporary file, because the import reads the log twice. */
 async function keepStdin({ stdin }: Io): Promise<{ readonly file: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'stopgate-import-'));
   const remove = () => rm(folder, { recursive: true, force: true });
@@ -94,8 +94,8 @@ async function keepStdin({ stdin }: Io): Promise<{ readonly file: string; remove
 type Read = ImportedEntry & TimedEntry;
 
 /**
- * Reads entries that follow each other from 1 on; an entry that is there twice comes once. @throws AppError input.bad,
- * also of no entry at all
+ * Reads consecutive entries from 1 on and skips duplicates.
+ * @throws AppError input.bad, also if there are no entries
  */
 async function* readEntries(names: readonly string[], fleet: string, io: Io): AsyncGenerator<Read[]> {
   let lastSeq = 0;
@@ -107,7 +107,7 @@ async function* readEntries(names: readonly string[], fleet: string, io: Io): As
         number += 1;
         const entry = readLine(line, fleet, `${file}, line ${number}`);
         if (entry === null || entry.seq <= lastSeq) continue;
-        if (entry.seq !== lastSeq + 1) throw lacking(file, number, lastSeq + 1, entry.seq);
+        if (entry.seq !== lastSeq + 1) throw missingEntry(file, number, lastSeq + 1, entry.seq);
         lastSeq = entry.seq;
         entries.push(entry);
       }
@@ -118,34 +118,35 @@ async function* readEntries(names: readonly string[], fleet: string, io: Io): As
 }
 
 /** Returns null for an empty line. @throws AppError input.bad */
-function readLine(line: string | null, fleet: string, place: string): Read | null {
+function readLine(line: string | null, fleet: string, position: string): Read | null {
   if (line?.trim() === '') return null;
   const parsed = line === null ? 'is too long' : parseLogLine(line);
-  if (line === null || typeof parsed === 'string') throw new AppError('input.bad', `${place}: ${parsed}`);
+  if (line === null || typeof parsed === 'string') throw new AppError('input.bad', `${position}: ${parsed}`);
   const { seq, subject, at } = parsed;
   if (seq === null || subject === null)
     throw new AppError(
       'input.bad',
-      `${place}: "seq", "subject" and "data" of an entry, as "stopgate export" prints it, are missing`,
+      `${position}: "seq", "subject" or "data" is missing; pass the output of "stopgate export"`,
     );
-  const [root, of = ''] = subject.split('.');
-  if (root === 'stopgate' && isId(of) && of !== fleet)
+  const [root, owner = ''] = subject.split('.');
+  if (root === 'stopgate' && isId(owner) && owner !== fleet)
     throw new AppError(
       'input.bad',
-      `${place}: the entry is of fleet '${of}', and a fleet keeps its name: import it with --fleet ${of}`,
+      `${position}: the entry belongs to fleet '${owner}', and an import keeps the name; add --fleet ${owner}`,
     );
-  if (!isLogSubject(subject, fleet)) throw new AppError('input.bad', `${place}: '${subject}' is no subject of a log`);
+  if (!isLogSubject(subject, fleet))
+    throw new AppError('input.bad', `${position}: '${subject}' is not a subject of a log`);
   const payload = payloadOf(parsed, line);
   const bytes = Buffer.byteLength(payload);
   if (bytes > messageBytesMax)
-    throw new AppError('input.bad', `${place}: the payload has ${bytes} bytes; a log takes ${messageBytesMax}`);
+    throw new AppError('input.bad', `${position}: the payload has ${bytes} bytes; the maximum is ${messageBytesMax}`);
   const atMs = typeof at === 'string' ? parseIsoTime(at) : null;
-  if (atMs === null) throw new AppError('input.bad', `${place}: "at" is not a time in ISO 8601 (UTC)`);
+  if (atMs === null) throw new AppError('input.bad', `${position}: "at" is not a time in ISO 8601 (UTC)`);
   return { seq, atMs, subject, payload };
 }
 
-const lacking = (file: string, line: number, from: number, found: number): AppError =>
+const missingEntry = (file: string, line: number, from: number, found: number): AppError =>
   new AppError(
     'input.bad',
-    `${file}, line ${line}: entry ${from} is missing, the next is ${found}; the log must be complete, so put the archive before it`,
+    `${file}, line ${line}: expected entry ${from} but found ${found}; the log must be complete, so pass the archive before it`,
   );

@@ -1,8 +1,8 @@
-/** The accounts of `stopgate permissions` as a script of `nsc` commands, for a NATS server whose accounts are JWTs. */
+/** Formats the accounts of `stopgate permissions` as a script of `nsc` commands, or as a NATS configuration. */
 import type { Account, Accounts, AccountUser } from '../../../nats/accounts.ts';
 import type { Permissions } from '../../../nats/permissions.ts';
 
-/** Shared accounts come first: `accounts` names them before those that import from them. */
+/** `accounts` lists shared accounts before those that import from them, so they are created first. */
 export const formatNscScript = (accounts: Accounts): string[] => [
   'set -eu',
   'umask 077',
@@ -38,37 +38,37 @@ function accountLines(name: string, account: Account): string[] {
           '--conns',
           limits.max_connections,
         ];
-  const importsOf = new Set(imports.map((it) => ('service' in it ? it.service : it.stream).account));
+  const importsOf = new Set(imports.map((entry) => ('service' in entry ? entry.service : entry.stream).account));
   return [
     nsc('add', 'account', '--name', name),
     ...(stores.length > 0 ? [nsc('edit', 'account', '--name', name, ...stores)] : []),
     ...(bounds.length > 0 ? [nsc('edit', 'account', '--name', name, ...bounds)] : []),
-    ...exports.map((it) => {
-      if ('stream' in it) return nsc('add', 'export', ...of, '--name', it.stream, '--subject', it.stream);
+    ...exports.map((entry) => {
+      if ('stream' in entry) return nsc('add', 'export', ...of, '--name', entry.stream, '--subject', entry.stream);
       return nsc(
         'add',
         'export',
         ...of,
         '--service',
         '--name',
-        it.service,
+        entry.service,
         '--subject',
-        it.service,
-        ...(it.response_type === 'stream' ? ['--response-type', 'Stream'] : []),
-        ...(it.threshold === undefined ? [] : ['--response-threshold', it.threshold]),
+        entry.service,
+        ...(entry.response_type === 'stream' ? ['--response-type', 'Stream'] : []),
+        ...(entry.threshold === undefined ? [] : ['--response-threshold', entry.threshold]),
       );
     }),
     ...[...importsOf].map(
       (from) => `${keyVariable(from)}=$(nsc describe account --name ${from} --field sub | tr -d '"')`,
     ),
-    ...imports.map((it) => {
-      const { account: from, subject } = 'service' in it ? it.service : it.stream;
-      const local = 'service' in it ? (it.to ?? subject) : subject;
+    ...imports.map((entry) => {
+      const { account: from, subject } = 'service' in entry ? entry.service : entry.stream;
+      const local = 'service' in entry ? (entry.to ?? subject) : subject;
       const line = nsc(
         'add',
         'import',
         ...of,
-        ...('service' in it ? ['--service'] : []),
+        ...('service' in entry ? ['--service'] : []),
         '--name',
         subject,
         '--remote-subject',
@@ -84,9 +84,8 @@ function accountLines(name: string, account: Account): string[] {
 }
 
 /**
- * A client sends its user's JWT as it connects, in a line of at most 4 KiB, and some lists are longer: that of a plain
- * agent, or an operator's of several fleets. So the longest list stands in the account's JWT, which holds for its users
- * without a list of their own.
+ * A client sends its user's JWT in a line of at most 4 KiB when it connects, and some permission lists are longer. So the
+ * longest list goes into the account's JWT, where it applies to all users without a list of their own.
  */
 function userLines(account: string, users: readonly AccountUser[]): string[] {
   const lists = users.map(({ permissions }) => JSON.stringify(permissions));
@@ -112,19 +111,19 @@ const rulesOf = ({ publish, subscribe }: Permissions): string[] => [
 const rule = (option: string, subjects: readonly string[] | undefined): string[] =>
   subjects === undefined ? [] : [option, subjects.join(',')];
 
-/** Returns the shell variable for the public key of an account. */
+/** The shell variable for the public key of an account. */
 const keyVariable = (account: string): string => `key_${account}`;
 
 const nsc = (...words: readonly (string | number)[]): string => ['nsc', ...words.map(quote)].join(' ');
 const quote = (word: string | number): string => (/^[\w./-]+$/.test(`${word}`) ? `${word}` : `'${word}'`);
 
-/** A NATS configuration as a person would write it: short values on one line, quotes only where they are needed. */
+// A NATS configuration as a person would write it: short values on one line, quotes only where needed.
 
 type Value = string | number | boolean | readonly Value[] | { readonly [key: string]: Value };
 
 const columns = 110;
 
-/** The lines of an object's members, without its braces. */
+/** Returns the lines of an object's members, without its braces. */
 export function formatNatsConfig(members: object, indent = ''): string[] {
   return Object.entries(members as Record<string, Value>).flatMap(([key, value]) => {
     const name = /^[A-Za-z_]\w*$/.test(key) ? key : JSON.stringify(key);

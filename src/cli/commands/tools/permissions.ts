@@ -1,4 +1,4 @@
-/** permissions: the configuration for your own NATS server that keeps clients from posing as others. */
+/** permissions: prints accounts for your own NATS server that keep clients from impersonating others. */
 import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
 import { type Accounts, accountsOf, type Member, mergeAccounts, serverLimits } from '../../../nats/accounts.ts';
@@ -9,22 +9,22 @@ import { formatNatsConfig, formatNscScript } from './nsc-script.ts';
 
 export const permissions = defineCommand({
   args: {
-    role: choice('ROLE', roles, 'only the part for this role (default: all of them)'),
-    all: flag('the accounts of all roles, as without --role'),
-    worker: listOption('W', 'agent: the only worker that it may act for; repeat it for more', idOf('worker')),
+    role: choice('ROLE', roles, 'print only the part for this role (default: all roles)'),
+    all: flag('print the accounts of all roles, like without --role'),
+    worker: listOption('W', 'agent: a worker that it may act for; may be repeated (default: all)', idOf('worker')),
     name: option('N', 'runner: the name under which it may serve', idOf('runner')),
     check: listOption(
       'NAME',
-      'check: the remote check that it may answer (also for a runner with a name); repeat it for more',
+      'check, or runner with a name: a remote check that it may serve; may be repeated',
       idOf('check'),
     ),
-    fleet: listOption('F', 'the fleet; repeat it for more (STOPGATE_FLEET; default: main)', idOf('fleet')),
-    json: flag('print JSON, which a NATS server also reads'),
-    nsc: flag('print a script of nsc commands, which makes JWT accounts and a .creds file per role'),
+    fleet: listOption('F', 'the fleet; may be repeated (STOPGATE_FLEET; default: main)', idOf('fleet')),
+    json: flag('print JSON, which a NATS server can also read'),
+    nsc: flag('print a script of nsc commands that creates JWT accounts and a .creds file per role'),
   },
   details: [
-    'Prints accounts with users and permissions for the configuration of your own NATS server. The server of "stopgate dev" has them already. Replace every change-me-… with a password, then test it: nats-server -c FILE -t.',
-    'An agent with --worker gets its own account: it can neither act for another worker nor receive its answers. The fast path (header Stopgate-Reply) then needs an inbox under _INBOX.<worker>.',
+    'Prints accounts with users and permissions for the configuration of your own NATS server. The server of "stopgate dev" already has them. Replace every change-me-… with a password, then validate the file: nats-server -c FILE -t.',
+    'An agent with --worker gets its own account: it cannot act for other workers or receive their answers. The fast path (header Stopgate-Reply) then needs an inbox under _INBOX.<worker>.',
   ],
   examples: [
     'stopgate permissions > stopgate-accounts.conf',
@@ -34,14 +34,15 @@ export const permissions = defineCommand({
   ],
   run: async ({ flags, io, out }) => {
     const { role } = flags;
-    if (role !== undefined && flags.all) throw new AppError('input.bad', 'use either --all or --role');
+    if (role !== undefined && flags.all)
+      throw new AppError('input.bad', '--all and --role exclude each other; use one of them');
     if (flags.nsc && (role !== undefined || flags.json))
-      throw new AppError('input.bad', '--nsc prints the accounts of all roles: leave out --role and --json');
+      throw new AppError('input.bad', '--nsc prints the accounts of all roles; omit --role and --json');
     const { fleet: one } = await loadConfig({ flags: { http: 'off' }, cwd: io.cwd, env: io.env });
     const fleets = [...new Set(flags.fleet ?? [one])];
     const scope = readScope(flags, role);
     const membersIn = (fleet: string) =>
-      (role === undefined ? roles : [role]).flatMap((it) => membersOf(it, fleet, scope));
+      (role === undefined ? roles : [role]).flatMap((each) => membersOf(each, fleet, scope));
     const parts = fleets.map((fleet) => ({ fleet, members: membersIn(fleet) }));
     const accounts = parts.map(({ fleet, members }) => accountsOf(fleet, members)).reduce(mergeAccounts);
     const config = configOf(accounts, role);
@@ -54,24 +55,24 @@ export const permissions = defineCommand({
   },
 });
 
-type Given = {
+type ScopeFlags = {
   readonly worker: readonly string[] | undefined;
   readonly name: string | undefined;
   readonly check: readonly string[] | undefined;
 };
-type Named = { readonly workers: readonly string[]; readonly name?: string; readonly checks?: readonly string[] };
+type Scope = { readonly workers: readonly string[]; readonly name?: string; readonly checks?: readonly string[] };
 
-/** @throws AppError input.bad: bad ids, or an option that is not for this role */
-function readScope({ worker, name, check }: Given, role: Role | undefined): Named {
-  const meant = (option: string, value: string | readonly string[] | undefined, ...of: Role[]) => {
-    if (value === undefined || role === undefined || of.includes(role)) return;
-    throw new AppError('input.bad', `${option} is for the role ${of.join(' or ')}, not for ${role}`);
+/** @throws AppError input.bad if an option does not apply to this role */
+function readScope({ worker, name, check }: ScopeFlags, role: Role | undefined): Scope {
+  const allowFor = (option: string, value: string | readonly string[] | undefined, ...allowed: Role[]) => {
+    if (value === undefined || role === undefined || allowed.includes(role)) return;
+    throw new AppError('input.bad', `${option} applies to role ${allowed.join(' or ')}, not to ${role}`);
   };
-  meant('--worker', worker, 'agent');
-  meant('--name', name, 'runner');
-  meant('--check', check, 'check', 'runner');
+  allowFor('--worker', worker, 'agent');
+  allowFor('--name', name, 'runner');
+  allowFor('--check', check, 'check', 'runner');
   if (role === 'runner' && check !== undefined && name === undefined)
-    throw new AppError('input.bad', 'a runner without --name may serve every check: add --name');
+    throw new AppError('input.bad', 'a runner without a name may serve every check; add --name');
   return {
     workers: [...new Set(worker)],
     ...(name !== undefined && { name }),
@@ -79,8 +80,8 @@ function readScope({ worker, name, check }: Given, role: Role | undefined): Name
   };
 }
 
-/** One user per role; agents that are limited to one worker each get a user per worker. */
-function membersOf(role: Role, fleet: string, { workers, name, checks }: Named): Member[] {
+/** One user per role, or one per worker if agents are limited to workers. */
+function membersOf(role: Role, fleet: string, { workers, name, checks }: Scope): Member[] {
   const member = (user: string, scope: Partial<Member> = {}): Member => ({
     role,
     fleet,
@@ -94,7 +95,7 @@ function membersOf(role: Role, fleet: string, { workers, name, checks }: Named):
   return [member(role)];
 }
 
-/** The part of one role is merged into a configuration that has the rest already. */
+/** The part of a single role is meant to be merged into a configuration that already has the rest. */
 function configOf(accounts: Accounts, role: Role | undefined): object {
   if (role === undefined) return { ...serverLimits, accounts };
   if (role === 'agent') return { accounts };
@@ -104,26 +105,26 @@ function configOf(accounts: Accounts, role: Role | undefined): object {
 
 const nscIntroduction = (label: string): string[] => [
   '#!/bin/sh',
-  `# stopgate, ${label}: who may do what, as JWT accounts under the operator that nsc has selected.`,
-  '# It leaves a .creds file per role in this folder, for --creds. Then tell your servers: nsc push --all, or nsc generate config.',
+  `# stopgate, ${label}: permissions as JWT accounts under the operator selected in nsc.`,
+  '# Writes a .creds file per role into this folder, for --creds. Afterwards run nsc push --all, or nsc generate config.',
 ];
 
 function introduction(label: string, members: readonly Member[], role: Role | undefined): string[] {
-  const secrets = '# Replace each "change-me-…" by a password of its own, or by its bcrypt hash (nats server passwd).';
+  const secrets = '# Replace each "change-me-…" with a password, or its bcrypt hash (nats server passwd).';
   if (role !== undefined) {
     return [
-      `# stopgate, ${label}: the part of role ${role}, to be merged into the accounts of your nats-server.conf.`,
-      ...(role === 'agent' ? ['# STOPGATE is shown with what it must export, without its users.'] : []),
-      '# "stopgate permissions" prints all of them; without the accounts these lists do not protect the log.',
+      `# stopgate, ${label}: the part for role ${role}. Merge it into the accounts of your nats-server.conf.`,
+      ...(role === 'agent' ? ['# STOPGATE is listed only with what it must export, without its users.'] : []),
+      '# "stopgate permissions" prints all accounts. These lists protect the log only together with all of them.',
       secrets,
     ];
   }
   const open = members.some(({ role: each, worker }) => each === 'agent' && worker === undefined);
   return [
-    `# stopgate, ${label}: who may do what on your own nats-server. Put this into nats-server.conf.`,
+    `# stopgate, ${label}: permissions for your own nats-server. Put this into nats-server.conf.`,
     secrets,
-    '# Then: stopgate serve --nats nats://service:PASSWORD@HOST:4222, and nats://operator:…, runner, check, agent alike.',
+    '# Then: stopgate serve --nats nats://service:PASSWORD@HOST:4222; likewise nats://operator:…, runner, check, agent.',
     '# Your configuration also needs JetStream, e.g. jetstream { store_dir: "/var/lib/nats" }',
-    ...(open ? ['# With "no_auth_user: agent" beside it, clients without a password are agents too.'] : []),
+    ...(open ? ['# Add "no_auth_user: agent" to make clients without a password agents.'] : []),
   ];
 }

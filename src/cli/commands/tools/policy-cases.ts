@@ -1,16 +1,16 @@
-/** Runs a case: folds its entries by the function behind `stopgate replay`, and compares what comes of it. */
+/** Runs a case: folds its entries like `stopgate replay`, and compares the results with the expected ones. */
 import { isDeepStrictEqual } from 'node:util';
 import { createReplay, parseIsoTime, type ReplayLine } from '../../../../machines/index.ts';
 import type { CaseEntry, PolicyCase } from '../../../config/case-schema.ts';
 import type { PolicyForm } from '../../../config/file.ts';
 import { AppError } from '../../../errors.ts';
 
-/** `path`: where it is. A side that is not there is undefined. */
+/** `path`: the position. A missing side is undefined. */
 export type CaseDifference = { readonly path: string; readonly expected?: unknown; readonly actual?: unknown };
 
 /**
- * @param policies what is in force; null: none was ever set
- * @throws AppError input.bad: the policies are none, or a time is none
+ * @param policies the policies of the case; null if none were ever set
+ * @throws AppError input.bad if the policies or a time are not valid
  */
 export function runCase(given: PolicyCase, policies: PolicyForm | null): CaseDifference[] {
   const differences: CaseDifference[] = [];
@@ -23,7 +23,7 @@ export function runCase(given: PolicyCase, policies: PolicyForm | null): CaseDif
   for (const number of expectedBad)
     if (!bad.has(number)) differences.push({ path: `entry ${number}`, expected: 'is refused', actual: 'is valid' });
   for (const { at, ...parts } of given.views ?? []) {
-    const untilMs = parseIsoTime(spellTime(at));
+    const untilMs = parseIsoTime(toIsoTime(at));
     if (untilMs === null) throw new AppError('input.bad', `'${at}' is not a time`);
     const until = createReplay({ untilMs });
     foldAll(until, given.entries, policies);
@@ -32,13 +32,13 @@ export function runCase(given: PolicyCase, policies: PolicyForm | null): CaseDif
   return differences;
 }
 
-/** @returns why entries are bad, by their number */
+/** @returns the reasons why entries are bad, by entry number from 1 */
 function foldAll(
   { fold }: ReturnType<typeof createReplay>,
   entries: readonly CaseEntry[],
   policies: PolicyForm | null,
 ): Map<number, string> {
-  const first = entries.find((it) => 'subject' in it && it.at !== undefined) as { at: string } | undefined;
+  const first = entries.find((entry) => 'subject' in entry && entry.at !== undefined) as { at: string } | undefined;
   const set = { at: first?.at ?? '12:00', subject: 'own.fleet.main.policy.set', data: { ...policies } };
   const refused = policies === null ? null : fold(lineOf(set));
   if (refused !== null) throw new AppError('input.bad', `the policy is refused: ${refused}`);
@@ -54,26 +54,26 @@ function lineOf(entry: CaseEntry): string {
   if ('raw' in entry) return entry.raw;
   const { at, subject, data } = entry;
   const whole = subject.startsWith('!') ? subject.slice(1) : `stopgate.main.${subject}`;
-  return JSON.stringify({ at: at === undefined ? undefined : spellTime(at), subject: whole, data: spellTimes(data) });
+  return JSON.stringify({ at: at === undefined ? undefined : toIsoTime(at), subject: whole, data: expandTimes(data) });
 }
 
-/** `12:00`, `12:00:30` and `12:00:30.250` are times of one day; anything else stays. */
-export function spellTime(clock: string): string {
+/** Expands `12:00`, `12:00:30` and `12:00:30.250` to times of one fixed day. Returns other texts unchanged. */
+export function toIsoTime(clock: string): string {
   const [, minutes, seconds = ':00', fraction = '.000'] = /^(\d\d:\d\d)(:\d\d)?(\.\d{3})?$/.exec(clock) ?? [];
   return minutes === undefined ? clock : `2026-03-02T${minutes}${seconds}${fraction}Z`;
 }
 
-/** `"@12:30"` anywhere in an entry's data is that time as a whole ISO time. */
-export function spellTimes(value: unknown): unknown {
-  if (typeof value === 'string' && value.startsWith('@')) return spellTime(value.slice(1));
-  if (Array.isArray(value)) return value.map(spellTimes);
+/** Replaces `"@12:30"` anywhere in an entry's data by that time in ISO form. */
+export function expandTimes(value: unknown): unknown {
+  if (typeof value === 'string' && value.startsWith('@')) return toIsoTime(value.slice(1));
+  if (Array.isArray(value)) return value.map(expandTimes);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, spellTimes(member)]));
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, expandTimes(member)]));
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** In order for each worker and task; between them any order. */
+/** The order counts for each worker and each task, but not between them. */
 export function compareResults(results: readonly ReplayLine[], expected: readonly Json[]): CaseDifference[] {
   const differences: CaseDifference[] = [];
   const rest = [...results];
@@ -86,7 +86,7 @@ export function compareResults(results: readonly ReplayLine[], expected: readonl
     if (at < 0) differences.push({ path, expected: part });
     else compare(rest.splice(at, 1)[0], part, path, differences);
   }
-  for (const result of rest) differences.push({ path: 'one more than expected', actual: essenceOf(result) });
+  for (const result of rest) differences.push({ path: 'unexpected', actual: essenceOf(result) });
   return differences;
 }
 
@@ -95,7 +95,7 @@ const essenceOf = (result: ReplayLine): Json => {
   return JSON.parse(JSON.stringify({ worker, taskId, attempt, decision, action, cause, reason })) as Json;
 };
 
-/** A subset: what `part` does not name may be anything; a list must have the same length. */
+/** Compares a subset: fields missing in `part` may have any value. Lists must have the same length. */
 function compare(actual: unknown, part: unknown, path: string, found: CaseDifference[]): void {
   const differ = (expected: unknown = part) => void found.push({ path, expected, actual });
   if (typeof part !== 'object' || part === null) {
@@ -103,9 +103,9 @@ function compare(actual: unknown, part: unknown, path: string, found: CaseDiffer
   } else if ('$contains' in part) {
     const members = Array.isArray(part.$contains) ? part.$contains : [part.$contains];
     const list = Array.isArray(actual) ? actual : [];
-    if (!members.every((member) => list.some((it) => matches(it, member)))) differ();
+    if (!members.every((member) => list.some((item) => matches(item, member)))) differ();
   } else if ('$oneOf' in part) {
-    if (!(Array.isArray(part.$oneOf) && part.$oneOf.some((it) => isDeepStrictEqual(it, actual)))) differ();
+    if (!(Array.isArray(part.$oneOf) && part.$oneOf.some((value) => isDeepStrictEqual(value, actual)))) differ();
   } else if ('$match' in part) {
     if (typeof actual !== 'string' || !patternOf(part.$match).test(actual)) differ();
   } else if (Array.isArray(part)) {
@@ -132,6 +132,6 @@ function patternOf(text: unknown): RegExp {
   try {
     return new RegExp(String(text));
   } catch (cause) {
-    throw new AppError('input.bad', `$match '${text}' is not a pattern: ${(cause as Error).message}`, { cause });
+    throw new AppError('input.bad', `$match '${text}' is not a valid pattern: ${(cause as Error).message}`, { cause });
   }
 }

@@ -1,4 +1,4 @@
-/** replay: folds a file of entries, or the log of a fleet, with the service's own machines. Runs and publishes nothing. */
+/** replay: folds a file of entries, or the log of a fleet, with the service's own machines. Never runs or publishes. */
 import {
   createReplay,
   createWhatIf,
@@ -24,17 +24,17 @@ import { clientArgs, idOf, timeForms, toTime } from '../../option-values.ts';
 const args = {
   file: optionalArgument(
     'FILE.jsonl',
-    'entries, one JSON object per line; .gz too, or a folder of such files; "-" is stdin',
+    'entries, one JSON object per line; also .gz, or a folder of such files; "-" for stdin',
   ),
-  policy: option('FILE', 'a stopgate.yaml whose policies replace those in the log'),
+  policy: option('FILE', 'use the policies of this stopgate.yaml instead of those in the log'),
   diff: flag('print only what --policy would decide differently, with both decisions'),
-  since: option('TIME', `with --diff: compare attempts from this time on: ${timeForms}`, toTime),
-  at: option('TIME', `print all workers and tasks as they were then: ${timeForms}`, toTime),
+  since: option('TIME', `with --diff: compare attempts since then: ${timeForms}`, toTime),
+  at: option('TIME', `print all workers and tasks as of this time: ${timeForms}`, toTime),
   worker: option('W', 'only decisions about this worker', idOf('worker')),
-  archive: option('DIR', 'with --fleet: the folder with what retention has removed from the log'),
+  archive: option('DIR', 'with --fleet: the folder with the entries that retention has removed from the log'),
   ...clientArgs,
-  fleet: option('F', 'read the live log of this fleet up to now, instead of a file'),
-  json: flag('print JSON lines, as a pipe gets without --diff'),
+  fleet: option('F', 'read the live log of this fleet up to now instead of a file'),
+  json: flag('print JSON lines (the default without a terminal, except with --diff)'),
 } as const;
 
 type ReplayContext = Context<Flags<typeof args>>;
@@ -42,12 +42,12 @@ type ReplayContext = Context<Flags<typeof args>>;
 export const replay = defineCommand({
   args,
   details: [
-    'A line of a file is {"at":"<time>","subject":"stopgate.main.worker.w1.tool.used","data":{…}}, as "tail --json" prints it. Bad lines are reported on stderr and skipped, and the exit code is 2.',
-    'Prints the decision of each stop, and one hook result per iteration.validated, one JSON line each, or as text on a terminal. What the log leaves open comes last, with "decision": null. Times and check results come from the log: nothing is run or published.',
+    'A line of a file is {"at":"<time>","subject":"stopgate.main.worker.w1.tool.used","data":{…}}, as "tail --json" prints it. Bad lines are reported on stderr and skipped; exit code 2.',
+    'Prints the decision of each stop and one hook result per iteration.validated, as JSON lines, or as text on a terminal. Open attempts come last, with "decision": null. Times and check results come from the log: nothing is run or published.',
     '',
-    'With --diff the log is folded twice, under its own policies and under those of --policy. A decision that depends on a check without a result in the log is unknown ("after": null, and "check"). Entries stay as they are, whatever an agent would have done after another decision. A different text alone is not a difference. Differences are not an error: the exit code is 0. With --json a line is {"worker","attempt","at","before","after"}, with both decisions.',
+    '--diff folds the log twice, with its own policies and with those of --policy. A decision that depends on a check without a result in the log is unknown ("after": null, and "check"). The entries stay the same, even if an agent would have acted differently after another decision. Texts alone do not count as a difference. Differences are not an error: the exit code is 0. With --json a line is {"worker","attempt","at","before","after"}, with both decisions.',
     '',
-    'If retention has removed the beginning of a live log, all of it takes --archive. --at, and --diff with --since, continue from a snapshot that the service took before that time. A file that begins later than its log is folded as it is, with a note on stderr: it lacks what stood before, such as policies and plans.',
+    'If retention has removed the beginning of a live log, a complete replay needs --archive. --at, and --diff with --since, continue from a snapshot that the service took before that time. A file without the beginning of its log is folded as it is, with a note on stderr: earlier policies and plans are missing.',
     'A live log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: [
@@ -57,22 +57,22 @@ export const replay = defineCommand({
   ],
   run: async (context) => {
     const { flags } = context;
-    refuseMixtures(flags);
+    refuseConflicts(flags);
     const { at: untilMs, since: sinceMs, worker: only = null } = flags;
     if (untilMs !== undefined && untilMs > Date.now())
       context.note(
-        `stopgate: --at ${formatIsoTime(untilMs)} is in the future: this is the state if no entry comes until then`,
+        `stopgate: --at ${formatIsoTime(untilMs)} is in the future; this is the state if no more entries come until then`,
       );
     const policies = flags.policy === undefined ? undefined : await readPolicies(flags.policy, context);
     if (!flags.diff) return printDecisions(context, policies, untilMs, only);
     if (policies === undefined) {
-      throw new AppError('input.bad', `there is nothing to compare: '${flags.policy}' has no policies`);
+      throw new AppError('input.bad', `nothing to compare: '${flags.policy}' has no policies`);
     }
     return printDifferences(context, policies, sinceMs, only);
   },
 });
 
-function refuseMixtures({
+function refuseConflicts({
   file,
   fleet,
   nats,
@@ -87,14 +87,14 @@ function refuseMixtures({
 }: ReplayContext['flags']) {
   const isFile = file !== undefined;
   const faults = {
-    'use either FILE.jsonl or --fleet': isFile && fleet !== undefined,
-    'FILE.jsonl is missing, or --fleet for a live log (see "stopgate replay --help")': !isFile && fleet === undefined,
-    '--nats, --creds, --config and --archive are for a live log: they go with --fleet':
+    'FILE.jsonl and --fleet exclude each other; use one of them': isFile && fleet !== undefined,
+    'FILE.jsonl is missing; for a live log use --fleet (see "stopgate replay --help")': !isFile && fleet === undefined,
+    '--nats, --creds, --config and --archive need a live log; use --fleet instead of a file':
       isFile && (nats ?? creds ?? config ?? archive) !== undefined,
-    '--diff compares with other policies: name their file with --policy': diff && policy === undefined,
-    '--diff compares decisions, --at shows a state: give one of them': diff && at !== undefined,
-    '--since goes with --diff': since !== undefined && !diff,
-    '--worker picks decisions, --at shows a state: give one of them': worker !== undefined && at !== undefined,
+    '--diff needs the policies to compare with; add --policy FILE': diff && policy === undefined,
+    '--diff and --at exclude each other; use one of them': diff && at !== undefined,
+    '--since needs --diff': since !== undefined && !diff,
+    '--worker and --at exclude each other; use one of them': worker !== undefined && at !== undefined,
   };
   const fault = Object.entries(faults).find(([, holds]) => holds);
   if (fault !== undefined) throw new AppError('input.bad', fault[0]);
@@ -120,7 +120,7 @@ async function printDecisions(
       .map((result) => `${format(result)}\n`)
       .join('');
   let isSilent = true;
-  // What stands before a snapshot was folded under the policies of the log.
+  // A snapshot was folded under the policies of the log, so other policies need the whole log.
   const reach = untilMs === undefined || policies !== undefined ? 'whole' : { fromMs: untilMs + 1 };
   const code = await feedFold(folded, context, { untilMs, reach }, () => {
     const results = folded.take();
@@ -141,7 +141,7 @@ async function printDecisions(
   if (isText) await out.print(...formatFleets(view, out.colors, out.width()));
   else await out.json(view);
   if (Object.values(view.fleets).every(({ workers, tasks }) => isEmpty(workers) && isEmpty(tasks)))
-    context.note(`stopgate: at ${view.at} this log had no workers or tasks yet`);
+    context.note(`stopgate: this log had no workers or tasks at ${view.at}`);
   return code;
 }
 
@@ -174,13 +174,13 @@ async function printDifferences(
   note(describeCounts(compared.counts));
   if (compared.counts.attempts === 0) {
     const whose = only === null ? '' : ` of worker ${only}`;
-    const when = sinceMs === undefined ? '' : ` from ${formatIsoTime(sinceMs)} on`;
-    note(`stopgate: this log has no attempt${whose} that was decided${when}`);
+    const when = sinceMs === undefined ? '' : ` since ${formatIsoTime(sinceMs)}`;
+    note(`stopgate: this log has no decided attempts${whose}${when}`);
   }
   return code;
 }
 
-/** Returns undefined if the file says nothing of policies, so those among the entries hold, as they would for a service. */
+/** Returns undefined if the file does not mention policies: then those in the log apply, as for a service. */
 async function readPolicies(path: string, { io, note, flags }: ReplayContext): Promise<PolicySet | undefined> {
   const read = readConfigFile(await readText(path, io), path);
   if (!read.ok) {
@@ -188,7 +188,7 @@ async function readPolicies(path: string, { io, note, flags }: ReplayContext): P
       path: describePosition(problem, path),
       message: problem.message,
     }));
-    throw new AppError('config.bad', `'${path}' is not a configuration`, { issues });
+    throw new AppError('config.bad', `'${path}' is not a valid configuration`, { issues });
   }
   for (const warning of read.unknownNames) note(`stopgate: ${warning}`);
   if (read.file.policyForm !== null) return read.file.policySet;
@@ -196,9 +196,9 @@ async function readPolicies(path: string, { io, note, flags }: ReplayContext): P
   return undefined;
 }
 
-// Writes what a replay prints for people.
+// Formats the output of a replay for people.
 
-/** A result: whose it is, and below it what was decided and why. */
+/** The actor of a result, and below it the decision and its reason. */
 function formatReplayLine(line: ReplayLine, colors: Colors, width: number): string[] {
   const { who, answer, paint, reason } = describe(line, colors);
   const why = cut(clean(reason), width - answer.length - 4);
@@ -215,11 +215,11 @@ function describe(line: ReplayLine, colors: Colors) {
   const { worker, attempt, at } = line;
   const who = [worker, ...(attempt === null ? [] : [attempt]), at];
   if (line.decision === null)
-    return { who, answer: 'open', paint: colors.yellow, reason: `it waits for: ${line.waitsFor}` };
+    return { who, answer: 'open', paint: colors.yellow, reason: `waiting for ${line.waitsFor}` };
   return { who, answer: describeAnswer(line), paint: paintAnswer(line, colors), reason: line.reason };
 }
 
-/** All actors at one moment, fleet by fleet, as `workers` and `tasks` show them. */
+/** Formats all actors at one time, fleet by fleet, like `workers` and `tasks`. */
 function formatFleets({ at, fleets }: ReturnType<Replay['view']>, colors: Colors, width: number): string[] {
   const tableOf = <View>(listing: Listing<View>, views: Readonly<Record<string, View>>): string[] => {
     const lines = formatListing(listing, Object.values(views), { colors, width, nowMs: Date.parse(at) });
@@ -233,7 +233,7 @@ function formatFleets({ at, fleets }: ReturnType<Replay['view']>, colors: Colors
   ]);
 }
 
-/** Writes for people what other policies would have decided. */
+/** Formats one difference between two policies. */
 function formatDifference(difference: Difference, colors: Colors, width: number): string[] {
   const { worker, attempt, at, before, after } = difference;
   const answer = (name: string, decision: Decision) => {
@@ -254,7 +254,7 @@ function formatDifference(difference: Difference, colors: Colors, width: number)
 }
 
 const whyUnknown = (check: string | null): string =>
-  check === null ? 'it would still be held when the log ends' : `the log has no result of check ${clean(check)}`;
+  check === null ? 'still held at the end of the log' : `the log has no result of check ${clean(check)}`;
 
 /** `3 attempts compared: 1 would differ, 1 unknown` */
 function describeCounts({ attempts, differ, unknown }: WhatIfCounts): string {

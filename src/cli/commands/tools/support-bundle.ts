@@ -1,4 +1,4 @@
-/** support-bundle: what somebody else needs to help, in one file that can be read before it is sent. */
+/** support-bundle: writes diagnostics for somebody who helps, in one file that can be read before it is sent. */
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
@@ -20,16 +20,16 @@ const { http, fleet, config: configFile } = serveArgs;
 export const supportBundle = defineCommand({
   args: {
     nats: option('URL', 'the NATS servers (STOPGATE_NATS)'),
-    creds: option('FILE', 'credentials of the operator (STOPGATE_CREDS)'),
+    creds: option('FILE', "the operator's credentials (STOPGATE_CREDS)"),
     http: { ...http, description: 'the service (STOPGATE_HTTP)' },
     fleet: { ...fleet, description: 'the fleet (STOPGATE_FLEET; default: main)' },
     config: configFile,
-    out: option('FILE', 'where to write it (default: stopgate-support-TIME.json)'),
+    out: option('FILE', 'the file to write (default: stopgate-support-TIME.json)'),
   },
   details: [
     'Writes versions, options, the shape of stopgate.yaml, readiness, metrics, and what NATS reports about its streams and replicas.',
-    'It says what the file lacks, and how to get it: without the token of the service, there is nothing from HTTP.',
-    'The file has no secrets, and no texts of agents, policies or commands: for each text in stopgate.yaml it has only the length. It does have the names of fleets, policies and replicas. Read it before you send it.',
+    'Reports what it could not collect and how to get it. Without the token of the service, data from HTTP is missing.',
+    'The file contains no secrets and no texts of agents, policies or commands: for a text in stopgate.yaml it has only the length. It does contain the names of fleets, policies and replicas. Read it before you send it.',
   ],
   examples: ['stopgate support-bundle', 'stopgate support-bundle --out bundle.json'],
   run: async ({ flags: { out: file, ...flags }, io, out, note }) => {
@@ -45,8 +45,8 @@ export const supportBundle = defineCommand({
       const why = existsSync(dirname(path)) ? describeSystemError(cause) : `there is no folder '${dirname(path)}'`;
       throw new AppError('input.bad', `cannot write '${path}': ${why}`, { cause });
     }
-    await out.print(`wrote ${path}: read it before you send it`);
-    for (const gap of missing) note(`stopgate: it has no ${gap}`);
+    await out.print(`wrote ${path}; read it before you send it`);
+    for (const gap of missing) note(`stopgate: missing: ${gap}`);
     return 0;
   },
 });
@@ -56,7 +56,7 @@ const describeMachine = () => ({
   machine: { cores: cpus().length, memoryBytes: totalmem() },
 });
 
-/** Describes where things are and whether secrets are set; never a secret, and never a text. */
+/** Addresses and names, and whether secrets are set. Never a secret or a text. */
 function describeConfig(config: Config, { env }: Io) {
   const { policyForm, commands, escalation, roots, concurrency, replyPrefixes } = config.file;
   return {
@@ -71,7 +71,7 @@ function describeConfig(config: Config, { env }: Io) {
       token: isSet(config.token),
       creds: isSet(config.creds),
     },
-    // Their values may be anything.
+    // Only names, because the values may be anything.
     variables: Object.keys(env)
       .filter((name) => /^(STOPGATE|OTEL)_/.test(name))
       .sort(),
@@ -92,16 +92,16 @@ const isSet = (value: string | null) => (value === null ? 'not set' : 'set');
 
 type ServiceReport = Awaited<ReturnType<typeof describeService>>;
 
-/** Lists what could not be asked for, with what to do about it. */
+/** Lists what is missing from the report, and how to get it. */
 function gapsIn({ readiness, nats }: ServiceReport, { http, nats: url, token }: Config): string[] {
-  const told = 'status' in readiness ? null : readiness.unknown;
+  const failure = 'status' in readiness ? null : readiness.unknown;
   const isRefused = 'status' in readiness && [401, 403].includes(readiness.status);
-  const wants = token === null ? 'it wants a token: set STOPGATE_TOKEN' : 'it refuses this token: check STOPGATE_TOKEN';
+  const tokenHint = token === null ? 'needs a token; set STOPGATE_TOKEN' : 'refuses this token; check STOPGATE_TOKEN';
   const fromHttp =
-    told === null && !isRefused
+    failure === null && !isRefused
       ? []
       : [
-          `readiness, metrics or replicas from ${http?.url ?? 'HTTP'}: ${told ?? wants}${told === null || http === null ? '' : ' (--http names another)'}`,
+          `readiness, metrics or replicas from ${http?.url ?? 'HTTP'}: ${failure ?? tokenHint}${failure === null || http === null ? '' : ' (--http sets the address)'}`,
         ];
   const fromNats =
     'unknown' in nats ? [`streams or replicas from ${url.replace(/[^/,\s]*@/g, '***@')}: ${nats.unknown}`] : [];
@@ -125,9 +125,8 @@ async function describeService(config: Config) {
 }
 
 /**
- * The shape of a value without its texts, which may be shown to others. Keys, numbers, true and false stay; of a text
- * only the length stays, unless it is a duration. Anything unexpected is hidden.
- * Keys in `hidden` are names that somebody chose to be secret, so they are counted and not shown.
+ * The shape of a value without its texts, so that it can be shown to others. Keeps keys, numbers, booleans and durations;
+ * replaces other texts by their length. The keys inside of `hidden` keys may be secret, so they are only counted.
  */
 function outlineOf(value: unknown, hidden: ReadonlySet<string> = new Set()): unknown {
   if (typeof value === 'string') return parseDuration(value) === null ? `${value.length} characters` : value;

@@ -1,4 +1,4 @@
-/** test: tries policies on cases, entries in and expected decisions out, without a service. */
+/** test: tests policies with cases (entries in, expected decisions out), without a service. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -16,9 +16,9 @@ import { type CaseDifference, runCase } from './policy-cases.ts';
 
 const args = {
   files: words('FILE', 'case files, YAML or JSON (default: stopgate.test.yaml)'),
-  init: flag('write a first case file that passes, instead of running one'),
-  watch: flag('run them again when they, or a stopgate.yaml that they name, change'),
-  json: flag('print JSON, one line a case'),
+  init: flag('write an example case file instead of running one'),
+  watch: flag('run again whenever a case file, or a stopgate.yaml it names, changes'),
+  json: flag('print JSON, one line per case'),
 } as const;
 type TestContext = Context<Flags<typeof args>>;
 
@@ -27,15 +27,15 @@ const watchMs = 300;
 export const test = defineCommand({
   args,
   details: [
-    'A case has entries, as they stand in the log, and what is decided then. Its policy is written in the case, or is the one of a stopgate.yaml that it names. Nothing is run: the result of a check is a "check.finished" entry of the case. docs/testing-policies.md has an example of each kind of check.',
-    'Exit code 0: all cases pass. 1: one fails. 2: a file is no case file, or cannot be read.',
+    'A case has entries as in the log, and the expected decisions. It contains its policies or names a stopgate.yaml. Nothing is run: the result of a check is a "check.finished" entry of the case. docs/testing-policies.md has an example for each kind of check.',
+    'Exit code 0: all cases pass. 1: one fails. 2: a file is not a valid case file, or cannot be read.',
   ],
   examples: ['stopgate test --init', 'stopgate test', 'stopgate test cases/*.yaml --watch'],
   run: async (context) => {
     const { flags, io, note } = context;
     const files = flags.files.length === 0 ? [casesFile] : flags.files;
     if (flags.init) return writeFirst(files, context);
-    requireUsual(casesFile, flags.files[0], io, '"stopgate test --init" writes a first one');
+    requireUsual(casesFile, flags.files[0], io, '"stopgate test --init" writes an example');
     if (!flags.watch) return runFiles(files, context, new Set());
     const signal = io.interrupt();
     for (;;) {
@@ -45,7 +45,7 @@ export const test = defineCommand({
         note(`stopgate: ${error.message}`);
       });
       if (signal.aborted) return code ?? 2;
-      note('stopgate: waiting for a change (Ctrl-C ends it)');
+      note('stopgate: waiting for changes; press Ctrl-C to exit');
       const before = await statesOf(read);
       while (!signal.aborted && (await statesOf(read)) === before) await sleep(watchMs, signal);
       if (signal.aborted) return code ?? 2;
@@ -53,7 +53,7 @@ export const test = defineCommand({
   },
 });
 
-/** @param read gets the files that were read */
+/** @param read collects the files that were read */
 async function runFiles(files: readonly string[], context: TestContext, read: Set<string>): Promise<number> {
   const { flags, io, out } = context;
   for (const file of files) if (file !== '-') read.add(resolve(io.cwd, file));
@@ -85,26 +85,26 @@ function runNamed(given: PolicyCase, policies: PolicyForm | null, file: string):
   }
 }
 
-/** @throws AppError input.bad, with each problem and its line */
+/** @throws AppError input.bad with all problems and their lines */
 function readCases(text: string, file: string): z.output<typeof caseFile> {
   const yaml = readYaml(text);
   const name = file === '-' ? 'stdin' : file;
   const refuse = (problems: readonly string[]): never => {
-    throw new AppError('input.bad', problems.map((it) => `${name}:${it}`).join('\n'));
+    throw new AppError('input.bad', problems.map((problem) => `${name}:${problem}`).join('\n'));
   };
-  if (!yaml.ok) return refuse(yaml.problems.map((it) => `${it.line}:${it.column}: ${it.message}`));
+  if (!yaml.ok) return refuse(yaml.problems.map(({ line, column, message }) => `${line}:${column}: ${message}`));
   const parsed = caseFile.safeParse(yaml.value, { reportInput: true });
   if (parsed.success) return parsed.data;
   const faults = describeFaults(parsed.error.issues, caseFile).slice(0, 20);
   return refuse(
-    faults.map((it) => {
-      const { line, column } = yaml.locate(it.path, it.part);
-      return `${line}:${column}: ${it.message}`;
+    faults.map((fault) => {
+      const { line, column } = yaml.locate(fault.path, fault.part);
+      return `${line}:${column}: ${fault.message}`;
     }),
   );
 }
 
-/** Returns null if the case has none. @throws AppError input.bad */
+/** Returns null if the case has no policies. @throws AppError input.bad */
 async function policiesOf(
   policy: PolicyCase['policy'],
   file: string,
@@ -113,10 +113,10 @@ async function policiesOf(
 ): Promise<PolicyForm | null> {
   if (policy === undefined) return null;
   if (typeof policy !== 'string') {
-    // As strict as the file is: a misspelled key would be tried as if it were not there.
+    // Use the strict reader of the file, so that a misspelled key is not ignored.
     const found = readConfigFile(JSON.stringify({ policies: policy }), file);
     if (found.ok) return { policies: policy };
-    const problems = found.problems.map((it) => `${it.path.replace(/^policies\.?/, '')}: ${it.message}`);
+    const problems = found.problems.map(({ path, message }) => `${path.replace(/^policies\.?/, '')}: ${message}`);
     throw new AppError('input.bad', `${file}: the policy is refused: ${problems.join('; ')}`);
   }
   const path = resolve(io.cwd, file === '-' ? '.' : dirname(file), policy);
@@ -125,7 +125,7 @@ async function policiesOf(
   if (found.ok) return found.file.policyForm;
   throw new AppError(
     'input.bad',
-    found.problems.map((it) => `${describePosition(it, policy)}: ${it.message}`).join('\n'),
+    found.problems.map((problem) => `${describePosition(problem, policy)}: ${problem.message}`).join('\n'),
   );
 }
 
@@ -160,10 +160,10 @@ function formatCase(
 
 async function writeFirst(files: readonly string[], { io, out, asTyped }: TestContext): Promise<number> {
   const [file = casesFile, ...others] = files;
-  if (others.length > 0) throw new AppError('input.bad', '--init writes one file');
+  if (others.length > 0) throw new AppError('input.bad', '--init writes one file; give one name');
   const path = resolve(io.cwd, file);
-  if (existsSync(path)) throw new AppError('input.bad', `'${file}' exists already: it is left as it is`);
+  if (existsSync(path)) throw new AppError('input.bad', `'${file}' already exists; it was not changed`);
   writeFileSync(path, firstCases);
-  await out.print(`${file} has two cases; run them with: ${asTyped('stopgate test')} ${file}`);
+  await out.print(`${file} has two example cases; run them with: ${asTyped('stopgate test')} ${file}`);
   return 0;
 }

@@ -1,4 +1,4 @@
-/** token: a new token for HTTP, and the line of stopgate.yaml that gives it a role. */
+/** token: generates a token for HTTP, and the line of stopgate.yaml that gives it a role. */
 import { randomBytes } from 'node:crypto';
 import { accessRoles, hashOfToken } from '../../../config/access-tokens.ts';
 import { isIdOrPattern } from '../../../config/fleet-selection.ts';
@@ -6,32 +6,32 @@ import { AppError } from '../../../errors.ts';
 import { argument, choice, defineCommand, flag, listOption, type Parse } from '../../command.ts';
 import { idOf } from '../../option-values.ts';
 
-/** More than anyone can guess: the hash is a fast one. */
+/** Long enough for a fast hash: nobody can guess it. */
 const secretBytes = 24;
 
 export const token = defineCommand({
   args: {
-    name: argument('NAME', "whose it is: an operator's is stored with what it does", idOf('token')),
+    name: argument('NAME', "the name of its owner; an operator's name is stored with each action", idOf('token')),
     role: choice(
       'ROLE',
       accessRoles,
-      'what it allows (read: all that leaves the log as it is; agent: also stops and entries; operator: everything; default: read)',
+      'the access (read: everything that does not change the log; agent: also stops and entries; operator: everything; default: read)',
     ),
     worker: listOption(
       'W',
-      "only for these workers, by id or by a pattern such as 'box-1-*'; repeat it for more",
+      "only these workers, by id or by a pattern such as 'box-1-*'; may be repeated",
       patternOf('the id of a worker, or a pattern such as box-1-*'),
     ),
     fleet: listOption(
       'F',
-      "only in these fleets, by name or by a pattern such as 'team-*'; repeat it for more",
+      "only these fleets, by name or by a pattern such as 'team-*'; may be repeated",
       patternOf('the name of a fleet, or a pattern such as team-*'),
     ),
-    json: flag('print JSON, for programs'),
+    json: flag('print JSON'),
   },
   details: [
-    'Makes a random token and its hash. The token is shown only once. The hash goes into stopgate.yaml; nobody can sign in with it.',
-    'It writes no file and needs no service. A running service reloads the changed file by itself.',
+    'Generates a random token and its hash. The token is shown only once. The hash goes into stopgate.yaml; nobody can sign in with it.',
+    'Writes no file and needs no service. A running service reloads the changed file automatically.',
   ],
   examples: ['stopgate token alice --role operator', "stopgate token box-1 --role agent --worker 'box-1-*' --json"],
   run: async ({ flags, out }) => {
@@ -47,7 +47,7 @@ export const token = defineCommand({
     else {
       await out.print(
         `token   ${secret}`,
-        '        for its owner: as STOPGATE_TOKEN, or in the header "Authorization: Bearer …"',
+        '        for its owner: set STOPGATE_TOKEN, or send the header "Authorization: Bearer …"',
         '',
         'stopgate.yaml (if it already has "tokens:", add only the last line, under that)',
         'tokens:',
@@ -65,7 +65,7 @@ function patternOf(what: string): Parse<string> {
   };
 }
 
-/** JSON that is also the yaml that people write. */
+/** JSON that is also valid YAML in its usual flow style. */
 const flowOf = (entry: object): string =>
   `{ ${Object.entries(entry)
     .map(([key, value]) => `${key}: ${JSON.stringify(value)}`)

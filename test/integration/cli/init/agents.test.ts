@@ -147,7 +147,7 @@ describe('each agent in its own form', () => {
     const { init } = await place();
     const { stdout, stderr } = await init('shell', '--worker', 'w7');
     expect(stdout).toMatch(/main\.js shell --worker w7 --http 127\.0\.0\.1:4280\n$/);
-    expect(stderr).toMatch(/^run this line wherever .* is about to stop; exit code 0: it may stop; .*\n$/);
+    expect(stderr).toMatch(/^run this command wherever .* is about to stop; exit code 0: it may stop; .*\n$/);
     expect((await init('shell')).stderr).toContain('w1 is an example');
     expect((await init('shell', '--form', 'curl')).stderr).toContain('unless the reply has "decision":"block"');
   });
@@ -159,5 +159,5 @@ test('without an agent it says which are here', async () => {
   const { code, stdout } = await runOnce(['init'], { cwd, env: { PATH: join(cwd, 'bin'), HOME: cwd } });
   expect(code).toBe(2);
   expect(stdout).toMatch(/codex +Codex +\/.*\/bin\/codex/);
-  expect((await init()).stdout).toMatch(/claude +Claude Code +-[\s\S]*shell +a script +needs nothing/);
+  expect((await init()).stdout).toMatch(/claude +Claude Code +-[\s\S]*shell +a script +nothing to install/);
 });

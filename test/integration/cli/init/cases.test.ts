@@ -8,15 +8,15 @@ const file = 'stopgate.test.yaml';
 test('with the settings, once: its cases pass, and --remove takes it out again', async () => {
   const { init, read, cwd } = await place();
   const shown = await init('claude', '--dry-run');
-  expect(shown.stdout).toContain(`${file} (a new file)`);
+  expect(shown.stdout).toContain(`${file} (new)`);
   await isGone(read(file));
   const { stderr } = await init('claude', '--yes');
-  expect(stderr).toMatch(/stopgate\.test\.yaml has two first cases, .*: ".*stopgate test" runs them\./);
+  expect(stderr).toMatch(/stopgate\.test\.yaml has two example cases\. Run ".*stopgate test" to try/);
   const text = await read(file);
   expect(await runOnce(['test'], { cwd })).toMatchObject({ code: 0 });
   // A second agent, and a second run, find it there.
   expect((await init('gemini', '--yes')).stderr).not.toContain(file);
-  expect((await init('claude', '--yes')).stderr).toContain('already there');
+  expect((await init('claude', '--yes')).stderr).toContain('already up to date');
   expect(await read(file)).toBe(text);
   await init('claude', '--yes', '--remove');
   await isGone(read(file));

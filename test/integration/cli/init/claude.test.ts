@@ -64,7 +64,7 @@ describe('claude', () => {
     expect(await init('claude')).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: expect.stringContaining('already there'),
+      stderr: expect.stringContaining('already up to date'),
     });
     expect(await read(file)).toBe(first);
     await init('claude', '--yes', '--http', '127.0.0.1:5555');
@@ -79,7 +79,7 @@ describe('claude', () => {
     await put(file, '{\n  "model": "x"\n}\n');
     await init('claude', '--yes');
     await put(file, `${JSON.stringify(JSON.parse(await read(file)), null, 2)}\n`);
-    expect((await init('claude')).stderr).toContain('already there');
+    expect((await init('claude')).stderr).toContain('already up to date');
     await init('claude', '--remove', '--yes');
     expect(await read(file)).toBe('{\n  "model": "x"\n}\n');
   });
@@ -99,12 +99,12 @@ describe('plan tools of Claude Code, which newer models have only by a variable'
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(
-        /this change turns on the plan tools .* off \(the default model\), and without them the plan check of policy default passes/,
+        /this change turns on the plan tools .* off \(the default model\); without them the plan check of policy default passes/,
       ),
     });
     expect(stdout).toMatch(new RegExp(`^\\+ .*"${variable}": "1"`, 'm'));
     expect(JSON.parse(await read(file)).env).toMatchObject({ A: '1', [variable]: '1' });
-    expect((await init('claude', '--block-cap', '20')).stderr).toContain('already there');
+    expect((await init('claude', '--block-cap', '20')).stderr).toContain('already up to date');
     await init('claude', '--yes', '--http', '127.0.0.1:5555');
     expect(JSON.parse(await read(file)).env).toMatchObject({ A: '1', [variable]: '1' });
     await init('claude', '--remove', '--yes');
@@ -133,9 +133,9 @@ describe('plan tools of Claude Code, which newer models have only by a variable'
       const terminal = await openTerminal({ isTTY: true, stdin, env: { PATH: '/nowhere', HOME: '/nowhere' } });
       await writeFile(join(terminal.cwd, 'stopgate.yaml'), planPolicy);
       const ended = terminal.run('init', 'claude');
-      await expect.poll(terminal.stderr).toContain(`Switch them on, by ${variable}=1 in its settings? [y/N]`);
+      await expect.poll(terminal.stderr).toContain(`Turn them on by setting ${variable}=1 in its settings? [y/N]`);
       stdin.write(`${answer}\n`);
-      await expect.poll(terminal.stderr).toContain('Do this?');
+      await expect.poll(terminal.stderr).toContain('Make this change?');
       stdin.write('y\n');
       expect(await ended).toBe(0);
       const text = await readFile(join(terminal.cwd, file), 'utf8');
@@ -157,7 +157,7 @@ test('--wake adds a second hook to the stop, in the background, while it is aske
   };
   await init('claude', '--yes', '--wake', '--policy', 'strict');
   expect(await stops()).toEqual([expect.objectContaining({ type: 'http' }), waker]);
-  expect((await init('claude', '--yes', '--wake', '--policy', 'strict')).stderr).toContain('already there');
+  expect((await init('claude', '--yes', '--wake', '--policy', 'strict')).stderr).toContain('already up to date');
   await init('claude', '--yes', '--wake', '--form', 'command');
   expect(await stops()).toEqual([expect.objectContaining({ type: 'command', timeout: 600 }), waker]);
   await init('claude', '--yes');

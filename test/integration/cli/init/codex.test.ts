@@ -34,7 +34,7 @@ describe('codex', () => {
       const text = await read('codex/config.toml');
       expect(text.startsWith(config)).toBe(true);
       expect(text).toMatch(/\[hooks\.state\."[^"]+hooks\.json:Stop:0:0"\]\ntrusted_hash = "sha256:\d+"\n/);
-      expect((await init()).stderr).toContain('already there');
+      expect((await init()).stderr).toContain('already up to date');
       expect(await read('codex/config.toml')).toBe(text);
       await init('--policy', 'strict');
       expect((await read('codex/config.toml')).split('trusted_hash')).toHaveLength(text.split('trusted_hash').length);

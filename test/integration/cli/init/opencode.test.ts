@@ -16,7 +16,7 @@ test('our plugin with the address in it, and nothing that is not ours', async ()
   const text = await read('.opencode/plugin/stopgate.js');
   expect(text).toContain('defaultUrl = "http://127.0.0.1:4777"');
   expect(text).toMatch(/\?event=\$\{event\}&policy=strict/);
-  expect((await run('--http', '127.0.0.1:4777', '--policy', 'strict')).stderr).toContain('already there');
+  expect((await run('--http', '127.0.0.1:4777', '--policy', 'strict')).stderr).toContain('already up to date');
   await run('--token-env', 'OTHER_TOKEN');
   expect(await read('.opencode/plugin/stopgate.js')).toContain('tokenVariable = "OTHER_TOKEN"');
   await run('--remove');

@@ -54,7 +54,7 @@ describe('refuses, and changes nothing', () => {
     'shell, which has no settings: %s',
     async (...options) => {
       const { init } = await place();
-      const says = `stopgate: ${options[0]} is not for shell: init changes no settings, and only prints a line\n`;
+      const says = `stopgate: ${options[0]} does not apply to shell: init only prints a command and changes no settings\n`;
       expect(await init('shell', ...options)).toMatchObject({ code: 2, stdout: '', stderr: says });
     },
   );
@@ -69,19 +69,19 @@ describe('refuses, and changes nothing', () => {
   });
 
   test.each([
-    [['claude', '--project', '--user'], 'use either --project or --user'],
-    [['codex', '--project'], "in the user's own settings only"],
+    [['claude', '--project', '--user'], '--project and --user exclude each other'],
+    [['codex', '--project'], "only in the user's settings"],
     [['claude', '--form', 'http', '--on-unreachable', 'block'], 'needs --form command'],
-    [['codex', '--form', 'http'], 'no hooks of the form http'],
+    [['codex', '--form', 'http'], 'does not support --form http'],
     [['claude', '--policy', 'a b'], 'is not the id of a policy'],
-    [['codex', '--block-cap', '9'], '--block-cap is for claude and qwen: init cannot set the cap of codex'],
+    [['codex', '--block-cap', '9'], '--block-cap is only for claude and qwen; to change the cap of codex, see'],
     [['claude', '--block-cap', 'many'], 'is not a whole number'],
     [['qwen', '--block-cap', '0'], 'is not a whole number from 1 to 99'],
     [['qwen', '--block-cap', '100'], 'is not a whole number from 1 to 99'],
-    [['codex', '--wake'], '--wake is for claude'],
-    [['claude', '--http', 'off'], 'hooks come over HTTP'],
+    [['codex', '--wake'], '--wake is only for claude'],
+    [['claude', '--http', 'off'], 'hooks need it'],
     [['gemini', '--form', 'curl', '--token-env', 'T'], 'would show the token'],
-    [['nobody'], "there is no agent 'nobody'; these are: claude, codex"],
+    [['nobody'], "unknown agent 'nobody'; use one of: claude, codex"],
   ])('%s', async (argv, says) => {
     const { init } = await place();
     const { code, stderr } = await init(...argv, '--yes');
@@ -98,7 +98,7 @@ test('on a terminal it asks, and takes only a yes', async () => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true });
     stdin.end(`${answer}\n`);
     const { init, read } = await place({ isTTY: true, stdin });
-    expect(await init('claude')).toMatchObject({ code, stderr: expect.stringContaining('Do this? [y/N]') });
+    expect(await init('claude')).toMatchObject({ code, stderr: expect.stringContaining('Make this change? [y/N]') });
     if (code === 0) expect(await read('.claude/settings.json')).toContain('/hooks/claude');
     else await isGone(read('.claude/settings.json'));
   }

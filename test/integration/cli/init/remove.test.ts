@@ -35,7 +35,7 @@ describe('--remove gives back the very bytes', () => {
     const { init, read, put } = await place();
     await put('.claude/settings.json', text);
     expect((await init('claude', '--yes', ...more)).code).toBe(0);
-    expect((await init('claude', ...more)).stderr).toContain('already there');
+    expect((await init('claude', ...more)).stderr).toContain('already up to date');
     const between = await read('.claude/settings.json');
     expect(between).toContain('/hooks/claude');
     for (const comment of text.match(/\/\/ \w+/g) ?? []) expect(between).toContain(comment);
@@ -92,7 +92,7 @@ describe('--remove gives back the very bytes', () => {
     await isGone(read('.claude/settings.json'));
     expect(await init('claude', '--remove')).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('has nothing from stopgate'),
+      stderr: expect.stringContaining('has no settings of stopgate'),
     });
   });
 

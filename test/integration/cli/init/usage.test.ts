@@ -53,7 +53,7 @@ test.each(telemetryFiles)(
     expect((await run('--usage', ...service)).code).toBe(0);
     const written = { enabled: true, otlpEndpoint: 'http://127.0.0.1:5555', otlpProtocol: 'http', logPrompts: false };
     expect(await telemetry()).toEqual(written);
-    expect((await run('--usage', ...service)).stderr).toContain('already there');
+    expect((await run('--usage', ...service)).stderr).toContain('already up to date');
     await run('--http', '127.0.0.1:6666', '--fleet', 'red');
     expect(await telemetry()).toEqual({ ...written, otlpEndpoint: 'http://127.0.0.1:6666/?fleet=red' });
     expect((await run('--remove')).code).toBe(0);
@@ -106,7 +106,9 @@ test.each(['model = "x"\n', 'model = "x"', '[a]\nb = 1 # c\n\n', null])(
     const text = await read(codexFile);
     expect(text.startsWith(before ?? '')).toBe(true);
     expect(text).toContain(exporter);
-    expect((await init('codex', '--yes', '--usage', ...service, '--fleet', 'red')).stderr).toContain('already there');
+    expect((await init('codex', '--yes', '--usage', ...service, '--fleet', 'red')).stderr).toContain(
+      'already up to date',
+    );
     await init('codex', '--yes', '--http', '127.0.0.1:6666');
     expect(await read(codexFile)).toContain('"http://127.0.0.1:6666/v1/logs"');
     await init('codex', '--yes', '--remove');
