@@ -39,7 +39,7 @@ export {
   type Effect,
   effectsOf,
   type HookEffect,
-  isAskedFor,
+  isRequested,
   type NoticeEffect,
   type NoticeSubject,
   ownerOfNotice,
@@ -59,7 +59,7 @@ export {
 } from './fleet/fleet.ts';
 export { advanceClock, foldDecision, foldEntry } from './fleet/fold.ts';
 export { decisionSeqOf, isKnownAttempt } from './fleet/known-attempts.ts';
-export type { FoldStep, Outcome } from './fleet/outcome.ts';
+export type { FoldOutcome, FoldStep } from './fleet/outcome.ts';
 export { ownerFor, rulesOfMembers } from './fleet/owner.ts';
 export { policyInForce, queueOfWorker } from './fleet/policies.ts';
 export { isLimited, staleAfterMs } from './fleet/presence.ts';
@@ -76,7 +76,7 @@ export { type DecisionKey, isOtherDecision, noteDecision } from './fleet/stored-
 export type { Deadline } from './fleet/time/deadlines.ts';
 export { nextDeadline } from './fleet/time/due-time.ts';
 export type { Attempt, Facts, NextTask, PendingCheck, PolicyInForce } from './guards/attempt.ts';
-export { placeTimeoutMs } from './guards/circumstances.ts';
+export { slotTimeoutMs } from './guards/circumstances.ts';
 export * from './guards/decision.ts';
 export { type GuardName, guardNames } from './guards/decision.ts';
 export type { Guard, GuardResult, GuardScope } from './guards/guard.ts';
@@ -115,7 +115,7 @@ export {
 export { type PersonWait, personWaitsOfQueue, personWaitsOfTask, personWaitsOfWorker } from './replay/urgency.ts';
 export * from './replay/views.ts';
 export { createWhatIf, type Difference, decidingGuard, type WhatIf, type WhatIfCounts } from './replay/what-if.ts';
-export { describeUnknownRules, Rules, releasedRules, rulesRange } from './rules/rules.ts';
+export { describeUnknownRules, RulesVersion, releasedRules, rulesRange } from './rules/rules.ts';
 export type { Evaluation } from './task/records.ts';
 export { taskMachine } from './task/task.ts';
 export {

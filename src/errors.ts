@@ -71,7 +71,7 @@ export function errorBody({ code, message, issues, details, retryAfterMs }: AppE
 }
 
 /** Reads the error of a reply. The wire name determines the code. */
-export function fromErrorBody(body: unknown, status: number): AppError {
+export function readErrorBody(body: unknown, status: number): AppError {
   const { error, ...details } = (typeof body === 'object' && body !== null ? body : {}) as Partial<ErrorBody>;
   const known = (Object.keys(errorCodes) as ErrorCode[]).find((code) => errorCodes[code].wire === error?.code);
   const byStatus = status === 503 ? 'log.unavailable' : 'input.bad';

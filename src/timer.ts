@@ -100,7 +100,7 @@ export function startTimedSignal(ms: number): TimedSignal {
 }
 
 /** Waits at most `ms` for `work`, otherwise returns `late()`. @throws what `work` rejects with, or what `late` throws */
-export async function inTime<Result, Late>(
+export async function withTimeout<Result, Late>(
   ms: number,
   work: Promise<Result>,
   late: () => Late,
@@ -114,7 +114,7 @@ export async function inTime<Result, Late>(
 
 /** Waits at most `ms` for `work`. @returns whether it resolved in time. @throws what `work` rejects with */
 export const within = (ms: number, work: Promise<unknown>): Promise<boolean> =>
-  inTime(
+  withTimeout(
     ms,
     work.then(() => true),
     () => false,

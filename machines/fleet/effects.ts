@@ -78,7 +78,7 @@ export function effectsOf(fleet: Fleet, actors: Iterable<string>): Effect[] {
 }
 
 /** Tells whether the effect is still requested: no entry has answered it or made it obsolete. */
-export const isAskedFor = (fleet: Fleet, { actor, key }: Pick<Effect, 'actor' | 'key'>): boolean =>
+export const isRequested = (fleet: Fleet, { actor, key }: Pick<Effect, 'actor' | 'key'>): boolean =>
   effectsOf(fleet, [actor]).some((effect) => effect.key === key);
 
 /** Yields the key of every actor that may request an effect, and `fleetKey`. */

@@ -1,6 +1,6 @@
 /** The folded state of one log. Only `fold.ts` and the other files of this folder change it. */
-import { noPolicies, type PolicySet } from '../policy/policy-set.ts';
-import { type Rules, releasedRules } from '../rules/rules.ts';
+import { emptyPolicySet, type PolicySet } from '../policy/policy-set.ts';
+import { type RulesVersion, releasedRules } from '../rules/rules.ts';
 import type { Stepper } from '../step.ts';
 import type { taskMachine } from '../task/task.ts';
 import type { EscalatedEntity, Unattended } from '../values/escalation.ts';
@@ -8,7 +8,7 @@ import { stateSizeMax } from '../values/limits.ts';
 import type { State } from '../values/states.ts';
 import { type Period, unusedPeriod } from '../values/usage.ts';
 import type { workerMachine } from '../worker/worker.ts';
-import type { Outcome } from './outcome.ts';
+import type { FoldOutcome } from './outcome.ts';
 import { ReadyTasks } from './queues/ready-tasks.ts';
 import type { PastClaim, StateMove, TaskRecord, WorkerRecord } from './records.ts';
 import { SnapshotMap } from './snapshot-map.ts';
@@ -85,7 +85,7 @@ export type Fleet = {
   /** True if the policies were given by the caller; then `policy.set` entries are ignored. */
   readonly policyPinned: boolean;
   /** Outcomes of the current step. `fold.ts` returns them, so the list is empty between steps. */
-  outcomes: Outcome[];
+  outcomes: FoldOutcome[];
   /** Actors whose effects may have changed in the current step, by `actorKey`. Empty between steps, like `outcomes`. */
   touched: Set<string>;
   /** If set, every verdict of a decision shows the input of its guard, not only that of the deciding guard. */
@@ -93,10 +93,10 @@ export type Fleet = {
   /** Null if nobody watches this fleet. */
   watcher: FleetWatcher | null;
   /** The rules in force. */
-  rules: Rules;
+  rules: RulesVersion;
   /** Set when an entry put a version in force that this release does not know. Nothing is folded after that entry. */
   unknownRules: number | null;
-  readonly rulesKnown: readonly Rules[];
+  readonly rulesKnown: readonly RulesVersion[];
   workerStepper: Stepper<typeof workerMachine>;
   taskStepper: Stepper<typeof taskMachine>;
 };
@@ -111,7 +111,7 @@ export type FleetWatcher = {
 export type FleetOptions = {
   readonly policies?: PolicySet;
   /** Default: all rules of this release. */
-  readonly rules?: readonly Rules[] | undefined;
+  readonly rules?: readonly RulesVersion[] | undefined;
   /** Default: false. */
   readonly showsInputs?: boolean | undefined;
   /** Default: the protocol's limit, which all replicas must share. */
@@ -132,7 +132,7 @@ export function setRules(fleet: Fleet, version: number): void {
 
 export function createFleet(name: string, options: FleetOptions = {}): Fleet {
   const rulesKnown = options.rules ?? releasedRules;
-  const [rules] = rulesKnown as [Rules];
+  const [rules] = rulesKnown as [RulesVersion];
   return {
     name,
     nowMs: 0,
@@ -164,7 +164,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
     deadlinesKept: 0,
     forgetting: createDeadlines(),
     day: unusedPeriod,
-    policies: options.policies ?? noPolicies,
+    policies: options.policies ?? emptyPolicySet,
     policyPinned: options.policies !== undefined,
     outcomes: [],
     touched: new Set(),

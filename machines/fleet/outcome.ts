@@ -8,7 +8,7 @@ import type { HookRun } from '../guards/task-hooks/hook.ts';
 import type { EscalatedEntity } from '../values/escalation.ts';
 import type { UsageReport } from '../values/usage.ts';
 
-export type Outcome =
+export type FoldOutcome =
   /** `openedMs`: when the attempt began, by the log's clock. */
   | { readonly kind: 'decided'; readonly decision: Decision; readonly openedMs: number }
   /** A check was requested, even if the wait ended within the same step. */
@@ -34,7 +34,7 @@ export type Outcome =
 /** The result of a step of the fold. */
 export type FoldStep = {
   /** Everything that happened, in order. */
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly FoldOutcome[];
   /** Keys (`actorKey`, `fleetKey`) of actors whose effects, or matters for people, may have changed. */
   readonly touched: ReadonlySet<string>;
 };

@@ -25,7 +25,7 @@ export function circumstancesOf(
 }
 
 /** How long a check waits for a slot on its runner before it is an error (protocol.md §8). */
-export const placeTimeoutMs = 600_000;
+export const slotTimeoutMs = 600_000;
 
 /** @param timeoutMs time limit for the answer, counted from the request, or on a runner from the start of the check */
 export function pendingSince(
@@ -38,7 +38,7 @@ export function pendingSince(
     sinceMs: nowMs,
     timeoutMs,
     startedMs: onRunner ? null : nowMs,
-    deadlineMs: nowMs + (onRunner ? placeTimeoutMs : timeoutMs),
+    deadlineMs: nowMs + (onRunner ? slotTimeoutMs : timeoutMs),
   };
 }
 
@@ -49,7 +49,7 @@ export const startPending = (pending: PendingCheck, atMs: number): PendingCheck 
 /** Returns the result of a check whose deadline has passed. */
 export function expiredResult({ name, startedMs }: PendingCheck, attempt: string): CheckResult {
   if (startedMs !== null) return { attempt, check: name, outcome: 'timeout' };
-  const reason = `Check ${name} had no place on its runner within ${formatDuration(placeTimeoutMs)}`;
+  const reason = `Check ${name} had no place on its runner within ${formatDuration(slotTimeoutMs)}`;
   return { attempt, check: name, outcome: 'error', reason };
 }
 

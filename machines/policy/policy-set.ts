@@ -79,7 +79,7 @@ export type PolicySet = {
 };
 
 /** In force before the first `policy.set`. */
-export const noPolicies: PolicySet = Object.freeze({
+export const emptyPolicySet: PolicySet = Object.freeze({
   policies: new Map(),
   assign: [],
   budget: null,

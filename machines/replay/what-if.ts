@@ -11,7 +11,7 @@ import { createLogLines, type LogEntry } from '../entries/log-line.ts';
 import { copyFleet, createFleet, type Fleet } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';
 import { isKnownAttempt } from '../fleet/known-attempts.ts';
-import type { Outcome } from '../fleet/outcome.ts';
+import type { FoldOutcome } from '../fleet/outcome.ts';
 import { nextDeadline } from '../fleet/time/due-time.ts';
 import type { PendingCheck } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
@@ -173,7 +173,7 @@ function createPair(worker: string, attempt: string, atMs: number): Pair {
 }
 
 /** Processes the outcomes under the log's policies. @returns the attempts that were decided */
-function processBefore({ pairs, onPaired }: BothFolds, outcomes: readonly Outcome[]): Pair[] {
+function processBefore({ pairs, onPaired }: BothFolds, outcomes: readonly FoldOutcome[]): Pair[] {
   const decided: Pair[] = [];
   for (const outcome of outcomes) {
     const pair = pairOf(pairs, outcome);
@@ -193,7 +193,7 @@ function processBefore({ pairs, onPaired }: BothFolds, outcomes: readonly Outcom
 }
 
 /** Processes the outcomes under the other policies. `byClock`: a deadline caused them. */
-function processAfter(both: BothFolds, outcomes: readonly Outcome[], byClock: boolean): void {
+function processAfter(both: BothFolds, outcomes: readonly FoldOutcome[], byClock: boolean): void {
   const { pairs, onPaired } = both;
   for (const outcome of outcomes) {
     const pair = pairOf(pairs, outcome);
@@ -210,7 +210,7 @@ function processAfter(both: BothFolds, outcomes: readonly Outcome[], byClock: bo
   }
 }
 
-function pairOf(pairs: BothFolds['pairs'], outcome: Outcome): Pair | undefined {
+function pairOf(pairs: BothFolds['pairs'], outcome: FoldOutcome): Pair | undefined {
   if (outcome.kind === 'checkPending') return pairs.get(keyOf(outcome.worker, outcome.attempt));
   if (outcome.kind !== 'decided') return undefined;
   return pairs.get(keyOf(outcome.decision.worker, outcome.decision.attempt ?? ''));

@@ -15,7 +15,7 @@ type Steppers = {
 };
 
 /** A version of the rules. */
-export class Rules {
+export class RulesVersion {
   readonly version: number;
   readonly #machines: Machines;
   #steppers: Steppers | null = null;
@@ -37,16 +37,16 @@ export class Rules {
 }
 
 /** Ascending, without gaps. The first applies where a log names no version. */
-export const releasedRules: readonly Rules[] = [new Rules(1, { workerMachine, taskMachine })];
+export const releasedRules: readonly RulesVersion[] = [new RulesVersion(1, { workerMachine, taskMachine })];
 
 /** Returns the first and last version, as in `replica.joined`. */
-export const rulesRange = (known: readonly Rules[]): readonly [min: number, max: number] => [
+export const rulesRange = (known: readonly RulesVersion[]): readonly [min: number, max: number] => [
   known[0]?.version ?? 1,
   known.at(-1)?.version ?? 1,
 ];
 
 /** Explains why a log that needs `version` cannot be folded. */
-export function describeUnknownRules(version: number, known: readonly Rules[]): string {
+export function describeUnknownRules(version: number, known: readonly RulesVersion[]): string {
   const [min, max] = rulesRange(known);
   const range = min === max ? `version ${min}` : `versions ${min} to ${max}`;
   return `this log needs version ${version} of the rules, and this release knows ${range}; install the release that wrote it, or a later one`;

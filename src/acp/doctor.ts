@@ -14,7 +14,7 @@ import { type Answer, bad, type Finding, findingsAbout, ok, skip } from '../agen
 import { lastBytes, plainText } from '../agents/shared/text.ts';
 import type { Client } from '../client/index.ts';
 import { AppError } from '../errors.ts';
-import { inTime } from '../timer.ts';
+import { withTimeout } from '../timer.ts';
 import { initialized } from './messages.ts';
 import { type AcpOptions, serveAcp } from './serve-acp.ts';
 import type { Judgement, WorkerLink } from './worker-link.ts';
@@ -76,7 +76,7 @@ async function tryAgent({ command, cwd, env, signal, quick }: AcpCheck): Promise
   const agent = openEditor(stdin, stdout);
   const findings: Answer[] = [];
   const step = async (what: string, run: () => Promise<Answer>): Promise<boolean> => {
-    const finding = await inTime(stepMsMax, run(), timedOut).catch(async (error: Error) => {
+    const finding = await withTimeout(stepMsMax, run(), timedOut).catch(async (error: Error) => {
       const why = await Promise.race([
         serving.then(
           () => null,

@@ -5,7 +5,7 @@
 import { AGENT_METHODS, CLIENT_METHODS, PROTOCOL_METHODS } from '@agentclientprotocol/sdk';
 import { z } from 'zod';
 import { fields, text } from '../agents/agent.ts';
-import { limitEndIn, tellsOfLimit, toEnd } from '../agents/shared/limit-end.ts';
+import { limitEndIn, mentionsLimit, toLimitEnd } from '../agents/shared/limit-end.ts';
 import { tryJson } from '../text/json-text.ts';
 
 /** The version that we support. In version 2 a turn no longer ends with the response to its prompt. */
@@ -161,7 +161,7 @@ export const isLimitError = (error: unknown): boolean =>
   limitError.safeParse(error).success ||
   z.object({ code: z.literal(429) }).safeParse(error).success ||
   // An agent may also say it only in the error's text.
-  tellsOfLimit(wordsOf(error));
+  mentionsLimit(wordsOf(error));
 
 const wordsOf = (error: unknown): string => {
   const { details, message } = limitTimes.safeParse(error).data?.data ?? {};
@@ -182,7 +182,7 @@ export function limitEndOf(error: unknown, nowMs: number): string | null {
   const afterSeconds = retryAfter ?? retry_after;
   const endMs =
     resetsAt !== undefined ? resetsAt * 1_000 : afterSeconds === undefined ? null : nowMs + afterSeconds * 1_000;
-  return toEnd(endMs, nowMs) ?? limitEndIn(wordsOf(error), nowMs);
+  return toLimitEnd(endMs, nowMs) ?? limitEndIn(wordsOf(error), nowMs);
 }
 
 // --- what we send ---------------------------------------------------------------------------------------------

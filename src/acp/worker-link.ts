@@ -8,7 +8,7 @@ import type { AnswerableDecision } from '../agents/shared/block-text.ts';
 import type { EntryDraft } from '../agents/shared/entry-drafts.ts';
 import {
   describeCommand,
-  describeStanding,
+  describeStatus,
   type PersonCommand,
   personAtSession,
 } from '../agents/shared/person-command.ts';
@@ -173,7 +173,7 @@ export function createWorkerLink(worker: string, service: ServiceLink, note: (li
 }
 
 async function obey(client: Client, worker: string, command: PersonCommand): Promise<string> {
-  if (command.kind === 'status') return describeStanding(await client.getWorker(worker));
+  if (command.kind === 'status') return describeStatus(await client.getWorker(worker));
   const by = { by: personAtSession };
   const { seq } =
     command.kind === 'unpause'

@@ -7,7 +7,12 @@ import { nameTaken } from '../host/maintenance/membership.ts';
 import type { HistorySource } from '../inspector/history/history-process.ts';
 import type { Logger } from '../log.ts';
 import { type Bus, createBus } from '../nats/bus.ts';
-import { type ConnectionOptions, type NatsConnection, openConnection, rejectForbidden } from '../nats/connection.ts';
+import {
+  type ConnectionOptions,
+  type NatsConnection,
+  openConnection,
+  rejectOnPermissionViolation,
+} from '../nats/connection.ts';
 import { newId } from '../nats/id.ts';
 import { openRequestServer, type RequestServer } from '../nats/request-server.ts';
 
@@ -71,7 +76,7 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
   });
   for (const [connection, watched] of [['requests', nc] as const, ['log', logNc] as const])
     void reportBreaks(watched, logger.child({ connection }), () => onBroken(connection));
-  const forbidden = Promise.race([nc, logNc].map((each) => rejectForbidden(each, forbiddenHint)));
+  const forbidden = Promise.race([nc, logNc].map((each) => rejectOnPermissionViolation(each, forbiddenHint)));
   forbidden.catch(() => undefined); // only awaited during the start
   if (creds === undefined && !nats.includes('@') && !nc.info?.auth_required) {
     const hint = 'any client can pose as any other, including the service; give it users and permissions';
@@ -141,11 +146,11 @@ async function serveAs(name: string, nc: NatsConnection, bus: Bus, serve: () => 
   for (let tries = 0; tries < claimTriesMax; tries += 1) {
     const claim = newId();
     let isContested = false;
-    const claims = bus.listen(claimSubject(name), (_subject, other) => {
+    const claims = bus.subscribe(claimSubject(name), (_subject, other) => {
       if (other !== claim) isContested = true;
     });
     try {
-      bus.tell(claimSubject(name), claim);
+      bus.publish(claimSubject(name), claim);
       if ((await bus.ping(name)) === 'alive') break;
       const requests = serve();
       await nc.flush();

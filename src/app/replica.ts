@@ -1,5 +1,5 @@
 /** Replica: one running copy of the service for one fleet. Wires log, host, service and requests on a connection. */
-import type { Fleet, Rules } from '../../machines/index.ts';
+import type { Fleet, RulesVersion } from '../../machines/index.ts';
 import type { PolicyForm, RetentionRules } from '../config/file.ts';
 import type { EscalationRules } from '../host/effects/notices.ts';
 import type { RunCheck } from '../host/effects/workspace-check.ts';
@@ -8,7 +8,7 @@ import { isHostState, type SnapshotSchedule } from '../host/maintenance/snapshot
 import type { HostMetrics, HostOptions } from '../host/parts.ts';
 import { createInspection, type Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
-import { createRunnerSearch } from '../nats/bus.ts';
+import { createFindMissingRunners } from '../nats/bus.ts';
 import { newId } from '../nats/id.ts';
 import { openEventLog } from '../nats/log/event-log.ts';
 import { createStoreReader } from '../nats/log/stored-log.ts';
@@ -40,7 +40,7 @@ export type ReplicaOptions = {
   /** When to take snapshots. Default: the schedule of protocol.md §15. */
   readonly snapshotSchedule?: SnapshotSchedule;
   /** Versions of the rules that this replica knows. Default: those of this release. */
-  readonly rules?: readonly Rules[];
+  readonly rules?: readonly RulesVersion[];
   /** The highest rules version that this replica announces. Default: the highest it knows. */
   readonly rulesMax?: number | undefined;
   /** Interval of the heartbeat. Default: 1,000. Tests use a shorter one. */
@@ -110,7 +110,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
     },
     options,
   );
-  const findMissing = createRunnerSearch(link.nc, fleet);
+  const findMissing = createFindMissingRunners(link.nc, fleet);
   const service = createService(host, log, link.name, findMissing);
   options.onFolding?.(service.status);
   await Promise.race([host.start(), ...aborted]).catch(async (error: unknown) => {

@@ -1,5 +1,5 @@
 /** `stopgate runner`: serves `command`, `files`, `git` and `judge` checks of its own stopgate.yaml, next to a workspace (protocol.md §8). */
-import { placeTimeoutMs, readJson } from '../../machines/index.ts';
+import { readJson, slotTimeoutMs } from '../../machines/index.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { defaultCredentials } from '../config/store.ts';
@@ -81,7 +81,7 @@ function createAnswering(name: string, runner: Pick<Runner, 'run'>, first: Confi
       const request = readRequest(text);
       const ownMs = request.kind === 'command' ? commands[request.name]?.timeoutMs : undefined;
       const timeoutMs = timeoutOf(request.timeoutMs, ownMs ?? null);
-      const late = startTimedSignal(placeTimeoutMs + (request.timeoutMs ?? Number.POSITIVE_INFINITY) + graceMs);
+      const late = startTimedSignal(slotTimeoutMs + (request.timeoutMs ?? Number.POSITIVE_INFINITY) + graceMs);
       const result = await runner.run({ ...request, timeoutMs }, late.signal, started).finally(late.clear);
       return closed && result.reason === 'cancelled' ? { ...result, reason: `runner ${name} was stopped` } : result;
     },

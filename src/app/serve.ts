@@ -13,11 +13,11 @@ import { type Config, isOneFleet } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { bounds } from '../host/intake/admission.ts';
 import type { FleetDirectory } from '../http/fleet-directory.ts';
-import type { FindPlace } from '../http/hook-routes.ts';
+import type { FindSessionContext } from '../http/hook-routes.ts';
 import { type Certificate, type HttpServer, openHttpServer } from '../http/server.ts';
 import type { Logger } from '../log.ts';
 import { findFleets } from '../nats/log/log-streams.ts';
-import { privateInbox } from '../nats/permissions.ts';
+import { privateInboxPrefix } from '../nats/permissions.ts';
 import { findWorkerFolder } from '../runner/folder.ts';
 import { createReloadingRunner, type ReloadingRunner } from '../runner/runner.ts';
 import type { Service } from '../service/index.ts';
@@ -82,7 +82,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       name: config.replica,
       version: version(),
       logger,
-      inboxPrefix: hasCredentials(options) ? privateInbox : undefined,
+      inboxPrefix: hasCredentials(options) ? privateInboxPrefix : undefined,
       replyPrefixes: config.file.replyPrefixes,
       onBroken: (connection) => metrics.connectionBreaks.inc({ connection }),
       onFull: () => metrics.bounded.inc({ bound: receivedRequests }),
@@ -282,7 +282,7 @@ function byTwo<Made>(make: (first: string, second: string) => Made): (first: str
  * the session's folder.
  * @param current returns the configuration file in force
  */
-function createSessionPlaces(filePath: string, current: () => ConfigFile): FindPlace {
+function createSessionPlaces(filePath: string, current: () => ConfigFile): FindSessionContext {
   const folder = dirname(filePath);
   return async (service, { agent, policy, cwd }) => {
     const { roots, commands } = current();

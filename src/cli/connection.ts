@@ -7,7 +7,7 @@ import { givenCredentials } from '../config/own-address.ts';
 import { defaultCredentials } from '../config/store.ts';
 import { AppError } from '../errors.ts';
 import { folderOfServer } from '../nats/embedded/server-process.ts';
-import { privateInbox } from '../nats/permissions.ts';
+import { privateInboxPrefix } from '../nats/permissions.ts';
 import type { Requester } from '../nats/requester.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { clean } from '../terminal/text.ts';
@@ -34,7 +34,7 @@ export async function resolveAddress(
   const resolved = await loadConfig({ flags: { nats, creds, fleet, config, http: 'off' }, cwd, env });
   const credsFile = as === 'agent' ? givenCredentials(resolved) : defaultCredentials(resolved, 'operator');
   // Discovered credentials are the operator's, and nobody else may read its replies. Given ones may be anyone's.
-  const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInbox : undefined;
+  const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInboxPrefix : undefined;
   return {
     url: resolved.nats,
     credsFile,

@@ -1,6 +1,6 @@
 /** Finds out how this user starts stopgate, so that printed commands can be copied. */
 import { delimiter } from 'node:path';
-import { findProgram } from '../agents/setup/places.ts';
+import { findProgram } from '../agents/setup/local-context.ts';
 import type { Environment } from '../config/environment.ts';
 import type { CommandTable } from './command.ts';
 

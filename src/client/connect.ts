@@ -7,7 +7,7 @@ import { loadConfig, refuseOtherService } from '../config/config.ts';
 import { givenCredentials } from '../config/own-address.ts';
 import { defaultCredentials } from '../config/store.ts';
 import { type ClientLink, openClientLink } from '../nats/client-link.ts';
-import { privateInbox } from '../nats/permissions.ts';
+import { privateInboxPrefix } from '../nats/permissions.ts';
 import { checkId } from '../service/parse-input.ts';
 import { type CallOptions, createDecisionCalls, type DecisionCalls } from './decision-calls.ts';
 import { createPublish, type EntryFields, type EntryType, type Publish, type Stored } from './entries.ts';
@@ -99,7 +99,11 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
       : givenCredentials({ ...config, creds: checkCreds, credsIsFound: false });
   // An operator's replies go to a private inbox. The fast path replies on subjects that anyone may subscribe to.
   const isOperator = role === 'operator' && config.creds === null && credsFile !== undefined;
-  const link = await openClientLink({ ...target, credsFile, ...(isOperator ? { inboxPrefix: privateInbox } : {}) });
+  const link = await openClientLink({
+    ...target,
+    credsFile,
+    ...(isOperator ? { inboxPrefix: privateInboxPrefix } : {}),
+  });
   const checks = createServedChecks(async () =>
     checkCredsFile === undefined || checkCredsFile === credsFile
       ? { link, isOwn: false }

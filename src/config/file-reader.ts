@@ -5,7 +5,7 @@
 import { dirname, posix, resolve } from 'node:path';
 import { payloadBytesMax } from '../../machines/index.ts';
 import { normalizeDayBudget } from '../../machines/policy/budget.ts';
-import { noPolicies } from '../../machines/policy/policy-set.ts';
+import { emptyPolicySet } from '../../machines/policy/policy-set.ts';
 import type { TokenConfig, TokenSource } from './access-tokens.ts';
 import {
   type CommandConfig,
@@ -91,9 +91,9 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
       assign: form.assign ?? [],
       budget: normalizeDayBudget(form.budget),
       releaseAfterMs: form.releaseAfter ?? null,
-      forgetMs: form.forget === undefined ? noPolicies.forgetMs : form.forget,
-      waitingMs: escalation?.waiting === undefined ? noPolicies.waitingMs : escalation.waiting,
-      unattendedMs: escalation?.unattended === undefined ? noPolicies.unattendedMs : escalation.unattended,
+      forgetMs: form.forget === undefined ? emptyPolicySet.forgetMs : form.forget,
+      waitingMs: escalation?.waiting === undefined ? emptyPolicySet.waitingMs : escalation.waiting,
+      unattendedMs: escalation?.unattended === undefined ? emptyPolicySet.unattendedMs : escalation.unattended,
     },
     policyForm: policyFormOf(raw),
     roots: (form.roots ?? ['.']).map((root) => resolve(folder, root)),

@@ -64,7 +64,7 @@ function toService(data: unknown): ServiceFile | null {
   return Number.isSafeInteger(pid) && (pid as number) > 0 ? { nats, http, fleet, pid: pid as number } : null;
 }
 
-export type Role = 'operator' | 'service' | 'runner' | 'check';
+export type CredentialsRole = 'operator' | 'service' | 'runner' | 'check';
 
 /**
  * The credentials to connect with: the given ones, otherwise those of the store for `role`, provided that `nats` is the
@@ -73,7 +73,7 @@ export type Role = 'operator' | 'service' | 'runner' | 'check';
  */
 export function defaultCredentials(
   config: Parameters<typeof givenCredentials>[0] & { readonly store: Store | null },
-  role: Role,
+  role: CredentialsRole,
 ): string | undefined {
   const { nats, creds, store } = config;
   if (creds !== null) return givenCredentials(config);

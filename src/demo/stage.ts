@@ -17,7 +17,7 @@ import { readEnvironment } from '../config/environment.ts';
 import { AppError } from '../errors.ts';
 import { createLogger } from '../log.ts';
 import { credentialsFile } from '../nats/embedded/embedded-config.ts';
-import { privateInbox } from '../nats/permissions.ts';
+import { privateInboxPrefix } from '../nats/permissions.ts';
 import { openRequester, type Requester } from '../nats/requester.ts';
 import type { Io } from '../terminal/process-io.ts';
 
@@ -72,7 +72,7 @@ export async function openStage({ config = rules, http = 'off' } = {}): Promise<
     const agents = await openRequester(client);
     opened.push(agents);
     const credsFile = credentialsFile(join(folder, '.stopgate'), 'operator');
-    const operator = await openRequester({ ...client, credsFile, inboxPrefix: privateInbox });
+    const operator = await openRequester({ ...client, credsFile, inboxPrefix: privateInboxPrefix });
     opened.push(operator);
     const serveCheck: Stage['serveCheck'] = async (name, answer) => {
       const checks = await connect({ nats: url, fleet: 'main', cwd: folder, role: 'check', name: 'stopgate demo' });

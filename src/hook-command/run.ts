@@ -4,7 +4,7 @@
  * the agent. Uses only a few of Node's own modules, because agents run it at every tool call.
  */
 import type { Readable, Writable } from 'node:stream';
-import { bodyText, withoutBareNumbers } from '../text/body-text.ts';
+import { decodeBody, withoutBareNumbers } from '../text/body-text.ts';
 import { type Answer, answerTimeoutMs, eventTimeoutMs, notJudged, unjudgedText } from './agent.ts';
 import { type HookOptions, type HookWaits, readOptions } from './options.ts';
 import { newKey, nowMs, type Posted, post, postAgain } from './post.ts';
@@ -178,7 +178,7 @@ async function readCall(stdin: HookIo['stdin'], options: HookOptions, timeoutMs:
   const { agent, event, worker } = options;
   const raw = await readStdin(stdin, timeoutMs);
   if (typeof raw === 'string') return raw;
-  const text = bodyText(raw).trim();
+  const text = decodeBody(raw).trim();
   if (text === '' && !agent.isScript) return 'stdin is empty; an agent sends its call there as JSON';
   const body = (text === '' ? {} : readJson(text)) as Record<string, unknown> | undefined;
   if (body === undefined) return 'stdin is not JSON';

@@ -2,7 +2,7 @@
  * Waits for the resolution of a session's escalation. The service answers as soon as a person has resolved it, or after
  * less than a minute without a resolution; then this asks again.
  */
-import { bodyText } from '../text/body-text.ts';
+import { decodeBody } from '../text/body-text.ts';
 import type { Fields } from './agent.ts';
 import type { HookOptions } from './options.ts';
 import { post } from './post.ts';
@@ -58,7 +58,7 @@ export async function waitForResolution(
   stopBody: Buffer,
 ): Promise<string | null> {
   const { wake } = agent;
-  const stop = JSON.parse(bodyText(stopBody)) as Fields;
+  const stop = JSON.parse(decodeBody(stopBody)) as Fields;
   const worker = wake?.sessionOf(stop);
   if (wake === undefined || typeof worker !== 'string' || worker === '') return null;
   const orphaned = watchParent();

@@ -18,7 +18,7 @@ import type { PastDecisions } from './intake/past-decisions.ts';
 import { catchUpInTime, faultOf, foldInTime } from './intake/read-barrier.ts';
 import { restoreHostState, type SnapshotTaken } from './maintenance/snapshots.ts';
 import { createHostParts, type HostOptions } from './parts.ts';
-import { createServiceHealth, type ServiceHealth } from './standing.ts';
+import { createServiceHealth, type ServiceHealth } from './service-health.ts';
 import { createStartStop } from './start-stop.ts';
 
 export type Host = {
@@ -54,7 +54,7 @@ export type Host = {
   /** Returns why no decision can be made now, or null. */
   fault(): AppError | null;
   /** The state of the service itself: outage, replicas and use of its bounds. */
-  readonly standing: ServiceHealth;
+  readonly health: ServiceHealth;
   readonly foldedSeq: () => number;
   /** The highest sequence number of the log that this replica knows of. */
   readonly lastSeq: () => number;
@@ -98,7 +98,7 @@ export function createHost(options: HostOptions): Host {
     setPolicies: parts.policies.set,
     setEscalation: parts.notices.configure,
     fault: () => faultOf(parts),
-    standing: createServiceHealth(parts),
+    health: createServiceHealth(parts),
     observe: parts.observers.add,
     takeSnapshot: parts.snapshots.take,
     setRetention: parts.retention.configure,

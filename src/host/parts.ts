@@ -8,7 +8,7 @@ import {
   type Fleet,
   type HookResult,
   type HookRun,
-  type Rules,
+  type RulesVersion,
   type UsageReport,
 } from '../../machines/index.ts';
 import type { Logger } from '../log.ts';
@@ -80,7 +80,7 @@ export type HostOptions = {
   readonly entryTimeoutMs: number;
   readonly openRequestsMax: number;
   /** Versions of the rules that this replica knows. Default: those of this release. */
-  readonly rules?: readonly Rules[] | undefined;
+  readonly rules?: readonly RulesVersion[] | undefined;
   /** The highest rules version that this replica announces. Default: the highest it knows. */
   readonly rulesMax?: number | undefined;
   readonly openReadsMax: number;

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { hasMoreValues, isTextTooDeep } from '../../machines/entries/json.ts';
 import { AppError } from '../errors.ts';
-import { bodyText, withoutBareNumbers } from '../text/body-text.ts';
+import { decodeBody, withoutBareNumbers } from '../text/body-text.ts';
 
 /** The stricter limit for entries and arguments has its own error message. */
 const bodyDepthMax = 1_000;
@@ -17,7 +17,7 @@ export function addBodyParser(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('remove', 'remove');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    const json = bodyText(body as Buffer);
+    const json = decodeBody(body as Buffer);
     if (json.trim() === '') return done(null, {});
     // Parsing ten million brackets blocks the thread for seconds.
     if (isTextTooDeep(json, bodyDepthMax))

@@ -18,8 +18,8 @@ const wakeHoldMs = 50_000;
 const listCharsMax = 256;
 
 /** `stopgate init` and `doctor` ask this, with the token of the hooks, before the first session. */
-export type PlaceQuestion = { readonly agent: string; readonly policy: string | null; readonly cwd: string | null };
-export type SessionPlace = {
+export type SessionQuestion = { readonly agent: string; readonly policy: string | null; readonly cwd: string | null };
+export type SessionContext = {
   readonly fleet: string;
   readonly replica: string;
   /** The user who runs the service. */
@@ -37,9 +37,9 @@ export type SessionPlace = {
     readonly runners: readonly string[];
   };
 };
-export type FindPlace = (service: Service, question: PlaceQuestion) => Promise<SessionPlace>;
+export type FindSessionContext = (service: Service, question: SessionQuestion) => Promise<SessionContext>;
 
-const unknownPlace: FindPlace = async () => {
+const unknownPlace: FindSessionContext = async () => {
   throw new AppError('actor.unknown', 'this service does not know where sessions are judged');
 };
 
@@ -65,7 +65,7 @@ const agentPath = z.object({ agent: oneOf(agents.keys()) });
 export function addHookRoutes(
   app: FastifyInstance,
   { onHeld, noteUnread }: HookRouteOptions,
-  findPlace: FindPlace = unknownPlace,
+  findPlace: FindSessionContext = unknownPlace,
 ): void {
   const handlerOf = createPerService((service) =>
     createHookCallHandler(service, { onHeld: (held, over) => onHeld(service, held, over) }),

@@ -21,7 +21,7 @@ import { addBodyParser } from './body-parser.ts';
 import { addDocsRoutes } from './docs-routes.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { prepareGracefulClose } from './graceful-close.ts';
-import { addHookRoutes, type FindPlace, type HookRouteOptions } from './hook-routes.ts';
+import { addHookRoutes, type FindSessionContext, type HookRouteOptions } from './hook-routes.ts';
 import { addInspectSocket } from './inspect-socket.ts';
 import { isPageRequest } from './inspector-page.ts';
 import { addInspectorRoutes } from './inspector-routes.ts';
@@ -61,7 +61,7 @@ export type HttpOptions = {
   /** Returns the current answer links. Null (default) if requests are not announced and cannot be answered by links. */
   readonly answerLinks?: () => AnswerLinks | null;
   /** Describes how a session would be judged. Default: unknown. */
-  readonly findPlace?: FindPlace;
+  readonly findPlace?: FindSessionContext;
   /**
    * How long `close` waits for running requests. Shorter than a hold: those clients retry at another replica. Default: 2,000.
    */

@@ -58,7 +58,7 @@ export function createInspection(
     foldedSeq,
     headSeq,
     observe,
-    outage: host.standing.outage,
+    outage: host.health.outage,
     logger,
     viewWorker: (worker) => viewWorkerOf(host, worker),
   });

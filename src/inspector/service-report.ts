@@ -5,8 +5,8 @@
 import type { Fleet } from '../../machines/index.ts';
 import { runnerOf } from '../host/effects/workspace-check.ts';
 import type { Host } from '../host/host.ts';
-import type { BoundUse, Outage, ReplicaStanding } from '../host/standing.ts';
-import type { RunnerSearch } from '../nats/bus.ts';
+import type { BoundUse, Outage, ReplicaHealth } from '../host/service-health.ts';
+import type { FindMissingRunners } from '../nats/bus.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import type { ReadStore, StoreReport } from '../nats/log/stored-log.ts';
 import type { SnapshotInfo } from '../nats/snapshots/snapshot-bucket.ts';
@@ -14,13 +14,13 @@ import { runnersOf } from '../service/status.ts';
 import type { PolicyLines, ReplicaLine, RunnerLine, ServiceReport, SnapshotLine } from './service-messages.ts';
 
 export type ReportSource = {
-  readonly host: Pick<Host, 'fleet' | 'logNow' | 'standing'>;
+  readonly host: Pick<Host, 'fleet' | 'logNow' | 'health'>;
   readonly log: Pick<EventLog, 'newest' | 'timeAt'>;
   readonly replica: string;
   readonly readStore: ReadStore;
   /** Newest first. */
   readonly listSnapshots: () => Promise<readonly Pick<SnapshotInfo, 'position' | 'bytes'>[]>;
-  readonly findMissing: RunnerSearch;
+  readonly findMissing: FindMissingRunners;
   /** How long a report is reused for further requests. Default: one second. */
   readonly reportKeptMs?: number | undefined;
 };
@@ -36,7 +36,7 @@ export function createServiceReport(source: ReportSource): () => Promise<Service
   const gather = async (): Promise<ServiceReport> => {
     const { host, replica } = source;
     const { fleet } = host;
-    const { outage, replicas, server, retention, bounds } = host.standing.read();
+    const { outage, replicas, server, retention, bounds } = host.health.read();
     const isReached = server.connections.every(({ isConnected }) => isConnected);
     const [store, missing, lines, policies] = await Promise.all([
       isReached ? source.readStore().catch((error: Error) => error) : new Error('the connection to NATS is broken'),
@@ -79,7 +79,7 @@ const outageNews = ({ kind, sinceMs, judges, error }: Outage) => ({ kind, sinceM
 /** Describes a replica. If it is behind, reads the age of its oldest unfolded entry from the log. */
 async function replicaLineOf(
   { host, log }: ReportSource,
-  { foldedSeq, behind, ...line }: ReplicaStanding,
+  { foldedSeq, behind, ...line }: ReplicaHealth,
   isReached: boolean,
 ): Promise<ReplicaLine> {
   const isBehind = behind !== null && behind > 0 && foldedSeq !== null;

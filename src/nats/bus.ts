@@ -14,17 +14,17 @@ export type Bus = Reachability & {
    * Flushes the log's connection: all log messages sent so far are handled. @returns false if that takes longer than 1
    * s
    */
-  isHeard(): Promise<boolean>;
+  flushLog(): Promise<boolean>;
   /** What the connections know about the server. */
   server(): ServerState;
   /** The server's `max_payload`, in bytes. */
   payloadBytesMax(): number;
   /** Publishes a reply to a client's inbox. @returns false if the subject is not an inbox */
-  answer(inbox: string, payload: string | Uint8Array): boolean;
+  reply(inbox: string, payload: string | Uint8Array): boolean;
   /** Publishes a message outside the log. */
-  tell(subject: string, payload: string): void;
+  publish(subject: string, payload: string): void;
   /** Subscribes to a subject; wildcards allowed. */
-  listen(subject: string, onMessage: (subject: string, text: string) => void): { close(): void };
+  subscribe(subject: string, onMessage: (subject: string, text: string) => void): { close(): void };
   /** `gone`: no responder. `silent`: no reply in time. */
   ping(replica: string): Promise<'alive' | 'silent' | 'gone'>;
   /**
@@ -89,7 +89,7 @@ export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefix
       const found = await Promise.all(both.map((connection) => connection.connected(timeoutMs)));
       return found.every((isUp) => isUp);
     },
-    async isHeard() {
+    async flushLog() {
       if (!isConnected()) return false;
       flushing ??= flushLog().finally(() => {
         flushing = null;
@@ -106,7 +106,7 @@ export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefix
       ],
     }),
     payloadBytesMax: () => nc.info?.max_payload ?? payloadBytesDefault,
-    answer(inbox, payload) {
+    reply(inbox, payload) {
       if (!prefixes.some((prefix) => inbox.startsWith(prefix)) || !isReplySubject(inbox)) return false;
       try {
         nc.publish(inbox, payload);
@@ -115,11 +115,11 @@ export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefix
       }
       return true;
     },
-    tell(subject, payload) {
+    publish(subject, payload) {
       if (nc.isClosed()) return;
       nc.publish(subject, payload);
     },
-    listen(subject, onMessage) {
+    subscribe(subject, onMessage) {
       const subscription = subscribe(nc, subject, (error, message) => {
         if (error === null) onMessage(message.subject, message.string());
       });
@@ -204,7 +204,7 @@ const isNoResponder = (cause: unknown) => cause instanceof RequestError && cause
 // because a custom runner may act on any request.
 
 /** @returns the names without a discoverable server, or null if NATS did not reply */
-export type RunnerSearch = (names: readonly string[]) => Promise<readonly string[] | null>;
+export type FindMissingRunners = (names: readonly string[]) => Promise<readonly string[] | null>;
 
 /** How long a result is cached: several load balancers probe readiness every few seconds. */
 const cachedMs = 10_000;
@@ -212,7 +212,7 @@ const cachedMs = 10_000;
 const discoveryTimeoutMs = 500;
 const runnersMax = 1_000;
 
-export function createRunnerSearch(nc: NatsConnection, fleet: string): RunnerSearch {
+export function createFindMissingRunners(nc: NatsConnection, fleet: string): FindMissingRunners {
   let last = { key: '', atMs: 0, missing: Promise.resolve<readonly string[] | null>([]) };
   return (names) => {
     if (names.length === 0) return Promise.resolve([]);

@@ -11,7 +11,7 @@ import {
   UserAuthenticationExpiredError,
 } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
-import { inTime } from '../timer.ts';
+import { withTimeout } from '../timer.ts';
 import { readCredentials, readUrl, type TlsFiles } from './credentials.ts';
 import { connectToNats } from './transport.ts';
 
@@ -31,18 +31,18 @@ export type ConnectionOptions = {
   /** Subject prefix of inboxes. Default: `_INBOX`. */
   readonly inboxPrefix?: string | undefined;
   /** Called with an error thrown in a callback of `subscribe`. Default: emits a process warning. */
-  readonly onFault?: OnFault | undefined;
+  readonly onFault?: OnCallbackError | undefined;
   /** Default: `connectToNats`. */
   readonly connect?: typeof connectToNats | undefined;
 };
 
 /** `subject`: the message whose callback failed. */
-export type OnFault = (error: unknown, subject: string) => void;
+export type OnCallbackError = (error: unknown, subject: string) => void;
 
 const inboxPrefixes = new WeakMap<NatsConnection, string>();
-const faultHandlers = new WeakMap<NatsConnection, OnFault>();
+const faultHandlers = new WeakMap<NatsConnection, OnCallbackError>();
 
-const warnOfFault: OnFault = (error, subject) => {
+const warnOfFault: OnCallbackError = (error, subject) => {
   const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
   process.emitWarning(`a message at ${subject} could not be handled: ${why}`, 'StopgateWarning');
 };
@@ -139,7 +139,7 @@ export const flushInTime = (nc: NatsConnection): Promise<void> => withReplyTimeo
  * @throws AppError service.unreachable after the timeout; otherwise rejects like `done`
  */
 export const withReplyTimeout = <Result>(done: Promise<Result>, timeoutMs: number): Promise<Result> =>
-  inTime(timeoutMs, done, () => {
+  withTimeout(timeoutMs, done, () => {
     throw new AppError('service.unreachable', `the NATS server did not answer within ${timeoutMs} ms`);
   });
 
@@ -172,7 +172,7 @@ const redialMs = 250;
  * Rejects on the first permission violation of the connection, and never resolves. Race it against a reply: the server
  * reports the violation separately, and the reply never arrives. @throws AppError input.unauthorized
  */
-export async function rejectForbidden(nc: NatsConnection, hint: string): Promise<never> {
+export async function rejectOnPermissionViolation(nc: NatsConnection, hint: string): Promise<never> {
   for await (const status of nc.status()) {
     if (status.type !== 'error' || !(status.error instanceof PermissionViolationError)) continue;
     const { operation, subject } = status.error;

@@ -42,9 +42,9 @@ const slowVerbs = ['decide', 'probe', 'verify', 'verify-task', 'evaluate', ...wo
  * Inbox prefix for connections of the service and of operators. Agents may subscribe to `_INBOX.>` because of the
  * header `Stopgate-Reply`, so they could read replies there, or have a decision sent there in place of a reply.
  */
-export const privateInbox = '_STOPGATE_INBOX';
+export const privateInboxPrefix = '_STOPGATE_INBOX';
 /** Reply subjects: client inboxes, and the subjects that replace them between accounts. */
-const replies = ['_INBOX.>', '_R_.>', `${privateInbox}.>`];
+const replies = ['_INBOX.>', '_R_.>', `${privateInboxPrefix}.>`];
 /** Published by the service for everyone. */
 const publicNouns = ['decision', 'dead'];
 /** `fleet` is `*` for all fleets. */
@@ -141,7 +141,7 @@ function operator(fleet: string, fleets: string): Permissions {
       ],
     },
     subscribe: {
-      allow: fleets === '*' ? ['>'] : [`stopgate.${fleet}.>`, '_INBOX.>', `${privateInbox}.>`],
+      allow: fleets === '*' ? ['>'] : [`stopgate.${fleet}.>`, '_INBOX.>', `${privateInboxPrefix}.>`],
     },
   };
 }

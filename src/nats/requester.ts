@@ -1,6 +1,6 @@
 /** A client of the service over NATS: sends requests, and publishes and reads entries. */
 import { type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core';
-import { AppError, fromErrorBody } from '../errors.ts';
+import { AppError, readErrorBody } from '../errors.ts';
 import { timerMsMax } from '../timer.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import type { LogClient } from './log/log-client.ts';
@@ -74,7 +74,7 @@ async function request(nc: NatsConnection, subject: string, body: object, timeou
   try {
     const reply = await nc.request(subject, JSON.stringify(body), { timeout: Math.min(timeoutMs, timerMsMax) });
     const status = Number(reply.headers?.get('Nats-Service-Error-Code') ?? '');
-    if (status > 0) throw fromErrorBody(reply.json(), status);
+    if (status > 0) throw readErrorBody(reply.json(), status);
     return reply.json();
   } catch (cause) {
     if (cause instanceof AppError) throw cause;

@@ -7,7 +7,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { lstat, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CheckReply } from '../host/effects/check-reply.ts';
-import { setNewest } from '../newest.ts';
+import { setNewest } from '../set-newest.ts';
 import type { Interruption } from '../timer.ts';
 import { hashContents } from './git/contents.ts';
 import { findRepository } from './git/find-repository.ts';

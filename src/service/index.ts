@@ -10,7 +10,7 @@ import type {
   WorkerView,
 } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
-import type { RunnerSearch } from '../nats/bus.ts';
+import type { FindMissingRunners } from '../nats/bus.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import { type ClaimNext, createClaimNext } from './claim-next.ts';
 import { decide } from './decide.ts';
@@ -90,7 +90,7 @@ export type Service = {
   missingRunners(): Promise<readonly string[]>;
 };
 
-export function createService(host: Host, log: EventLog, replica: string, search: RunnerSearch): Service {
+export function createService(host: Host, log: EventLog, replica: string, search: FindMissingRunners): Service {
   const fleet = host.fleet.name;
   const claimNext = createClaimNext(host, log);
   const operate = createOperate(host, log);

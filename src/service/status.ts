@@ -2,7 +2,7 @@
 import type { Fleet } from '../../machines/index.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Host } from '../host/host.ts';
-import type { RunnerSearch } from '../nats/bus.ts';
+import type { FindMissingRunners } from '../nats/bus.ts';
 
 export type ServiceStatus = {
   /** If false, requests get a 503 and `reason` says why. */
@@ -37,7 +37,7 @@ export function statusOf(host: Host): ServiceStatus {
 }
 
 /** Returns the runners that policies name but nobody serves, sorted. */
-export async function missingRunners(host: Host, search: RunnerSearch): Promise<readonly string[]> {
+export async function missingRunners(host: Host, search: FindMissingRunners): Promise<readonly string[]> {
   return (await search(runnersOf(host.fleet))) ?? [];
 }
 

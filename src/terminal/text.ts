@@ -67,7 +67,7 @@ export function wrap(text: string, width: number): string[] {
 }
 
 /** `1 file`, `2 files` */
-export const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
+export const formatCount = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
 
 // A decision's answer on one line.
 

@@ -4,7 +4,7 @@
  * Decodes UTF-8, or UTF-16 if a byte order mark or zero bytes show it: some shells write that into a pipe. Removes byte
  * order marks; some programs add a second one.
  */
-export function bodyText(body: Uint8Array): string {
+export function decodeBody(body: Uint8Array): string {
   return new TextDecoder(encodingOf(body)).decode(body).replace(/^\ufeff+/, '');
 }
 

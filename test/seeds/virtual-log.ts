@@ -5,9 +5,9 @@ import {
   type Decision,
   type Fleet,
   type FleetView,
+  type FoldOutcome,
   foldEntry,
   type HookResult,
-  type Outcome,
   parseIsoTime,
   readEntry,
   viewFleet,
@@ -34,7 +34,7 @@ export type VirtualLog = {
 /** @param policies as in the configuration; `more`: what stands beside them there, such as `releaseAfter` */
 export function createVirtualLog(policies: object = { default: {} }, more: object = {}): VirtualLog {
   const fleet = createFleet('main');
-  const pending: Outcome[] = [];
+  const pending: FoldOutcome[] = [];
   const refusals: string[] = [];
   const publish = (at: string, tail: string, data: object = {}) => {
     const text = JSON.stringify(data);

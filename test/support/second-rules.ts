@@ -1,9 +1,9 @@
 /** A second version of the rules, only for tests: an exhausted budget has no effect. */
 import { assign } from 'xstate';
-import { Rules, releasedRules, taskMachine, workerMachine } from '../../machines/index.ts';
+import { RulesVersion, releasedRules, taskMachine, workerMachine } from '../../machines/index.ts';
 
-export const version2 = new Rules(2, {
+export const version2 = new RulesVersion(2, {
   workerMachine: workerMachine.provide({ actions: { exhaustBudget: assign({}) } }),
   taskMachine,
 });
-export const bothVersions: readonly Rules[] = [...releasedRules, version2];
+export const bothVersions: readonly RulesVersion[] = [...releasedRules, version2];

@@ -1,5 +1,5 @@
 /** Converts a fleet's snapshot to text and back. */
-import { type Fleet, type Rules, restoreFleet, type SnapshotLine, takeSnapshot } from '../../machines/index.ts';
+import { type Fleet, type RulesVersion, restoreFleet, type SnapshotLine, takeSnapshot } from '../../machines/index.ts';
 
 export function snapshotText(fleet: Fleet): string {
   const snapshot = takeSnapshot(fleet);
@@ -8,7 +8,7 @@ export function snapshotText(fleet: Fleet): string {
   return text;
 }
 
-export const restoreText = (text: string, name = 'main', rules?: readonly Rules[]): Fleet =>
+export const restoreText = (text: string, name = 'main', rules?: readonly RulesVersion[]): Fleet =>
   restoreFleet(name, text.split('\n').slice(0, -1).map(toLine), rules);
 
 function toLine(line: string): SnapshotLine {

@@ -180,7 +180,9 @@ const rows: Record<string, () => Promise<unknown>> = {
   async bench() {
     const { code, stdout, stderr } = await run(['bench', 'speed']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toBe('stopgate: the package does not contain the benchmark; clone the repository and run "npm run bench"\n');
+    expect(stderr).toBe(
+      'stopgate: the package does not contain the benchmark; clone the repository and run "npm run bench"\n',
+    );
   },
   completion: async () => expect(await says(['completion', 'bash'])).toContain('complete '),
   async dev() {

@@ -66,12 +66,7 @@ const rows: Record<keyof typeof places, readonly Row[]> = {
     ['a runner', 3, 'is the network up?', 'runner --name box --nats nats://192.0.2.1'],
   ],
   gone: [
-    [
-      'dev',
-      2,
-      'the current folder no longer exists; change to another one',
-      'dev --port 0 --http 127.0.0.1:0',
-    ],
+    ['dev', 2, 'the current folder no longer exists; change to another one', 'dev --port 0 --http 127.0.0.1:0'],
     ['serve', 2, 'the current folder no longer exists', 'serve --http off --nats nats://127.0.0.1:1'],
     ['a hook, which asks the usual address', 0, 'not judged', 'hook claude --http 127.0.0.1:1 --event Stop <<<"{}"'],
   ],

@@ -6,7 +6,7 @@
  * the fold continues, but show the state at the start of the snapshot. Everything read is validated before it is used:
  * anyone with write access to the snapshot store can forge a snapshot with a correct digest.
  */
-import type { Rules } from '../../rules/rules.ts';
+import type { RulesVersion } from '../../rules/rules.ts';
 import type { Json } from '../../values/fields.ts';
 import { createFleet, type Fleet } from '../fleet.ts';
 import { readTask, readWorker } from './actors.ts';
@@ -64,7 +64,7 @@ function* linesOf(captured: readonly (readonly [PartName, CapturedPart])[]): Gen
  * @param known the rules of this release; if the snapshot follows other rules, the fleet's `unknownRules` is set
  * @throws Error if the lines are not a valid snapshot
  */
-export function restoreFleet(name: string, lines: Iterable<SnapshotLine>, known?: readonly Rules[]): Fleet {
+export function restoreFleet(name: string, lines: Iterable<SnapshotLine>, known?: readonly RulesVersion[]): Fleet {
   const fleet: Fleet = createFleet(name, { rules: known });
   const decisions = createDecisionReader();
   const actors = createActorReader(fleet, decisions);

@@ -86,7 +86,7 @@ export type CheckFacts = Circumstances & Evidence & { readonly plan: Plan; reado
  * The result of a check so far. `error`: it could not be judged, and its `onError` allows that. `warn`: it did not
  * pass, but does not block. `entered`: a group whose `when` held; its members are evaluated each time.
  */
-export type Finding =
+export type CheckFinding =
   | { readonly kind: 'pass' }
   | { readonly kind: 'skip' }
   | { readonly kind: 'entered' }
@@ -97,8 +97,8 @@ type Report = {
   /** Null for a group, whose members have the feedback. */
   readonly feedback: Feedback | null;
 };
-export type Findings = Record<string, Finding>;
-export type CheckOutcome = Finding | { readonly kind: 'pending'; readonly check: EffectfulCheck };
+export type Findings = Record<string, CheckFinding>;
+export type CheckOutcome = CheckFinding | { readonly kind: 'pending'; readonly check: EffectfulCheck };
 /** The combined outcome of several checks. */
 export type GroupOutcome = Exclude<CheckOutcome, { kind: 'skip' | 'entered' | 'warn' }>;
 
@@ -111,7 +111,7 @@ export type CheckScope = {
   readonly feedback: Feedback[];
   readonly evaluate: (check: Check, scope: CheckScope) => CheckOutcome;
   /** Returns the finding of a check that could not be judged, following its `onError`. */
-  readonly errorOf: (check: CheckSettings, message: string) => Finding;
+  readonly errorOf: (check: CheckSettings, message: string) => CheckFinding;
 };
 
 /** The definition of one kind of check. */
@@ -128,14 +128,14 @@ export type CheckKind<K extends Kind> = {
 };
 
 /** Returns the finding of a check that the fold evaluates. `failure`: its message, or null if it passed. */
-export function findingFor(check: CheckSettings, failure: string | null): Finding {
+export function findingFor(check: CheckSettings, failure: string | null): CheckFinding {
   if (failure === null) return { kind: 'pass' };
   const feedback: Feedback = { check: check.name, outcome: 'fail', message: failure, details: noDetails };
   return soften(check, { kind: 'fail', message: failure, feedback });
 }
 
 /** Turns a failure into a warning if the check only warns. */
-export function soften({ name, onFail }: CheckSettings, finding: Finding): Finding {
+export function soften({ name, onFail }: CheckSettings, finding: CheckFinding): CheckFinding {
   if (onFail === 'block' || finding.kind !== 'fail') return finding;
   const { message, feedback } = finding;
   return {

@@ -9,6 +9,7 @@ import { tooMuchWork } from '../glob.ts';
 import {
   type Check,
   type CheckFacts,
+  type CheckFinding,
   type CheckKind,
   type CheckOf,
   type CheckOutcome,
@@ -16,7 +17,6 @@ import {
   type CheckSettings,
   checkTimeoutMs,
   type EffectfulCheck,
-  type Finding,
   type Findings,
   type GroupOutcome,
   type Kind,
@@ -83,7 +83,7 @@ function evaluate(check: Check, scope: CheckScope): CheckOutcome {
   if (known !== undefined && known.kind !== 'entered') return collect(known, feedback);
   const isMet = known !== undefined || holds(check.when, facts);
   if (isMet !== true) {
-    const finding: Finding = isMet === null ? errorOf(check, tooMuchWork) : { kind: 'skip' };
+    const finding: CheckFinding = isMet === null ? errorOf(check, tooMuchWork) : { kind: 'skip' };
     findings[check.name] = finding;
     return collect(finding, feedback);
   }
@@ -116,13 +116,13 @@ function warnOf(group: CheckOf<'all' | 'any'>, scope: CheckScope): CheckOutcome 
 
 const passed = { kind: 'pass' } as const;
 
-function collect(finding: Finding, feedback: Feedback[]): Finding {
+function collect(finding: CheckFinding, feedback: Feedback[]): CheckFinding {
   if ('feedback' in finding && finding.feedback !== null) feedback.push(finding.feedback);
   return finding;
 }
 
 /** Converts a result from outside to a finding. */
-export function findingOf(check: EffectfulCheck, result: CheckResult): Finding {
+export function findingOf(check: EffectfulCheck, result: CheckResult): CheckFinding {
   const { outcome } = result;
   if (outcome === 'pass') return { kind: 'pass' };
   const message = result.reason ?? defaultReason(check, outcome);
@@ -137,7 +137,7 @@ function errorOf(
   { name, onError }: CheckSettings,
   message: string,
   { outcome, details }: Pick<Feedback, 'outcome' | 'details'> = { outcome: 'error', details: noDetails },
-): Finding {
+): CheckFinding {
   if (onError === 'warn')
     return { kind: 'warn', message, feedback: { check: name, outcome: 'warn', message, details } };
   const kind = onError === 'block' ? 'fail' : onError === 'escalate' ? 'escalate' : 'error';

@@ -12,7 +12,7 @@ import { type AgentHooks, createHookSetup, httpOrCommandHandler } from '../setup
 import { readHooks } from '../setup/hook-settings.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
 import { formatWakeCommand, httpForms, type Line } from '../setup/line.ts';
-import { fileIn, type Places, type Program } from '../setup/places.ts';
+import { fileIn, type LocalContext, type Program } from '../setup/local-context.ts';
 import { readText } from '../setup/settings-file.ts';
 import type { PlanTools } from '../setup/setup.ts';
 import { readSettings, receiverFor, type UsageSetup, usageVariables } from '../setup/usage.ts';
@@ -199,7 +199,7 @@ const ownSettingsSchema = z.object({
 type Found = { readonly value: string; readonly where: string };
 
 /** Reads the local, project and user settings, and the environment. @param folder the folder of the user's settings */
-export function readPlanTools({ cwd, env }: Places, folder: string): PlanTools {
+export function readPlanTools({ cwd, env }: LocalContext, folder: string): PlanTools {
   const files = [
     join(cwd, '.claude', 'settings.local.json'),
     join(cwd, '.claude', 'settings.json'),

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { tryJson } from '../../text/json-text.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
 import { isOurs, type Line } from '../setup/line.ts';
-import { findProgram, type Places, rootOf } from '../setup/places.ts';
+import { findProgram, type LocalContext, rootOf } from '../setup/local-context.ts';
 import {
   type Change,
   openSettings,
@@ -60,7 +60,7 @@ function parseConfig(text: string): unknown {
 }
 
 /** @param hooks the hooks file, in the same folder */
-function openConfig(hooks: SettingsFile, places: Places): SettingsFile {
+function openConfig(hooks: SettingsFile, places: LocalContext): SettingsFile {
   const path = join(dirname(hooks.path), 'config.toml');
   return openSettings(path, rootOf(path, 'user', places));
 }
@@ -99,7 +99,7 @@ function putUsage(text: string, line: Line): string {
   return putBlock(bare, 'usage', `[otel]\nexporter = ${exporter}\n`);
 }
 
-export const createCodexUsage = (folder: (places: Places) => string): UsageSetup => ({
+export const createCodexUsage = (folder: (places: LocalContext) => string): UsageSetup => ({
   scopes: ['user'],
   settings: null,
   environment: null,

@@ -10,7 +10,7 @@ import { readCodexSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
 import { commandForms } from '../setup/line.ts';
-import type { Program } from '../setup/places.ts';
+import type { Program } from '../setup/local-context.ts';
 import { readText } from '../setup/settings-file.ts';
 import { type CodexHook, createCodexUsage, listCodexHooks, planConfig, putTrust, trust, trustIn } from './config.ts';
 import { hookCommand } from './hook-command.ts';

@@ -7,7 +7,7 @@ import { readCopilotSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { marginSeconds, stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { commandForms } from '../setup/line.ts';
-import { fileIn, type Program } from '../setup/places.ts';
+import { fileIn, type Program } from '../setup/local-context.ts';
 import { receiverFor, type UsageSetup } from '../setup/usage.ts';
 import { hookCommand } from './hook-command.ts';
 

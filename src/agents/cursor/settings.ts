@@ -6,7 +6,7 @@ import { readCursorSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { commandForms } from '../setup/line.ts';
-import { fileIn, type Program } from '../setup/places.ts';
+import { fileIn, type Program } from '../setup/local-context.ts';
 import { hookCommand } from './hook-command.ts';
 
 const program: Program = {

@@ -4,10 +4,10 @@
  */
 import type { Policy } from '../../../machines/index.ts';
 import type { DayBudget } from '../../../machines/policy/budget.ts';
-import type { Places, Program } from '../setup/places.ts';
+import type { LocalContext, Program } from '../setup/local-context.ts';
 
 export type Doctor = {
-  readonly find: (places: Places) => Connection;
+  readonly find: (places: LocalContext) => Connection;
 };
 
 /** How an agent on this machine is connected to stopgate. */
@@ -27,7 +27,7 @@ export type CheckContext = {
   readonly agent: { readonly name: string; readonly title: string; readonly program: Program };
   /** The program's path. Null if it is not on PATH. */
   readonly binary: string | null;
-  readonly places: Places;
+  readonly places: LocalContext;
   /** The service's address that hooks should call. */
   readonly url: string;
   readonly needsToken: boolean;

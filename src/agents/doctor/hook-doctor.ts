@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { type AgentHooks, settingsFor } from '../setup/agent-hooks.ts';
 import { type FoundHook, putHooks } from '../setup/hook-settings.ts';
 import { hookProgram, isOurs, type Line } from '../setup/line.ts';
-import type { Places, Scope } from '../setup/places.ts';
+import type { LocalContext, Scope } from '../setup/local-context.ts';
 import {
   type Answer,
   bad,
@@ -28,11 +28,11 @@ export type HookChecks = {
   /** Null if the doctor cannot run a turn of its program. */
   readonly dryTurn: DryTurn | null;
   /** More settings files that may contain our hooks. */
-  readonly moreFiles?: (places: Places) => readonly (readonly [scope: string, file: string])[];
+  readonly moreFiles?: (places: LocalContext) => readonly (readonly [scope: string, file: string])[];
   /**
    * Finds hooks outside of settings, such as a plugin's. `values` are the parsed settings; later ones take precedence.
    */
-  readonly findMore?: (values: readonly unknown[], places: Places) => HookedFile | null;
+  readonly findMore?: (values: readonly unknown[], places: LocalContext) => HookedFile | null;
   /** Finds settings that turn hooks off. */
   readonly switches: ReadSwitches;
   /** `hooks` are all hooks of the file, not only ours. */
@@ -61,7 +61,7 @@ export function createHookDoctor(hooks: AgentHooks, checks: HookChecks): Doctor 
 function findHooks(
   hooks: AgentHooks,
   { moreFiles, findMore, checkSettings, switches }: HookChecks,
-  places: Places,
+  places: LocalContext,
 ): { hooked: readonly HookedFile[]; problems: readonly Answer[] } {
   const { agent, scopes } = hooks;
   const own = scopes.map((scope: Scope) => [scope, hooks.file(scope, places)] as const);

@@ -6,7 +6,7 @@ import { checkTimeoutMs, formatDuration, type Policy } from '../../../machines/i
 import type { DayBudget } from '../../../machines/policy/budget.ts';
 import { marginSeconds } from '../setup/hook-events.ts';
 import type { FoundHook } from '../setup/hook-settings.ts';
-import type { Places } from '../setup/places.ts';
+import type { LocalContext } from '../setup/local-context.ts';
 import type { UsageSetup } from '../setup/usage.ts';
 import { type Answer, type CheckContext, ok, warn } from './doctor.ts';
 import { type HookedFile, initCommand } from './find-hooks.ts';
@@ -26,7 +26,7 @@ export type BlockCap = {
   /** After this number of consecutive blocks the agent stops anyway. */
   readonly blocks: number;
   /** The value that the user has set. Infinity disables the cap; undefined if not set. */
-  readonly configured?: (hooked: readonly HookedFile[], env: Places['env']) => number | undefined;
+  readonly configured?: (hooked: readonly HookedFile[], env: LocalContext['env']) => number | undefined;
   /** Returns how to raise it. @param init the command that rewrites the settings */
   readonly raise?: (init: string) => string;
 };

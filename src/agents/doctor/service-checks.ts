@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import type { Environment } from '../../config/environment.ts';
 import { AppError } from '../../errors.ts';
 import { accountLimit, askAccountLimit } from '../../nats/accounts.ts';
-import { findBinary, howToUpdate, isUnsafe } from '../../nats/embedded/server-binary.ts';
+import { findBinary, isUnsafe, updateCommand } from '../../nats/embedded/server-binary.ts';
 import { type Answer, bad, type Checks, ok, runChecks, skip, warn } from './doctor.ts';
 import { askHttp, type Reply } from './session.ts';
 
@@ -93,7 +93,7 @@ async function checkNats(env: Environment): Promise<Answer> {
     const found = await findBinary(env);
     const name = `nats-server ${found.version.join('.')} (${found.path})`;
     return isUnsafe(found)
-      ? warn(`any client can crash ${name}, or delete its streams, with a single message`, howToUpdate(env))
+      ? warn(`any client can crash ${name}, or delete its streams, with a single message`, updateCommand(env))
       : ok(`"stopgate dev" starts ${name}`);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

@@ -1,6 +1,6 @@
 /** Reads from an agent's hooks how its sessions call the service, and sends the doctor's own requests. */
 import { tryJson } from '../../text/json-text.ts';
-import type { Places } from '../setup/places.ts';
+import type { LocalContext } from '../setup/local-context.ts';
 
 export type Session = {
   readonly agent: string;
@@ -15,7 +15,7 @@ export type Session = {
 };
 
 /** @param lines our hooks as text: settings or the plugin */
-export function readSession(agent: string, lines: readonly string[], { cwd, env }: Places): Session {
+export function readSession(agent: string, lines: readonly string[], { cwd, env }: LocalContext): Session {
   const tokenEnv = tokenVariableIn(lines) ?? 'STOPGATE_TOKEN';
   return {
     agent,

@@ -8,7 +8,7 @@ import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { getNodeValue } from 'jsonc-parser';
 import { parse as parseToml } from 'smol-toml';
 import { parseJson } from '../setup/json-edit.ts';
-import type { Places } from '../setup/places.ts';
+import type { LocalContext } from '../setup/local-context.ts';
 import { readText } from '../setup/settings-file.ts';
 import { type Answer, bad, skip, warn } from './doctor.ts';
 import type { HookedFile } from './find-hooks.ts';
@@ -17,7 +17,7 @@ type Settings = Readonly<Record<string, unknown>>;
 /** One settings file. Lists of layers start with the highest precedence. */
 export type Layer = { readonly file: string; readonly value: Settings };
 export type SwitchSubject = {
-  readonly places: Places;
+  readonly places: LocalContext;
   readonly platform: NodeJS.Platform;
   /** The files that contain our hooks. */
   readonly hooked: readonly HookedFile[];
@@ -157,7 +157,7 @@ const claudeHidden =
   'not checked: Claude Code settings from a server, MDM or "claude --settings", --bare, and hooks turned off with /hooks';
 
 export const readClaudeSwitches =
-  (folder: (places: Places) => string): ReadSwitches =>
+  (folder: (places: LocalContext) => string): ReadSwitches =>
   ({ places, platform, hooked }) => {
     const layers = createLayers();
     const managed = managedFiles(platform).flatMap(layers.json);
@@ -176,7 +176,7 @@ export const readClaudeSwitches =
 export function judgeClaude(
   managed: readonly Layer[],
   own: readonly Layer[],
-  { hooked, env }: { readonly hooked: readonly HookedFile[]; readonly env: Places['env'] },
+  { hooked, env }: { readonly hooked: readonly HookedFile[]; readonly env: LocalContext['env'] },
 ): Answer[] {
   const all = [...managed, ...own];
   const isManaged = (file: string) => managed.some((layer) => layer.file === file);
@@ -226,7 +226,7 @@ function judgeVariables(layers: readonly Layer[], hooked: readonly HookedFile[])
   return [...odd, bad(`${path} in ${files} lacks ${missing.join(', ')}: the hooks send no token`, 'add it there')];
 }
 
-function judgeSimple(layers: readonly Layer[], env: Places['env']): Answer[] {
+function judgeSimple(layers: readonly Layer[], env: LocalContext['env']): Answer[] {
   const isOn = (value: unknown) => value !== undefined && !['', '0', 'false'].includes(String(value).toLowerCase());
   return ['CLAUDE_CODE_SIMPLE', 'CLAUDE_CODE_SAFE_MODE'].flatMap((name) => {
     const where = isOn(env[name]) ? 'is set here' : null;
@@ -240,7 +240,7 @@ function judgeSimple(layers: readonly Layer[], env: Places['env']): Answer[] {
 
 type GeminiVariant = {
   readonly title: string;
-  readonly folder: (places: Places) => string;
+  readonly folder: (places: LocalContext) => string;
   /** The name of the settings folder in a project. */
   readonly project: string;
   readonly system: Readonly<Record<'linux' | 'mac' | 'windows', string>>;
@@ -380,7 +380,7 @@ export const readQwenSwitches = (folder: GeminiVariant['folder']): ReadSwitches 
 // --- Codex ----------------------------------------------------------------------------------------------------
 
 export const readCodexSwitches =
-  (folder: (places: Places) => string): ReadSwitches =>
+  (folder: (places: LocalContext) => string): ReadSwitches =>
   ({ places, platform, hooked }) => {
     const layers = createLayers();
     const machine = folderOf(platform, '/etc/codex', '/etc/codex', 'C:\\ProgramData\\OpenAI\\Codex');
@@ -438,7 +438,7 @@ export function judgeCodex(
 // --- Copilot CLI, Cursor, OpenCode ----------------------------------------------------------------------------
 
 export const readCopilotSwitches =
-  (folder: (places: Places) => string): ReadSwitches =>
+  (folder: (places: LocalContext) => string): ReadSwitches =>
   ({ places, hooked }) => {
     const { cwd } = places;
     const layers = createLayers();

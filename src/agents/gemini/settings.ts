@@ -10,7 +10,7 @@ import { readGeminiSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { checkedEvents, stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { commandForms } from '../setup/line.ts';
-import { fileIn, type Program } from '../setup/places.ts';
+import { fileIn, type Program } from '../setup/local-context.ts';
 import { telemetryUsage } from '../setup/usage.ts';
 import { hookCommand } from './hook-command.ts';
 

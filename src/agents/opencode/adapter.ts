@@ -23,7 +23,7 @@ import {
   heartbeat,
   toAttempt,
 } from '../shared/entry-drafts.ts';
-import { draftLimit, tellsOfLimit } from '../shared/limit-end.ts';
+import { draftLimit, mentionsLimit } from '../shared/limit-end.ts';
 import {
   answersTo,
   denialText,
@@ -251,7 +251,7 @@ function draftError({ properties }: OpencodeCall): EntryDraft[] {
   const limit = limitSchema.safeParse(data).data;
   const words = typeof data?.message === 'string' ? data.message : '';
   // Without a status code, the message decides.
-  if (limit === undefined && (typeof data?.statusCode === 'number' || !tellsOfLimit(words))) return [heartbeat];
+  if (limit === undefined && (typeof data?.statusCode === 'number' || !mentionsLimit(words))) return [heartbeat];
   const until = limitEnd(limit?.responseHeaders?.date, limit?.responseHeaders?.['retry-after']);
   return until === null ? [draftLimit(words)] : [{ type: 'limit.reached', data: { until } }];
 }

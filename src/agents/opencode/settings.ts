@@ -13,7 +13,7 @@ import { openChatCompletionsModel } from '../doctor/models.ts';
 import { tokenVariableIn } from '../doctor/session.ts';
 import { readOpencodeSwitches } from '../doctor/switches.ts';
 import type { Line } from '../setup/line.ts';
-import { fileIn, type Places, type Program, type Scope } from '../setup/places.ts';
+import { fileIn, type LocalContext, type Program, type Scope } from '../setup/local-context.ts';
 import { type Change, openSettings, readText } from '../setup/settings-file.ts';
 import type { SettingsSetup, SetupRequest } from '../setup/setup.ts';
 
@@ -161,7 +161,7 @@ const pluginChecks: Checks<{ readonly plugins: readonly Plugin[]; readonly conte
 
 type Plugin = { readonly scope: Scope; readonly file: string; readonly text: string };
 
-const findPlugins = (places: Places): Plugin[] =>
+const findPlugins = (places: LocalContext): Plugin[] =>
   (['project', 'user'] as const).flatMap((scope) => {
     const file = pluginFile(scope, places);
     const text = readPlugin(file);

@@ -8,7 +8,7 @@ import { readQwenSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup, httpOrCommandHandler } from '../setup/agent-hooks.ts';
 import { checkSeconds, type HookEvent, stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
 import { type Form, httpForms } from '../setup/line.ts';
-import { fileIn, type Program } from '../setup/places.ts';
+import { fileIn, type Program } from '../setup/local-context.ts';
 import { telemetryUsage } from '../setup/usage.ts';
 import { hookCommand } from './hook-command.ts';
 

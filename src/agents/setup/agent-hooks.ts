@@ -11,7 +11,7 @@ import {
   withBom,
 } from './hook-settings.ts';
 import { type Form, formatCommand, formatUrl, isOurs, isPosted, type Line } from './line.ts';
-import { type Places, type Program, rootOf, type Scope } from './places.ts';
+import { type LocalContext, type Program, rootOf, type Scope } from './local-context.ts';
 import { type Change, openSettings, planEdit, type SettingsFile } from './settings-file.ts';
 import type { PlanTools, SettableCap, SettingsSetup, SetupRequest, Trust } from './setup.ts';
 import type { UsageSetup } from './usage.ts';
@@ -23,7 +23,7 @@ export type AgentHooks = {
   readonly forms: readonly Form[];
   readonly scopes: readonly Scope[];
   /** Returns the path of the settings file. */
-  readonly file: (scope: Scope, places: Places) => string;
+  readonly file: (scope: Scope, places: LocalContext) => string;
   readonly events: (form: Form) => readonly HookEvent[];
   /** True if each handler is wrapped in `{ "hooks": [ … ] }`. */
   readonly grouped: boolean;
@@ -38,7 +38,7 @@ export type AgentHooks = {
   /** The variable in "env" of the settings that limits consecutive blocks. Missing if there is none. */
   readonly blockCap?: OwnVariable & SettableCap & { readonly valueFor: (blocks: number) => number };
   /** The variable in "env" of the settings that turns the plan tools on. */
-  readonly planTools?: OwnVariable & { readonly read: (places: Places) => PlanTools };
+  readonly planTools?: OwnVariable & { readonly read: (places: LocalContext) => PlanTools };
   /** How to make the agent report its usage. Missing if it cannot. */
   readonly usage?: UsageSetup;
   /** Plans the change of a second settings file. Returns null if it needs none. @param hooks the file with the hooks */

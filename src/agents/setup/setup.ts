@@ -1,6 +1,6 @@
 /** Types with which an agent describes to `stopgate init` how it is connected. */
 import type { Form, Line } from './line.ts';
-import type { Places, Program, Scope } from './places.ts';
+import type { LocalContext, Program, Scope } from './local-context.ts';
 import type { Change } from './settings-file.ts';
 import type { UsageSetup } from './usage.ts';
 
@@ -19,7 +19,7 @@ export type SettingsSetup = {
   /** The range of its own limit of consecutive blocks (`--block-cap`). Null if it cannot be set. */
   readonly blockCap: SettableCap | null;
   /** Tells whether its sessions will have plan tools. Null if they always do, or if that is unknown. */
-  readonly planTools: ((places: Places) => PlanTools) | null;
+  readonly planTools: ((places: LocalContext) => PlanTools) | null;
   /** How to make it report its usage (`--usage`). Null if it cannot. */
   readonly usage: UsageSetup | null;
   /**
@@ -48,7 +48,7 @@ export type SettableCap = { readonly least: number; readonly most: number };
 /** The changes that the user asked for. */
 export type SetupRequest = {
   readonly scope: Scope;
-  readonly places: Places;
+  readonly places: LocalContext;
   readonly line: Line;
   /** Undefined leaves the agent's own limit unchanged. */
   readonly blockCap: number | undefined;
@@ -75,9 +75,9 @@ export type Trust = {
   /**
    * A sentence for the person who confirms the change. Null if the agent is not installed, so nothing can be trusted.
    */
-  readonly describe: (places: Places) => string | null;
+  readonly describe: (places: LocalContext) => string | null;
   /** Called after the hooks are written. */
-  readonly grant: (hooks: Change, places: Places) => Promise<TrustResult>;
+  readonly grant: (hooks: Change, places: LocalContext) => Promise<TrustResult>;
 };
 /** `yes`: already trusted. `written`: trusted now. `no`: not trusted; `note` says why and what to do. */
 export type TrustResult = { readonly state: 'yes' | 'written' | 'no'; readonly note: string | null };

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { type OwnVariable, putVariable, readHooks, removeVariable, valueIn } from './hook-settings.ts';
 import { append, childOf, parseJson, propertyOf, remove, SyntaxProblem } from './json-edit.ts';
 import { isOurs, type Line } from './line.ts';
-import type { Places, Scope } from './places.ts';
+import type { LocalContext, Scope } from './local-context.ts';
 import { readText } from './settings-file.ts';
 
 export type UsageSetup = {
@@ -20,7 +20,7 @@ export type UsageSetup = {
   /** The environment variables to set, if settings cannot do it. Otherwise null. */
   readonly environment: ((line: Pick<Line, 'http' | 'fleet'>) => Readonly<Record<string, string>>) | null;
   /** Where it reports its usage now, by settings and environment. Null if nowhere, or over another protocol. */
-  readonly target: (places: Places) => string | null;
+  readonly target: (places: LocalContext) => string | null;
   /** True if it also reports dollars. */
   readonly inDollars: boolean;
 };
@@ -111,7 +111,7 @@ type Telemetry = {
   readonly agent: string;
   /** The prefix of its environment variables. */
   readonly prefix: string;
-  readonly file: (scope: Scope, places: Places) => string;
+  readonly file: (scope: Scope, places: LocalContext) => string;
 };
 
 /** For Gemini CLI and Qwen Code. Tested with 0.61.0 and 0.24.4. */

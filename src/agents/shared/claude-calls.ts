@@ -22,7 +22,7 @@ import {
   nameCharsMax,
   toAttempt,
 } from './entry-drafts.ts';
-import { draftLimit, tellsOfLimit } from './limit-end.ts';
+import { draftLimit, mentionsLimit } from './limit-end.ts';
 import type { PriorWorker } from './prior-worker.ts';
 import { authorOf, type PromptAuthor } from './prompt-author.ts';
 import { commandIn, shownCommand } from './shell-command.ts';
@@ -167,7 +167,7 @@ export const draftFailure: DraftEntries<FailedCall> = ({ error, error_type, erro
   const words = `${error_details}\n${call.last_assistant_message ?? ''}`;
   const kinds = [error, error_type];
   const isNamed = kinds.includes('rate_limit');
-  const isDescribed = !kinds.some((kind) => otherFailures.has(kind)) && tellsOfLimit(`${error ?? ''} ${words}`);
+  const isDescribed = !kinds.some((kind) => otherFailures.has(kind)) && mentionsLimit(`${error ?? ''} ${words}`);
   return isNamed || isDescribed ? [draftLimit(words)] : [];
 };
 

@@ -5,12 +5,12 @@ import { randomUUID } from 'node:crypto';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
 import { createKeyedMutex } from '../../concurrency/semaphore.ts';
 import { AppError } from '../../errors.ts';
-import { setNewest } from '../../newest.ts';
 import type { Service } from '../../service/index.ts';
+import { setNewest } from '../../set-newest.ts';
 import type { HookCall, Translation, WorkerEntry } from '../agent.ts';
 import { resolveLinks } from './links.ts';
 import { awaitAnswer, type HeldRequest, request } from './permission-requests.ts';
-import { describeCommand, describeStanding, type PersonCommand, personAtSession } from './person-command.ts';
+import { describeCommand, describeStatus, type PersonCommand, personAtSession } from './person-command.ts';
 import { type PriorWorker, toPriorWorker, unknownWorker } from './prior-worker.ts';
 import { createSharedPlans, type SharedPlans, statusesIn } from './shared-plans.ts';
 import {
@@ -225,7 +225,7 @@ async function translate(call: HookCall, prior: PriorWorker): Promise<Translatio
 async function runCommand(service: Service, id: string, command: PersonCommand): Promise<string> {
   if (command.kind === 'status') {
     const view = await service.peek(id, 0);
-    return view === null ? 'stopgate: this session is not known yet.' : describeStanding(view);
+    return view === null ? 'stopgate: this session is not known yet.' : describeStatus(view);
   }
   try {
     const time = command.kind === 'pause' && command.forMs !== null ? { forMs: command.forMs } : {};

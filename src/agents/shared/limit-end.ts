@@ -11,7 +11,7 @@ export function draftLimit(words: string | undefined, nowMs = Date.now()): Entry
 }
 
 /** True if a message reports a usage limit. An unrecognised limit counts as an ordinary failure. */
-export const tellsOfLimit = (words: string): boolean =>
+export const mentionsLimit = (words: string): boolean =>
   limitWords.test(words.slice(0, wordsLengthMax).replaceAll(sizeLimit, ''));
 /** Size limits, which waiting does not lift: `context length limit exceeded`, `prompt is too long: token limit`. */
 const sizeLimit =
@@ -28,14 +28,14 @@ const wordsLengthMax = 4_000;
 export function limitEndIn(words: string, nowMs: number): string | null {
   const text = words.slice(0, wordsLengthMax);
   for (const read of [epochIn, fieldIn, instantIn, waitIn, clockTimeIn]) {
-    const end = toEnd(read(text, nowMs), nowMs);
+    const end = toLimitEnd(read(text, nowMs), nowMs);
     if (end !== null) return end;
   }
   return null;
 }
 
 /** `endMs` as ISO 8601. Null if it is not within the next 31 days. */
-export const toEnd = (endMs: number | null, nowMs: number): string | null =>
+export const toLimitEnd = (endMs: number | null, nowMs: number): string | null =>
   endMs !== null && endMs > nowMs && endMs - nowMs <= limitMsMax ? new Date(endMs).toISOString() : null;
 
 /** `Claude AI usage limit reached|1767225600`: seconds since the epoch. */

@@ -35,7 +35,7 @@ export const personAtSession = 'the person at the session';
 const reasonCharsMax = 300;
 
 /** The answer to `/stopgate status`. */
-export function describeStanding(view: WorkerView): string {
+export function describeStatus(view: WorkerView): string {
   const { state, policy, rules, retry, lastDecision, paused, budgets = [] } = view;
   const checks = rules.checks === 1 ? '1 check' : `${rules.checks} checks`;
   const used = usedUp(budgets);

@@ -6,7 +6,7 @@
  * plan. Until then it may keep a step open that another worker has completed, and be blocked for it. That is the safe
  * direction, and the agent's next `TaskList` corrects it.
  */
-import { setNewest } from '../../newest.ts';
+import { setNewest } from '../../set-newest.ts';
 import type { WorkerEntry } from '../agent.ts';
 
 /** The oldest are evicted. A team has about ten members. */

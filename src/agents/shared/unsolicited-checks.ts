@@ -3,8 +3,8 @@
  * runs only if the policy enables it.
  */
 import { checksNotRun, type Decision, usedUp, type WorkerView } from '../../../machines/index.ts';
-import { setNewest } from '../../newest.ts';
 import type { Judging } from '../../service/session-policy.ts';
+import { setNewest } from '../../set-newest.ts';
 
 /**
  * - `complete`: after a batch of tools, tells the agent that it may stop because every check passes, or what is still

@@ -12,7 +12,7 @@ import { isForPerson } from '../../../machines/replay/standing.ts';
 import { describeQuestions, readQuestions } from '../../../machines/values/questions.ts';
 import type { LogLine } from '../../nats/log/log-line.ts';
 import { formatTable, type Row } from '../../terminal/table.ts';
-import { type Colors, clean, count, cut } from '../../terminal/text.ts';
+import { type Colors, clean, cut, formatCount } from '../../terminal/text.ts';
 import { formatDecision, formatIdle } from './decision-text.ts';
 import { formatAgo, formatClock, formatUsed, paintPresence, paintState } from './state-text.ts';
 import { formatTimeline } from './timeline.ts';
@@ -55,10 +55,10 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
     ['queue', view.queue],
     ['tasks', tasks.join(', ') || 'none'],
     ['retries', `${retry.count} of ${retry.max ?? 'any number'}`],
-    ['kept alive', view.keepAlives === 0 ? null : count(view.keepAlives, 'time')],
+    ['kept alive', view.keepAlives === 0 ? null : formatCount(view.keepAlives, 'time')],
     ['idle', formatIdle(view.idle)],
     ['last seen', `${formatAgo(view.lastSeen)}, ${view.lastSeen}`],
-    ['work', `${count(view.toolCount, 'tool call')}, ${describeFiles(view.filesModified)}`],
+    ['work', `${formatCount(view.toolCount, 'tool call')}, ${describeFiles(view.filesModified)}`],
     ['used', formatUsed(view.usage.session)],
     ...view.budgets.map((line): Fact => ['budget', `${describeLine(line)} per ${line.per}`]),
     ...view.background.map((work): Fact => ['background', describeWork(work)]),
@@ -86,7 +86,7 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
 }
 
 const describeFiles = ({ count: files, unknown }: WorkerView['filesModified']): string =>
-  `${count(files, 'file')} modified${unknown ? ', possibly more' : ''}`;
+  `${formatCount(files, 'file')} modified${unknown ? ', possibly more' : ''}`;
 
 /** `npm run dev (b1), since 12:00, ignored` */
 function describeWork({ id, kind, command, since, until, ignored }: WorkerView['background'][number]): string {
@@ -143,7 +143,7 @@ function hookRows({ hooks, hookStats }: TaskView, colors: Colors): Row[] {
     const start = [{ text: hook }, { text: type }, { text: state }];
     if (known === undefined) return start;
     const results = (['complete', 'continue', 'escalate', 'skip', 'errors'] as const).filter((each) => known[each] > 0);
-    const counts = `evaluated ${count(known.asked, 'time')}: ${results.map((each) => `${known[each]} ${each}`).join(', ')}`;
+    const counts = `evaluated ${formatCount(known.asked, 'time')}: ${results.map((each) => `${known[each]} ${each}`).join(', ')}`;
     const last = `${formatAgo(known.last.at)} ${known.last.action}: ${known.last.reason}`;
     return [...start, { text: counts }, { text: last, paint: colors.dim }];
   });

@@ -3,7 +3,7 @@
  * Once per turn, at the log's head, it starts the requested effects that are not running and aborts the running ones that are
  * no longer requested. Behind the head it does nothing.
  */
-import { actorsWithEffects, type Effect, effectsOf, type Fleet, isAskedFor } from '../../../machines/index.ts';
+import { actorsWithEffects, type Effect, effectsOf, type Fleet, isRequested } from '../../../machines/index.ts';
 import { notNeeded } from '../../timer.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import type { OwnEntries, OwnEntry } from '../own-entries.ts';
@@ -66,7 +66,7 @@ export function createEffects({ fleet, replica, lifecycle, entries, performers }
   const run = async (effect: Effect, { abort }: Running) => {
     const { actor, key } = effect;
     const { signal } = abort;
-    const isNeeded = () => !signal.aborted && isAskedFor(fleet, effect);
+    const isNeeded = () => !signal.aborted && isRequested(fleet, effect);
     const giveBack = () => {
       if (signal.aborted) return;
       remove(actor, key);

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { type Fleet, idSchema, readJson } from '../../../machines/index.ts';
 import type { Bus } from '../../nats/bus.ts';
-import { setNewest } from '../../newest.ts';
+import { setNewest } from '../../set-newest.ts';
 
 const replySchema = z.object({
   worker: idSchema,
@@ -42,7 +42,7 @@ const repliesMax = 10_000;
 export function createPendingReplies(
   fleet: Fleet,
   replica: string,
-  bus: Pick<Bus, 'tell' | 'listen'>,
+  bus: Pick<Bus, 'publish' | 'subscribe'>,
   onChange: (worker: string) => void,
 ): PendingReplies {
   const replies = new Map<string, PendingReply>();
@@ -57,7 +57,7 @@ export function createPendingReplies(
       // The check of a probe belongs to no attempt.
       if (!isAwaited(fleet, reply)) return;
       keep(reply);
-      bus.tell(`${subject}.${replica}`, JSON.stringify(reply));
+      bus.publish(`${subject}.${replica}`, JSON.stringify(reply));
     },
     of(worker) {
       const reply = replies.get(worker);
@@ -65,7 +65,7 @@ export function createPendingReplies(
       return isAwaited(fleet, reply) ? reply : null;
     },
     open() {
-      listening = bus.listen(`${subject}.*`, (sender, text) => {
+      listening = bus.subscribe(`${subject}.*`, (sender, text) => {
         if (sender === `${subject}.${replica}`) return;
         const read = readJson(text);
         const { data } = replySchema.safeParse(read.ok ? read.value : null);

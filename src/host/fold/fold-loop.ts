@@ -4,8 +4,8 @@ import {
   type Decision,
   describeUnknownRules,
   type Entry,
+  type FoldOutcome,
   noteDecision,
-  type Outcome,
   ownerFor,
   parseDecisionMessageId,
 } from '../../../machines/index.ts';
@@ -93,7 +93,7 @@ function actorOf(message: LogMessage): string {
 const decoder = new TextDecoder();
 
 /** Notifies the parts that wait for an entry of this type, before its outcomes are applied. */
-function onStored(parts: HostParts, message: LogMessage, entry: Entry, outcomes: readonly Outcome[]): void {
+function onStored(parts: HostParts, message: LogMessage, entry: Entry, outcomes: readonly FoldOutcome[]): void {
   switch (entry.type) {
     case 'stop.attempted':
       onAttemptStored(parts, message, entry.id, entry.data.attempt ?? `seq-${message.seq}`, outcomes);
@@ -122,7 +122,7 @@ function onAttemptStored(
   message: LogMessage,
   worker: string,
   attempt: string,
-  outcomes: readonly Outcome[],
+  outcomes: readonly FoldOutcome[],
 ): void {
   let isDecided = false;
   for (const outcome of outcomes) {
@@ -137,7 +137,7 @@ function onAttemptStored(
 }
 
 /** Returns why the fold refused the entry itself, or null. */
-function refusalOf({ type }: Entry, outcomes: readonly Outcome[]): string | null {
+function refusalOf({ type }: Entry, outcomes: readonly FoldOutcome[]): string | null {
   const refused = outcomes.find((outcome) => outcome.kind === 'refused' && outcome.type === type);
   return refused?.kind === 'refused' ? refused.reason : null;
 }
@@ -145,7 +145,7 @@ function refusalOf({ type }: Entry, outcomes: readonly Outcome[]): string | null
 /** The message being folded. `startedMs` is the start of its fold, by `performance.now()`. */
 type Folding = { readonly message: LogMessage; readonly startedMs: number; readonly isAtHead: boolean };
 
-function applyOutcome(parts: HostParts, outcome: Outcome, folding: Folding): void {
+function applyOutcome(parts: HostParts, outcome: FoldOutcome, folding: Folding): void {
   switch (outcome.kind) {
     case 'decided':
       onDecided(parts, outcome, folding);
@@ -163,7 +163,7 @@ function applyOutcome(parts: HostParts, outcome: Outcome, folding: Folding): voi
 }
 
 /** Reports an outcome to the metrics and the service's own log. Nobody waits for these. */
-function report({ fleet, replica, logger, metrics, traces }: HostParts, outcome: Outcome): void {
+function report({ fleet, replica, logger, metrics, traces }: HostParts, outcome: FoldOutcome): void {
   switch (outcome.kind) {
     case 'hooksEvaluated':
       for (const run of outcome.runs) metrics.hookRan(run);
@@ -188,7 +188,7 @@ function report({ fleet, replica, logger, metrics, traces }: HostParts, outcome:
 
 function onDecided(
   parts: HostParts,
-  { decision: bare, openedMs }: Extract<Outcome, { kind: 'decided' }>,
+  { decision: bare, openedMs }: Extract<FoldOutcome, { kind: 'decided' }>,
   { message, startedMs, isAtHead }: Folding,
 ): void {
   const { fleet, replica, replyInboxes, attempts, outbox } = parts;

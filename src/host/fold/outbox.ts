@@ -89,7 +89,7 @@ export type OutboxOptions = {
   readonly lifecycle: Pick<Lifecycle, 'isAtHead'>;
   readonly log: Pick<EventLog, 'send' | 'submit'>;
   readonly progress: Pick<FoldProgress, 'seq' | 'until'>;
-  readonly bus: Pick<Bus, 'answer' | 'isConnected'>;
+  readonly bus: Pick<Bus, 'reply' | 'isConnected'>;
   readonly clock: () => number;
   readonly newId: () => string;
   readonly logger: Logger;
@@ -247,7 +247,7 @@ const keyOf = ({ worker, attempt }: Decision) => attemptMessageId(worker, attemp
 
 function answerInboxes({ bus, logger }: OutboxOptions, { decision, inboxes }: OutboxMessage): void {
   for (const inbox of inboxes)
-    if (!bus.answer(inbox, encodeDecision(decision)))
+    if (!bus.reply(inbox, encodeDecision(decision)))
       logger.warn({ workerId: decision.worker, inbox }, 'answer withheld: the reply subject is not an inbox');
 }
 

@@ -2,7 +2,7 @@
  * Remembers the newest refused entries, so that their publishers get the reason. A view shows only the last 20 of its actor,
  * and unknown actors, or new ones in a full fleet, have no view.
  */
-import { setNewest } from '../../newest.ts';
+import { setNewest } from '../../set-newest.ts';
 
 /** `actor` is `<entity>.<id>`, as in the entry's subject. */
 type Refused = { readonly actor: string; readonly reason: string };

@@ -4,7 +4,7 @@ import type { Timer, TimerQueue } from '../../timer.ts';
 import type { FoldProgress } from '../fold/fold-progress.ts';
 
 export type EntryWaitOptions = {
-  readonly bus: Pick<Bus, 'isHeard'>;
+  readonly bus: Pick<Bus, 'flushLog'>;
   readonly progress: Pick<FoldProgress, 'seq'>;
   /** Its timers fire after half of `entryTimeoutMs`. */
   readonly entryWaits: TimerQueue;
@@ -45,14 +45,14 @@ class EntryWait implements Timer {
 
   /** Pings the server at half time, because a missing answer takes a second to detect. */
   #listen(): void {
-    const early = this.#options.bus.isHeard();
+    const early = this.#options.bus.flushLog();
     this.#timer = this.#options.entryWaits.start(() => void this.#check(early));
   }
 
   async #check(early: Promise<boolean>): Promise<void> {
     const { bus, progress } = this.#options;
     // Messages that the server sent before its answer may still be queued in this process, behind requests.
-    const isHeard = ((await early) || progress.seq > this.#seq) && (await bus.isHeard());
+    const isHeard = ((await early) || progress.seq > this.#seq) && (await bus.flushLog());
     if (this.#ended) return;
     const moves = isHeard && progress.seq > this.#seq && performance.now() - this.#startedMs < slowestMs;
     this.#seq = progress.seq;

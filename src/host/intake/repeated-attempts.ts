@@ -47,7 +47,7 @@ export type RepeatedAttemptsOptions = {
   readonly fleet: Fleet;
   readonly newId: () => string;
   readonly lifecycle: Pick<Lifecycle, 'isAtHead'>;
-  readonly bus: Pick<Bus, 'answer'>;
+  readonly bus: Pick<Bus, 'reply'>;
   readonly waiters: Pick<Waiters<Decision>, 'waitForAnswer'>;
   readonly replyInboxes: Pick<ReplyInboxes, 'add'>;
   readonly pastDecisions: Pick<PastDecisions, 'find'>;
@@ -84,7 +84,7 @@ export function createRepeatedAttempts(options: RepeatedAttemptsOptions): Repeat
       if (!lifecycle.isAtHead()) return;
       // On an error the caller gets no answer. If it then sends a `decide` request, that returns the error.
       const decision = await findDecision(worker, attempt).catch(() => null);
-      if (decision !== null) bus.answer(inbox, encodeDecision(decision));
+      if (decision !== null) bus.reply(inbox, encodeDecision(decision));
     },
   };
 }

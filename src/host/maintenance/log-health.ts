@@ -20,7 +20,7 @@ export type LogHealth = {
 
 export type LogHealthOptions = {
   readonly log: EventLog;
-  readonly bus: Pick<Bus, 'isConnected' | 'isHeard'>;
+  readonly bus: Pick<Bus, 'isConnected' | 'flushLog'>;
   /** Appends a harmless probe entry. */
   readonly probe: () => Promise<Stored>;
 };
@@ -50,7 +50,7 @@ export function createLogHealth({ log, bus, probe }: LogHealthOptions): LogHealt
       observe(await probe());
     } catch (error) {
       if (error instanceof AppError) observe(error);
-      await bus.isHeard();
+      await bus.flushLog();
       arm(retryMs);
     }
   };
@@ -65,7 +65,7 @@ export function createLogHealth({ log, bus, probe }: LogHealthOptions): LogHealt
     else if (answer.code === 'log.unavailable' && bus.isConnected()) {
       const isNew = fault === null;
       fault = answer;
-      if (isNew) void bus.isHeard().then(() => arm(0));
+      if (isNew) void bus.flushLog().then(() => arm(0));
     }
   };
   return {

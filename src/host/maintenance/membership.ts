@@ -76,7 +76,7 @@ type State = {
 export type MembershipOptions = RulesOptions & {
   readonly log: Pick<EventLog, 'append' | 'lastSeq'>;
   readonly progress: Pick<FoldProgress, 'seq' | 'until'>;
-  readonly bus: Pick<Bus, 'isConnected' | 'listen' | 'tell'>;
+  readonly bus: Pick<Bus, 'isConnected' | 'subscribe' | 'publish'>;
   readonly clock: () => number;
   readonly logClock: Pick<LogClock, 'since'>;
   readonly newId: () => string;
@@ -114,7 +114,7 @@ export function createMembership(options: MembershipOptions): Membership {
   };
   return {
     async join() {
-      listening = options.bus.listen(subject(options, 'alive.*'), (sender, text) => onBeat(state, sender, text));
+      listening = options.bus.subscribe(subject(options, 'alive.*'), (sender, text) => onBeat(state, sender, text));
       beat(state);
       timer = setInterval(() => {
         tick(state);
@@ -167,7 +167,7 @@ async function join(options: MembershipOptions): Promise<void> {
 function beat({ options, instance, startedMs }: State): void {
   const { bus, progress, replica } = options;
   const beat: Beat = { instance, startedMs, seq: progress.seq };
-  bus.tell(subject(options, `alive.${replica}`), JSON.stringify(beat));
+  bus.publish(subject(options, `alive.${replica}`), JSON.stringify(beat));
 }
 
 function tick(state: State): void {

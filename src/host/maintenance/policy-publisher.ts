@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { type Fleet, policyMessageId } from '../../../machines/index.ts';
 import type { PolicyForm } from '../../config/file.ts';
 import type { Logger } from '../../log.ts';
-import { setNewest } from '../../newest.ts';
+import { setNewest } from '../../set-newest.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import type { OwnEntries } from '../own-entries.ts';
 

@@ -90,7 +90,7 @@ type HostState = {
 /** Tells whether `restoreHostState` can put it back. */
 export const isHostState = (host: unknown): boolean => hostStateSchema.safeParse(host).success;
 
-export type SnapshotRooms = {
+export type HostStateParts = {
   readonly outbox: Outbox;
   readonly policies: PolicyPublisher;
   readonly deadLetters: DeadLetters;
@@ -100,13 +100,13 @@ export type SnapshotRooms = {
 /** Restores the host's state from `start`. Call it once, before anything is folded. */
 export function restoreHostState(
   { replyInboxes }: Pick<SnapshotsOptions, 'replyInboxes'>,
-  rooms: SnapshotRooms,
+  parts: HostStateParts,
   start: FoldStart,
 ): void {
   const state = start.host as HostState;
-  rooms.outbox.restore(state.outbox);
-  rooms.policies.restore(state.policies);
-  rooms.deadLetters.restore(state.deadFrom);
+  parts.outbox.restore(state.outbox);
+  parts.policies.restore(state.policies);
+  parts.deadLetters.restore(state.deadFrom);
   replyInboxes.restore(state.inboxes);
 }
 
@@ -144,7 +144,7 @@ export type SnapshotsOptions = {
   readonly snapshotSchedule?: SnapshotSchedule | undefined;
 };
 
-export function createSnapshots(options: SnapshotsOptions, rooms: SnapshotRooms): Snapshots {
+export function createSnapshots(options: SnapshotsOptions, parts: HostStateParts): Snapshots {
   const { fleet, progress, logger, bus, snapshotStore: store } = options;
   const schedule = options.snapshotSchedule ?? usualSchedule;
   const coverage = createCoverage(options, schedule);
@@ -157,10 +157,10 @@ export function createSnapshots(options: SnapshotsOptions, rooms: SnapshotRooms)
   const take = (): Promise<SnapshotTaken> => {
     const next = taking.then(async () => {
       coverage.begin();
-      const taken = await write(options, rooms);
+      const taken = await write(options, parts);
       coverage.end(taken);
       dueSinceMs = null;
-      void rooms.retention.run();
+      void parts.retention.run();
       return taken;
     });
     taking = next.catch(() => {});
@@ -257,7 +257,7 @@ function createCoverage(
 
 async function write(
   options: SnapshotsOptions,
-  { outbox, policies, deadLetters }: SnapshotRooms,
+  { outbox, policies, deadLetters }: HostStateParts,
 ): Promise<SnapshotTaken> {
   const { fleet, progress, snapshotStore, logger, replyInboxes } = options;
   const position = progress.position();

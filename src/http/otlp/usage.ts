@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { UsageReport } from '../../../machines/index.ts';
 import { type ReportedUsage, usageOfEvent, usageOfMetric, usageOfSpan } from '../../agents/telemetry.ts';
-import { setNewest } from '../../newest.ts';
+import { setNewest } from '../../set-newest.ts';
 import { type Attributes, createFieldReader, type FieldReader, type Fields, type NoteUnread } from './fields.ts';
 
 export const signals = ['logs', 'metrics', 'traces'] as const;

@@ -12,7 +12,7 @@ const layOut = (graph: ElkNode): Promise<ElkNode> => new (elk as unknown as new 
 
 /**
  * Returns the label of an edge in as few lines as possible: first the events without a guard, then groups of events
- * that share a guard, such as `task.completed, task.failed [holdsNoOther]`. An unguarded transition that follows
+ * that share a guard, such as `task.completed, task.failed [holdsOnlyThis]`. An unguarded transition that follows
  * guarded ones for the same event gets `[else]`.
  * @param all all transitions of the chart
  */

@@ -6,8 +6,8 @@ import {
   copyFleet,
   createFleet,
   type Fleet,
+  type FoldOutcome,
   formatIsoTime,
-  type Outcome,
   viewTask,
   viewWorker,
 } from '../../../machines/index.ts';
@@ -26,7 +26,7 @@ export type Moment = { readonly fleet: Fleet; readonly seq: number; readonly las
 /** One folded entry. `silentFromMs` is the time of the previous entry, or 0 if there is none. */
 export type Step = {
   readonly message: LogMessage;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly FoldOutcome[];
   readonly fleet: Fleet;
   readonly silentFromMs: number;
 };

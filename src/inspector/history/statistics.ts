@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../errors.ts';
 import type { StoredLog } from '../../nats/log/stored-log.ts';
-import { setNewest } from '../../newest.ts';
+import { setNewest } from '../../set-newest.ts';
 import type { FleetStatistics } from '../messages.ts';
 import { type Windows, windowOf } from '../statistics/buckets.ts';
 import { type Span, spanMs, type TimeRange } from '../statistics/spans.ts';

@@ -3,7 +3,7 @@
  * the work was the same: the same tree, the same attempt, or a worker that changed nothing in between.
  */
 import type { CheckResult } from '../../../machines/index.ts';
-import { setNewest } from '../../newest.ts';
+import { setNewest } from '../../set-newest.ts';
 
 /** The comparison with an earlier run, or null if the log shows no earlier run on the same work. */
 export type Pair = { readonly differs: boolean } | null;

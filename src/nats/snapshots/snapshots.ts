@@ -1,7 +1,7 @@
 /** The snapshots of a fleet: for starts, for cutting the log, and for time travel. */
 import { Readable } from 'node:stream';
 import { jetstreamManager } from '@nats-io/jetstream';
-import { type Fleet, type Rules, snapshotFormat, takeSnapshot } from '../../../machines/index.ts';
+import { type Fleet, type RulesVersion, snapshotFormat, takeSnapshot } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { createLogger, type Logger } from '../../log.ts';
 import type { NatsConnection } from '../connection.ts';
@@ -22,7 +22,10 @@ export type Snapshots = {
    */
   usable(): AsyncIterable<SnapshotInfo>;
   /** Resolves to the start of a fold; null is the first entry. @throws AppError log.unavailable, rules.unknown */
-  findStart(rules: readonly Rules[] | undefined, isHostState?: (host: unknown) => boolean): Promise<FoldStart | null>;
+  findStart(
+    rules: readonly RulesVersion[] | undefined,
+    isHostState?: (host: unknown) => boolean,
+  ): Promise<FoldStart | null>;
   /** Snapshots of any age, for time travel. */
   readonly past: {
     /** Lists the positions of the current log's snapshots. @throws AppError log.unavailable; errors of NATS */

@@ -16,7 +16,7 @@ async function ownFolder(files: Record<string, string> = {}): Promise<Folder> {
 }
 
 /** A project, a home and a PATH. Project and home differ, so that the scopes differ. */
-export async function makePlace(files: Record<string, string> = {}) {
+export async function makeDoctorFolders(files: Record<string, string> = {}) {
   const folder = await ownFolder({ 'project/.keep': '', 'home/.keep': '', 'bin/.keep': '', ...files });
   const cwd = join(folder.path, 'project');
   const PATH = `${join(folder.path, 'bin')}:${systemPath}`;

@@ -12,10 +12,10 @@ import { type Deployment, deploy } from '../../support/deployment.ts';
 import { openNats } from '../../support/shared-server.ts';
 import { recorded } from '../../unit/agents/recordings/claude.ts';
 import { ask } from '../http/request.ts';
-import { holding, makePlace } from './doctor-place.ts';
+import { holding, makeDoctorFolders } from './doctor-place.ts';
 
 test('without a service and without hooks, it reports both and how to fix them', async () => {
-  const { run } = await makePlace();
+  const { run } = await makeDoctorFolders();
   const { code, stdout } = await run(['doctor', 'claude', '--http', '127.0.0.1:59999']);
   expect(code).toBe(1);
   expect(stdout).toContain(
@@ -37,7 +37,7 @@ test.each([
   const config = `accounts { A { jetstream { ${limit} }, users: [{ user: a, password: a }] } }\nno_auth_user: a\n`;
   const server = await openNats({ config });
   onTestFinished(() => server.stop());
-  const { doctor } = await makePlace();
+  const { doctor } = await makeDoctorFolders();
   const { ok, warn } = await doctor(['claude', '--quick', '--http', '127.0.0.1:59999'], { STOPGATE_NATS: server.url });
   const nc = await openConnection({ url: server.url, name: 'test', patient: false });
   const leavesHoles = !isTestedServer(nc.info?.version ?? '');
@@ -46,13 +46,13 @@ test.each([
   else expect(ok).toEqual(holding('its NATS account has no limit'));
 
   const ofDev = JSON.stringify({ nats: server.url, http: null, fleet: 'main', pid: process.pid });
-  const below = await makePlace({ 'project/.stopgate/service.json': ofDev });
+  const below = await makeDoctorFolders({ 'project/.stopgate/service.json': ofDev });
   const { findings } = await below.doctor(['claude', '--quick', '--http', '127.0.0.1:59999']);
   expect(findings.filter(({ text }) => text.includes('account'))).toEqual([]);
 });
 
 test('for an untested version, it points to the dry turn', async () => {
-  const { folder, program } = await makePlace();
+  const { folder, program } = await makeDoctorFolders();
   await program('qwen', 'console.log("9.9.9")');
   const qwen = {
     name: 'qwen',
@@ -69,7 +69,7 @@ test.each([
   ['frob', "unknown agent 'frob'"],
   ['shell', 'init shell" prints'],
 ])('naming an agent that it cannot check is a usage error: %s', async (agent, says) => {
-  const { run } = await makePlace();
+  const { run } = await makeDoctorFolders();
   expect(await run(['doctor', agent])).toMatchObject({ code: 2, stderr: expect.stringContaining(says) });
 });
 
@@ -79,7 +79,7 @@ test.each([404, 200])('it reports nothing more about a program that is not stopg
   await once(foreign, 'listening');
   onTestFinished(() => void foreign.close());
   const { port } = foreign.address() as AddressInfo;
-  const { doctor } = await makePlace();
+  const { doctor } = await makeDoctorFolders();
   const { ok, bad } = await doctor(['claude', '--quick', '--http', `127.0.0.1:${port}`]);
   expect(bad).toEqual(holding(`is not stopgate (status ${status})`));
   expect(ok.filter((text) => /clock|ready/.test(text))).toEqual([]);
@@ -100,7 +100,7 @@ test.each([401, 200])(
     await once(thief, 'listening');
     onTestFinished(() => void thief.close());
     const { port } = thief.address() as AddressInfo;
-    const { run, doctor } = await makePlace({ 'project/stopgate.yaml': `http: 127.0.0.1:${port}\n` });
+    const { run, doctor } = await makeDoctorFolders({ 'project/stopgate.yaml': `http: 127.0.0.1:${port}\n` });
     await run(['init', 'claude', '--yes', '--http', `127.0.0.1:${port}`]);
     for (const args of [[], ['claude', '--quick']]) {
       const { ok, bad } = await doctor(args, { STOPGATE_TOKEN: 'hush-0123456789abcdef' });
@@ -120,7 +120,7 @@ describe('with a service', () => {
   const http = () => at.http.replace('http://', '');
 
   test('before init, it reports that another folder’s service answers and that service’s file applies', async () => {
-    const { doctor, cwd } = await makePlace({ 'project/stopgate.yaml': 'policies: { default: {} }\n' });
+    const { doctor, cwd } = await makeDoctorFolders({ 'project/stopgate.yaml': 'policies: { default: {} }\n' });
     const { warn, findings } = await doctor(['--http', http()]);
     expect(warn).toEqual(
       holding(
@@ -131,7 +131,7 @@ describe('with a service', () => {
   });
 
   test('everything is fine after init and a first session', async () => {
-    const { run, doctor, cwd } = await makePlace({
+    const { run, doctor, cwd } = await makeDoctorFolders({
       'project/stopgate.yaml': 'policies: { default: { checks: [{ plan: {} }] } }\n',
     });
     await run(['init', 'claude', '--yes', '--http', http()]);
@@ -150,7 +150,7 @@ describe('with a service', () => {
   });
 
   test('without an agent named, it checks the connected ones', async () => {
-    const { run, doctor, program } = await makePlace();
+    const { run, doctor, program } = await makeDoctorFolders();
     await program('codex', 'console.log("codex-cli 9.9.9")');
     await program('opencode', '');
     expect(await doctor(['--http', http()])).toMatchObject({
@@ -165,7 +165,7 @@ describe('with a service', () => {
   });
 
   test('it warns about stops that take longer than the hook, and retries above an agent’s own limit', async () => {
-    const { run, doctor, folder } = await makePlace({
+    const { run, doctor, folder } = await makeDoctorFolders({
       'project/stopgate.yaml':
         'policies: { default: { retries: 20, persistence: { hold: 9m }, checks: [{ remote: scan, timeout: 2m }] } }\n',
     });
@@ -198,7 +198,7 @@ describe('with a service', () => {
   });
 
   test('it warns if Claude Code has no plan tools and policies have a plan check', async () => {
-    const { run, doctor, folder } = await makePlace();
+    const { run, doctor, folder } = await makeDoctorFolders();
     await run(['init', 'claude', '--yes', '--http', http()]);
     const ask = (env: Record<string, string> = {}) => doctor(['claude', '--quick', '--http', http()], env);
     expect((await ask()).ok).toEqual(
@@ -226,7 +226,7 @@ describe('with a service', () => {
   test('without a stopgate.yaml here, it uses the policies of the service', async () => {
     const own = await deploy({ config: 'policies: { far: { checks: [{ plan: {} }] } }\n' });
     onTestFinished(() => own.close());
-    const { run, doctor } = await makePlace();
+    const { run, doctor } = await makeDoctorFolders();
     const address = own.http.replace('http://', '');
     expect((await run(['init', 'claude', '--dry-run', '--http', address])).stdout).toContain('TODO_TOOLS');
     await run(['init', 'claude', '--yes', '--http', http()]);
@@ -245,7 +245,7 @@ describe('with a service', () => {
   });
 
   test('it warns about checks that take longer than an agent waits after a tool', async () => {
-    const { run, doctor } = await makePlace({
+    const { run, doctor } = await makeDoctorFolders({
       'project/stopgate.yaml':
         'policies: { default: { stopWhenComplete: true, checks: [{ remote: scan, timeout: 2m }] } }\n',
     });
@@ -257,7 +257,7 @@ describe('with a service', () => {
   });
 
   test('it reports Codex hooks without trust, and Gemini hooks without the exit guard', async () => {
-    const { run, doctor, folder } = await makePlace();
+    const { run, doctor, folder } = await makeDoctorFolders();
     await run(['init', 'codex', '--yes', '--http', http()]);
     expect((await doctor(['codex', '--quick', '--http', http()])).bad).toEqual([
       expect.stringMatching(/^0 of \d+ hooks are trusted/),

@@ -2,7 +2,7 @@
 import type { NatsConnection, PublishOptions } from '@nats-io/nats-core';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createBus } from '../../../src/nats/bus.ts';
-import { type OnFault, openConnection, subscribe } from '../../../src/nats/connection.ts';
+import { type OnCallbackError, openConnection, subscribe } from '../../../src/nats/connection.ts';
 import { openNats } from '../../support/shared-server.ts';
 
 const opened: NatsConnection[] = [];
@@ -18,7 +18,7 @@ async function borrow() {
   return server;
 }
 
-async function open(url: string, onFault?: OnFault) {
+async function open(url: string, onFault?: OnCallbackError) {
   const nc = await openConnection({ url, name: 'test', patient: true, onFault });
   opened.push(nc);
   return nc;

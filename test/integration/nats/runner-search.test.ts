@@ -1,6 +1,6 @@
 /** Finds runners that nobody serves. */
 import { expect, onTestFinished, test } from 'vitest';
-import { createRunnerSearch } from '../../../src/nats/bus.ts';
+import { createFindMissingRunners } from '../../../src/nats/bus.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
 import { openNats } from '../../support/shared-server.ts';
 
@@ -9,7 +9,7 @@ test('the result is null while the server is unreachable, and empty if no runner
   onTestFinished(() => server.stop());
   const nc = await openConnection({ url: server.url, name: 'test', patient: true });
   onTestFinished(() => nc.close());
-  const open = () => createRunnerSearch(nc, 'main');
+  const open = () => createFindMissingRunners(nc, 'main');
   expect(await open()(['box', 'gpu'])).toEqual(['box', 'gpu']);
   expect(await open()([])).toEqual([]);
   const search = open();

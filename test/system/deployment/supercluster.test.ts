@@ -80,7 +80,9 @@ ${place === 0 && index === 0 ? `leafnodes { listen: "127.0.0.1:${leafPort}" }` :
     const { cluster, config: log } = await there.manager.streams.info('STOPGATE_web');
     // Three copies, the default in a cluster, are more than its two nodes can hold.
     expect({ place: cluster?.name, copies: log.num_replicas }).toEqual({ place: 'eu-west', copies: 1 });
-    expect(service.stderr()).toContain('this cluster has fewer than three nodes for the log, so only one node stores it');
+    expect(service.stderr()).toContain(
+      'this cluster has fewer than three nodes for the log, so only one node stores it',
+    );
     for (const place of ['eu-west', 'us-east', 'leaf'] as const) {
       const agent = await clientOf(place);
       await agent.publish(`worker.w-${place}.plan.updated`, { steps: [{ title: 'Write tests', status: 'pending' }] });

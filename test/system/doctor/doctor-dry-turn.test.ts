@@ -2,7 +2,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { holding, makePlace } from '../../integration/agents/doctor-place.ts';
+import { holding, makeDoctorFolders } from '../../integration/agents/doctor-place.ts';
 
 describe('a dry turn', () => {
   afterEach(() => vi.unstubAllEnvs());
@@ -27,7 +27,7 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
   if (${obeys} && block !== null) { await turn('Stop hook feedback: ' + block.reason); await fire('Stop'); }
 })();`;
   test('sees the hooks fire and the block hold, with nothing of the user in reach', async () => {
-    const { doctor, program, folder } = await makePlace();
+    const { doctor, program, folder } = await makeDoctorFolders();
     await program('claude', standIn(true));
     // Its own place for temporary files: other doctors may run on this machine.
     const scratch = join(folder.path, 'scratch');
@@ -44,7 +44,7 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
   });
 
   test('sees a block that does not hold, and a program that fires no hook', async () => {
-    const { doctor, program, folder } = await makePlace();
+    const { doctor, program, folder } = await makeDoctorFolders();
     await program('claude', standIn(false));
     expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).bad).toEqual(
       holding('the block had no effect (1 model turn)'),
@@ -58,7 +58,7 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
   });
 
   test('of a program that serves is begun over its HTTP, and ended after the second stop', async () => {
-    const { doctor, program } = await makePlace();
+    const { doctor, program } = await makeDoctorFolders();
     // Does what `opencode serve` does with its plugin and its configuration.
     await program(
       'opencode',
@@ -86,7 +86,7 @@ require('node:http').createServer(async (request, response) => {
   });
 
   test('is left out by --quick', async () => {
-    const { doctor, program } = await makePlace();
+    const { doctor, program } = await makeDoctorFolders();
     await program('claude', standIn(true));
     const { findings } = await doctor(['claude', '--quick', '--http', '127.0.0.1:59999']);
     expect(findings.map(({ text }) => text).join()).not.toContain('dry turn');

@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { shellWord } from '../../../src/agents/shared/text.ts';
-import { holding, makePlace } from '../../integration/agents/doctor-place.ts';
+import { holding, makeDoctorFolders } from '../../integration/agents/doctor-place.ts';
 import { codexAppServer } from '../../support/codex-app-server.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 
@@ -16,7 +16,9 @@ describe('the hooks in settings and plugins', () => {
   const http = () => at.http.replace('http://', '');
 
   test('hooks that point elsewhere, exist twice, or are switched off', async () => {
-    const { run, doctor } = await makePlace({ 'project/.claude/settings.local.json': '{ "disableAllHooks": true }' });
+    const { run, doctor } = await makeDoctorFolders({
+      'project/.claude/settings.local.json': '{ "disableAllHooks": true }',
+    });
     await run(['init', 'claude', '--yes', '--http', '127.0.0.1:4999']);
     await run(['init', 'claude', '--yes', '--user', '--http', http()]);
     const { code, bad, warn } = await doctor(['claude', '--quick', '--http', http()]);
@@ -29,7 +31,7 @@ describe('the hooks in settings and plugins', () => {
   });
 
   test.each(['claude', 'gemini', 'opencode'])('its fix is for the settings that it is about: %s', async (agent) => {
-    const { run, doctor } = await makePlace();
+    const { run, doctor } = await makeDoctorFolders();
     await run(['init', agent, '--yes', '--user', '--http', '127.0.0.1:4999']);
     const { findings } = await doctor([agent, '--quick', '--http', http()]);
     const fix = findings.find(({ text }) => text.includes('not call'))?.fix;
@@ -42,14 +44,14 @@ describe('the hooks in settings and plugins', () => {
 
   test('a hook that was written by hand finds its service by itself', async () => {
     const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'npx stopgate hook claude' }] }] };
-    const { doctor } = await makePlace({ 'project/.claude/settings.json': JSON.stringify({ hooks }) });
+    const { doctor } = await makeDoctorFolders({ 'project/.claude/settings.json': JSON.stringify({ hooks }) });
     const { bad, ok } = await doctor(['claude', '--quick', '--http', http()]);
     expect(bad).toEqual([]);
     expect(ok).toEqual(holding('has our hooks'));
   });
 
   test('Claude Code’s plugin, and the plugin together with hooks in settings', async () => {
-    const { run, doctor, folder } = await makePlace();
+    const { run, doctor, folder } = await makeDoctorFolders();
     const installed = join(folder.path, 'home/.claude/plugins/cache/stopgate');
     const hooks = await readFile(new URL('../../../plugins/claude/hooks/hooks.json', import.meta.url), 'utf8');
     await folder.write(
@@ -73,21 +75,21 @@ describe('the hooks in settings and plugins', () => {
   });
 
   test('OpenCode’s plugin', async () => {
-    const { doctor } = await makePlace({
+    const { doctor } = await makeDoctorFolders({
       'project/.opencode/plugin/stopgate.js': `const defaultUrl = ${JSON.stringify(at.http)};\n`,
     });
     expect((await doctor(['opencode', '--quick', '--http', http()])).ok).toEqual(
       holding('plugin/stopgate.js is installed and calls'),
     );
     expect((await doctor(['opencode', '--quick', '--http', '127.0.0.1:4999'])).bad).toEqual(holding('does not call'));
-    const { doctor: elsewhere } = await makePlace();
+    const { doctor: elsewhere } = await makeDoctorFolders();
     expect((await elsewhere(['opencode', '--http', http()])).bad).toEqual(holding('no stopgate plugin'));
   });
 
   test('settings that cannot be read, with file, line and column', async () => {
-    const { doctor } = await makePlace({ 'project/.claude/settings.json': '{\n  "hooks": [\n}' });
+    const { doctor } = await makeDoctorFolders({ 'project/.claude/settings.json': '{\n  "hooks": [\n}' });
     expect((await doctor(['claude', '--quick', '--http', http()])).bad).toEqual(holding('.claude/settings.json:3:1: '));
-    const { doctor: strange } = await makePlace({
+    const { doctor: strange } = await makeDoctorFolders({
       'project/.claude/settings.json/x': '',
       'project/.gemini': '',
       'project/.opencode': '',
@@ -99,7 +101,7 @@ describe('the hooks in settings and plugins', () => {
 });
 
 test('a Codex hook that was changed after it was trusted', async () => {
-  const { run, doctor, folder, program } = await makePlace();
+  const { run, doctor, folder, program } = await makeDoctorFolders();
   await program('codex', codexAppServer);
   const trusted = async () =>
     (await doctor(['codex', '--quick', '--http', '127.0.0.1:59999'])).findings
@@ -114,7 +116,7 @@ test('a Codex hook that was changed after it was trusted', async () => {
 });
 
 test('a script with a space in its path is there, or is not', async () => {
-  const { run, doctor, folder } = await makePlace();
+  const { run, doctor, folder } = await makeDoctorFolders();
   const init = ['init', 'gemini', '--yes', '--form', 'command', '--http', '127.0.0.1:59999'];
   await run(init);
   const file = 'project/.gemini/settings.json';
@@ -137,7 +139,7 @@ test('a script with a space in its path is there, or is not', async () => {
 test('a token that the service wants and the hook does not send', async () => {
   const at = await deploy({ args: ['--token', 'hush'] });
   onTestFinished(() => at.close());
-  const { run, doctor } = await makePlace();
+  const { run, doctor } = await makeDoctorFolders();
   const http = at.http.replace('http://', '');
   await run(['init', 'claude', '--yes', '--http', http]);
   const { bad } = await doctor(['claude', '--quick', '--http', http]);

@@ -4,7 +4,7 @@
  */
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { holding, makePlace } from '../../integration/agents/doctor-place.ts';
+import { holding, makeDoctorFolders } from '../../integration/agents/doctor-place.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 
 const checking = 'policies: { default: { checks: [{ command: tests }] } }\ncommands: { tests: { run: ["true"] } }\n';
@@ -12,7 +12,7 @@ const tokens = 'tokens: { reader: { role: read, env: READER }, hooks: { role: ag
 const secrets = { READER: 'reads-only-0123456789', HOOKS: 'for-hooks-0123456789' };
 
 const connected = async (at: Deployment, options: readonly string[] = [], env: Record<string, string> = {}) => {
-  const place = await makePlace();
+  const place = await makeDoctorFolders();
   const address = ['--http', at.http.replace('http://', '')];
   const init = await place.run(['init', 'claude', '--yes', ...address, ...options], env);
   return { ...place, init, doctor: () => place.doctor(['claude', '--quick', ...address], env) };
@@ -37,7 +37,7 @@ describe('a service of another folder', () => {
   });
 
   test('is named where this folder has rules of its own, which judge nothing', async () => {
-    const place = await makePlace({ 'project/stopgate.yaml': checking });
+    const place = await makeDoctorFolders({ 'project/stopgate.yaml': checking });
     const { warn } = await place.doctor(['claude', '--quick', '--http', at.http.replace('http://', '')]);
     expect(warn).not.toEqual(holding('has no effect')); // no hooks yet
     await place.run(['init', 'claude', '--yes', '--http', at.http.replace('http://', '')]);
@@ -110,7 +110,7 @@ const turn = (content) => post(env.ANTHROPIC_BASE_URL + '/v1/messages', { model:
 
   test('the dry turn goes with the token, and what its hook sends is tried on the service', async () => {
     const env = { STOPGATE_TOKEN: secrets.HOOKS };
-    const place = await makePlace();
+    const place = await makeDoctorFolders();
     const address = ['--http', at.http.replace('http://', '')];
     await place.run(['init', 'claude', '--yes', ...address], env);
     await place.program('claude', standIn(true));

@@ -1,6 +1,6 @@
 /** `stopgate doctor`: a budget in tokens or dollars holds only for agents that send what they use to the service. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makePlace } from '../../integration/agents/doctor-place.ts';
+import { makeDoctorFolders } from '../../integration/agents/doctor-place.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 
 const withBudget = (budget: object) => JSON.stringify({ policies: { default: { budget } }, budget: { usd: 9 } });
@@ -15,7 +15,7 @@ const http = () => at.http.replace('http://', '');
 
 /** A connected agent, and the doctor's finding about its usage. */
 async function connected(agent: string, config: string) {
-  const place = await makePlace({ 'project/stopgate.yaml': config });
+  const place = await makeDoctorFolders({ 'project/stopgate.yaml': config });
   const scope = agent === 'codex' ? [] : ['--user'];
   const init = (...more: string[]) => place.run(['init', agent, '--yes', ...scope, '--http', http(), ...more]);
   await init();

@@ -5,7 +5,7 @@ import type { Replica } from '../../../src/app/replica.ts';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { createLogger } from '../../../src/log.ts';
 import { openEmbeddedServer } from '../../../src/nats/embedded/embedded-server.ts';
-import { privateInbox } from '../../../src/nats/permissions.ts';
+import { privateInboxPrefix } from '../../../src/nats/permissions.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import { startReplica } from '../../support/replica.ts';
 import { openNats } from '../../support/shared-server.ts';
@@ -48,7 +48,7 @@ test.skipIf(disk === null)(
     });
     ends.push(() => server.close());
     const creds = server.credentials('service');
-    const replica = await startReplica({ nats: server.url, creds, inboxPrefix: privateInbox });
+    const replica = await startReplica({ nats: server.url, creds, inboxPrefix: privateInboxPrefix });
     ends.push(replica.close);
     const client = await connect(server.url);
     expect(await decide(client, 'a1')).toBe('allow');

@@ -5,7 +5,7 @@ import type { WorkerView } from '../../../machines/index.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
 import { openLogRange } from '../../../src/nats/log/log-range.ts';
 import type { LogMessage } from '../../../src/nats/log/log-reader.ts';
-import { privateInbox } from '../../../src/nats/permissions.ts';
+import { privateInboxPrefix } from '../../../src/nats/permissions.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import { type Folder, makeFolder } from '../../support/deployment.ts';
 import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
@@ -161,7 +161,7 @@ async function viewOf(place: string): Promise<string> {
 }
 
 async function readLog(url: string, credsFile: string | undefined): Promise<LogMessage[]> {
-  const inboxPrefix = credsFile === undefined ? undefined : privateInbox;
+  const inboxPrefix = credsFile === undefined ? undefined : privateInboxPrefix;
   const nc = await openConnection({ url, credsFile, inboxPrefix, name: 'account', patient: false });
   const messages: LogMessage[] = [];
   for await (const batch of (await openLogRange(nc, 'STOPGATE_main', { fromSeq: 1 })).batches) messages.push(...batch);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { limitEndOf } from '../../../src/acp/messages.ts';
 import { claude } from '../../../src/agents/claude/adapter.ts';
 import { qwen } from '../../../src/agents/qwen/adapter.ts';
-import { limitEndIn, tellsOfLimit } from '../../../src/agents/shared/limit-end.ts';
+import { limitEndIn, mentionsLimit } from '../../../src/agents/shared/limit-end.ts';
 import { limitEndOf as limitOfTurn } from '../../../src/cli/commands/agents/loop-turns.ts';
 
 const nowMs = Date.parse('2026-03-02T12:00:00.000Z');
@@ -125,7 +125,7 @@ test.each([
   ['Max plan: weekly limit reached', true],
   ['out of memory', false],
 ])('%j reports a limit: %s', (words, tells) => {
-  expect(tellsOfLimit(words)).toBe(tells);
+  expect(mentionsLimit(words)).toBe(tells);
 });
 
 test('an unknown failure that mentions a limit is a limit without an end; other known kinds are not', () => {

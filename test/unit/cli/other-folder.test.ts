@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { describeOtherFolder, resolveAddress } from '../../../src/cli/connection.ts';
-import { nameServer } from '../../../src/nats/embedded/server-process.ts';
+import { serverNameOf } from '../../../src/nats/embedded/server-process.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -17,7 +17,7 @@ const place = (nats?: string) => {
   return resolveAddress(flags, { cwd: folder, env: {} } as Parameters<typeof resolveAddress>[1]);
 };
 const writeRules = () => writeFileSync(join(folder, 'stopgate.yaml'), 'policies: {}\n');
-const other = nameServer('/home/ann/other project');
+const other = serverNameOf('/home/ann/other project');
 
 test('the service of another folder is named', async () => {
   writeRules();
@@ -27,7 +27,7 @@ test('the service of another folder is named', async () => {
 });
 
 test.each([
-  { why: 'it is of this folder', server: () => nameServer(folder) },
+  { why: 'it is of this folder', server: () => serverNameOf(folder) },
   { why: 'its server was not started by stopgate', server: () => 'NAOEXAMPLE' },
   { why: 'its name is damaged', server: () => 'stopgate:%E0%A4%A' },
   { why: 'the server was chosen', server: () => other, nats: 'nats://127.0.0.1:4222' },

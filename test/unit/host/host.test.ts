@@ -41,11 +41,11 @@ async function start({
     bus: {
       isConnected: () => true,
       connected: async () => true,
-      isHeard: async () => true,
-      answer: () => true,
+      flushLog: async () => true,
+      reply: () => true,
       ping: async () => 'gone' as const,
-      tell: () => {},
-      listen: () => ({ close: () => {} }),
+      publish: () => {},
+      subscribe: () => ({ close: () => {} }),
       requestRun: async () => '',
       payloadBytesMax: () => 1_048_576,
       // Never answered.

@@ -1,7 +1,11 @@
 /** When a snapshot is due. */
 import { beforeEach, expect, test, vi } from 'vitest';
 import { createFleet, type Entry, foldEntry, readEntry } from '../../../machines/index.ts';
-import { createSnapshots, type SnapshotRooms, type SnapshotsOptions } from '../../../src/host/maintenance/snapshots.ts';
+import {
+  createSnapshots,
+  type HostStateParts,
+  type SnapshotsOptions,
+} from '../../../src/host/maintenance/snapshots.ts';
 
 let seq: number;
 let nowMs: number;
@@ -45,8 +49,8 @@ beforeEach(async () => {
     bus: { isConnected: () => true },
     logger: { info: vi.fn(), warn: vi.fn() },
   };
-  const rooms = { outbox: captured, policies: captured, deadLetters: captured, retention: captured };
-  const snapshots = createSnapshots(options as unknown as SnapshotsOptions, rooms as unknown as SnapshotRooms);
+  const parts = { outbox: captured, policies: captured, deadLetters: captured, retention: captured };
+  const snapshots = createSnapshots(options as unknown as SnapshotsOptions, parts as unknown as HostStateParts);
   snapshots.open();
   fold = async (entries, bytesEach = 100) => {
     for (let count = 0; count < entries; count += 1) {

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ServiceLink } from '../../../acp/worker-link.ts';
-import { findProgram } from '../../../agents/setup/places.ts';
+import { findProgram } from '../../../agents/setup/local-context.ts';
 import { AppError } from '../../../errors.ts';
 import type { GroupEnd } from '../../../runner/process-group.ts';
 import { commandLine, defineCommand, option } from '../../command.ts';

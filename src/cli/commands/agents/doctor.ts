@@ -9,12 +9,12 @@ import {
   skip,
   type TokenPass,
 } from '../../../agents/doctor/doctor.ts';
-import { checkOwnService, checkPlace, refusalOf } from '../../../agents/doctor/place-checks.ts';
 import { checkConfig, checkNode, checkService, type ServiceState } from '../../../agents/doctor/service-checks.ts';
 import { readSession, type Session } from '../../../agents/doctor/session.ts';
+import { checkOwnService, checkSession, refusalOf } from '../../../agents/doctor/session-checks.ts';
 import { checkWorkers, findPolicies } from '../../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../../agents/index.ts';
-import { findProgram, type Places } from '../../../agents/setup/places.ts';
+import { findProgram, type LocalContext } from '../../../agents/setup/local-context.ts';
 import { type Config, loadConfig } from '../../../config/config.ts';
 import { withholdSecrets } from '../../../config/own-address.ts';
 import { AppError } from '../../../errors.ts';
@@ -70,7 +70,7 @@ export const doctor = defineCommand({
     }
     if (agent !== undefined && !names.includes(agent))
       throw new AppError('input.bad', `unknown agent '${agent}'; the doctor checks ${names.join(', ')}, acp`);
-    const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
+    const places: LocalContext = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
     const loaded = await loadConfig({ flags: { http, fleet, config: configFile }, cwd: io.cwd, env: io.env });
     // An untrusted checkout may name any server, so its configuration does not get the token.
     const config = withholdSecrets(loaded);
@@ -138,7 +138,7 @@ async function examineAcp({ flags, io }: DoctorContext): Promise<Finding[]> {
 }
 
 type Examination = {
-  readonly places: Places;
+  readonly places: LocalContext;
   readonly config: Config;
   readonly service: ServiceState;
   readonly policies: CheckContext['policies'];
@@ -169,7 +169,7 @@ async function examine(
   const read = readSession(name, lines, places);
   // Hooks do not send their token to an address found in a file, so the doctor does not either.
   const session = config.httpIsFound ? { ...read, token: null } : read;
-  if (service.http !== null && lines.length > 0) answers.push(...(await checkPlace(service.http, session, config)));
+  if (service.http !== null && lines.length > 0) answers.push(...(await checkSession(service.http, session, config)));
   answers.push(...(await askWorkers(name, scopes, examination)));
   if (isNamed && !quick) {
     const path = places.env.PATH ?? '';

@@ -1,7 +1,7 @@
 import { findPolicies, isUnknownPolicy } from '../../../agents/doctor/worker-checks.ts';
 import { agents } from '../../../agents/index.ts';
 import { type Form, hookProgram, httpForms, type Line, usesCurl } from '../../../agents/setup/line.ts';
-import { findProgram, type Scope } from '../../../agents/setup/places.ts';
+import { findProgram, type Scope } from '../../../agents/setup/local-context.ts';
 import type { SettingsSetup, Setup } from '../../../agents/setup/setup.ts';
 import { type Config, loadConfig } from '../../../config/config.ts';
 import { tokenForHttp } from '../../../config/own-address.ts';

@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Answer } from '../../../agents/doctor/doctor.ts';
-import { checkPlace } from '../../../agents/doctor/place-checks.ts';
 import { checkAnswer } from '../../../agents/doctor/service-checks.ts';
+import { checkSession } from '../../../agents/doctor/session-checks.ts';
 import { describePlans, findPolicies } from '../../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../../agents/index.ts';
 import type { Line } from '../../../agents/setup/line.ts';
-import { findInstalled, type Installed, type Places, type Scope } from '../../../agents/setup/places.ts';
+import { findInstalled, type Installed, type LocalContext, type Scope } from '../../../agents/setup/local-context.ts';
 import { type Change, diffTexts, openSettings, writeSettings } from '../../../agents/setup/settings-file.ts';
 import type { LineSetup, SettingsSetup } from '../../../agents/setup/setup.ts';
 import { shellWord } from '../../../agents/shared/text.ts';
@@ -40,7 +40,7 @@ export const init = defineCommand({
     if (setup.kind === 'line') return printLine(agent, setup, context);
     if (flags.worker !== undefined)
       throw new AppError('input.bad', `--worker is only for shell: each session of ${name} is its own worker`);
-    const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
+    const places: LocalContext = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
     return connect({ agent, setup, places, context });
   },
 });
@@ -72,7 +72,7 @@ function whereIs(installed: Installed | undefined): string {
   return installed.binary ?? (installed.hasFolder ? 'only its settings' : '-');
 }
 
-async function findAll(places: Places): Promise<Installed[]> {
+async function findAll(places: LocalContext): Promise<Installed[]> {
   const found: Installed[] = [];
   for (const { name, title, settings } of agents.values()) {
     const { setup } = await settings();
@@ -84,7 +84,7 @@ async function findAll(places: Places): Promise<Installed[]> {
 type Connecting = {
   readonly agent: Agent;
   readonly setup: SettingsSetup;
-  readonly places: Places;
+  readonly places: LocalContext;
   readonly context: InitContext;
 };
 
@@ -264,7 +264,7 @@ async function judgeSession(
 ): Promise<readonly Answer[]> {
   const names = { policy: policy ?? null, fleet: fleet ?? null };
   const session = { agent, cwd, ...names, tokenEnv, token: env[tokenEnv] || null };
-  const findings = (await checkAnswer(http, session.token, config)) ?? (await checkPlace(http, session, config));
+  const findings = (await checkAnswer(http, session.token, config)) ?? (await checkSession(http, session, config));
   return findings.filter(({ state }) => state === 'bad' || state === 'warn');
 }
 

@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Decision } from '../../../../machines/index.ts';
 import { formatDuration } from '../../../../machines/values/time.ts';
-import { limitEndIn, tellsOfLimit } from '../../../agents/shared/limit-end.ts';
+import { limitEndIn, mentionsLimit } from '../../../agents/shared/limit-end.ts';
 import { firstChars, plainText } from '../../../agents/shared/text.ts';
 import { createTurnPauses } from '../../../agents/shared/turn-pauses.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { cannotRun, type GroupEnd } from '../../../runner/process-group.ts';
-import { count, describeAnswer } from '../../../terminal/text.ts';
+import { describeAnswer, formatCount } from '../../../terminal/text.ts';
 import { sleep } from '../../../timer.ts';
 import type { Context } from '../../command.ts';
 import { environmentOf, retryWhileAway, runTurn, type Turn } from './agent-turn.ts';
@@ -111,7 +111,9 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     if (waitMs > 0) await sleep(waitMs, signal);
     if (signal.aborted) return 'aborted';
   }
-  note(`stopgate: the command may not stop yet, but has used its ${count(turns, 'turn')}; allow more with --turns`);
+  note(
+    `stopgate: the command may not stop yet, but has used its ${formatCount(turns, 'turn')}; allow more with --turns`,
+  );
   return 'turns';
 }
 
@@ -142,7 +144,7 @@ function startHeartbeats(requester: Requester, worker: string, everyMs: number):
  */
 export function limitEndOf(words: string, nowMs: number): string | null {
   for (const line of plainText(words).split('\n').toReversed()) {
-    if (isQuoted(line) || !tellsOfLimit(line)) continue;
+    if (isQuoted(line) || !mentionsLimit(line)) continue;
     const end = limitEndIn(line, nowMs);
     if (end !== null) return end;
   }

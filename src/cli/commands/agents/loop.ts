@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { WorkerView } from '../../../../machines/index.ts';
-import { findProgram } from '../../../agents/setup/places.ts';
+import { findProgram } from '../../../agents/setup/local-context.ts';
 import { firstPauseMs } from '../../../agents/shared/turn-pauses.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { cannotRun } from '../../../runner/process-group.ts';
 import { throwIfRefused } from '../../../service/refusal.ts';
-import { count } from '../../../terminal/text.ts';
+import { formatCount } from '../../../terminal/text.ts';
 import { type Context, commandLine, defineCommand, type Flags, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { readText } from '../../input.ts';
@@ -79,7 +79,7 @@ export const loop = defineCommand({
         const end = await takeTurns(requester, { ...run, readPrompt: readTask });
         if (typeof end !== 'string' && end.cause === 'limited')
           note(
-            `stopgate: the command has used its ${count(turns, 'turn')}, and its usage limit holds; allow more with --turns`,
+            `stopgate: the command has used its ${formatCount(turns, 'turn')}, and its usage limit holds; allow more with --turns`,
           );
         return codeOf(end);
       } finally {

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { formatIsoTime, type WorkerView } from '../../../../machines/index.ts';
 import { resumeArguments, resumeCommand } from '../../../agents/index.ts';
-import { findProgram } from '../../../agents/setup/places.ts';
+import { findProgram } from '../../../agents/setup/local-context.ts';
 import { createSemaphore } from '../../../concurrency/semaphore.ts';
 import { AppError } from '../../../errors.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';

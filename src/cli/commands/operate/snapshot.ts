@@ -2,7 +2,7 @@
 import { AppError } from '../../../errors.ts';
 import type { SnapshotTaken } from '../../../host/maintenance/snapshots.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { count } from '../../../terminal/text.ts';
+import { formatCount } from '../../../terminal/text.ts';
 import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { clientArgs, toTimeout } from '../../option-values.ts';
@@ -28,7 +28,7 @@ export const snapshot = defineCommand({
       if (flags.json) await out.json(taken);
       else
         await out.print(
-          `snapshot of fleet ${fleet} at entry ${seq} (${at}): ${count(workers, 'worker')}, ${count(tasks, 'task')}, ${bytes} bytes`,
+          `snapshot of fleet ${fleet} at entry ${seq} (${at}): ${formatCount(workers, 'worker')}, ${formatCount(tasks, 'task')}, ${bytes} bytes`,
         );
       return 0;
     }),

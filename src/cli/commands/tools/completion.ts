@@ -3,7 +3,7 @@ import { isId } from '../../../../machines/index.ts';
 import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
-import { inTime } from '../../../timer.ts';
+import { withTimeout } from '../../../timer.ts';
 import { choice, defineCommand, optionalArgument } from '../../command.ts';
 import { connect, resolveAddress, type ServiceAddress } from '../../connection.ts';
 import { addressArgs } from '../../option-values.ts';
@@ -56,7 +56,7 @@ async function findValues(list: CompletionList, address: ServiceAddress, io: Io)
   if (list === 'policies') return policiesIn(address, io).catch(() => []);
   const late = new AbortController();
   const values = askService(list, address, io, late.signal).catch(() => []);
-  return inTime(timeoutMs, values, () => {
+  return withTimeout(timeoutMs, values, () => {
     late.abort();
     return [];
   });

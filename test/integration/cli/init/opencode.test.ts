@@ -22,7 +22,10 @@ test('our plugin with the address in it, and nothing that is not ours', async ()
   await run('--remove');
   await isGone(read('.opencode/plugin/stopgate.js'));
   await put('.opencode/plugin/stopgate.js', 'mine');
-  expect(await run('--remove')).toMatchObject({ code: 2, stderr: expect.stringContaining('was not written by stopgate') });
+  expect(await run('--remove')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('was not written by stopgate'),
+  });
 });
 
 test('its form is http, whatever programs are here', async () => {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect as natsConnect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { privateInbox } from '../../../../src/nats/permissions.ts';
+import { privateInboxPrefix } from '../../../../src/nats/permissions.ts';
 import { refusesPublish, refusesSubscribe } from '../../../support/role-client.ts';
 
 import { ask, echo, firstOn, logStream, openStage, type Stage, serviceVerbs } from './stage.ts';
@@ -79,7 +79,7 @@ describe('with credentials', () => {
       user: string;
       pass: string;
     };
-    const nc = await natsConnect({ servers: stage.server.url, user, pass, inboxPrefix: privateInbox });
+    const nc = await natsConnect({ servers: stage.server.url, user, pass, inboxPrefix: privateInboxPrefix });
     onTestFinished(() => nc.close());
     const [spy, check] = [await stage.connect(stage.server.url), await stage.connectAs('check')];
     const heard: string[] = [];

@@ -1,16 +1,16 @@
 /** The outline of a log: counts of folded entries, and merging of buckets. */
 import { expect, test } from 'vitest';
-import { createFleet, type Outcome } from '../../../../machines/index.ts';
+import { createFleet, type FoldOutcome } from '../../../../machines/index.ts';
 import { createOutline } from '../../../../src/inspector/history/outline.ts';
 import type { Step } from '../../../../src/inspector/history/past.ts';
 
 const fleet = createFleet('main');
-const decided = (answer: object) => ({ kind: 'decided', decision: answer, openedMs: 0 }) as unknown as Outcome;
+const decided = (answer: object) => ({ kind: 'decided', decision: answer, openedMs: 0 }) as unknown as FoldOutcome;
 const block = decided({ decision: 'block', action: 'continue', cause: 'incomplete' });
 const escalate = decided({ decision: 'allow', action: 'escalate', cause: 'stuck' });
 const again = decided({ decision: 'allow', action: 'escalate', cause: 'escalated' });
 
-function step(seq: number, outcomes: readonly Outcome[] = [], atMs = seq * 10): Step {
+function step(seq: number, outcomes: readonly FoldOutcome[] = [], atMs = seq * 10): Step {
   const message = {
     seq,
     atMs,
@@ -31,7 +31,7 @@ test('counts stops by outcome, and each entry once', () => {
 });
 
 test("counts an escalation without a stop, but not the person's actions on it", () => {
-  const began: Outcome = { kind: 'escalated', entity: 'worker', id: 'w1' };
+  const began: FoldOutcome = { kind: 'escalated', entity: 'worker', id: 'w1' };
   const outline = createOutline();
   for (const each of [step(1, [began]), step(2)]) outline.add(each);
   expect(outline.read(1, 2, 2).map((bucket) => bucket.escalated)).toEqual([1]);

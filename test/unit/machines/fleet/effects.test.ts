@@ -10,7 +10,7 @@ import {
   type Fleet,
   fleetKey,
   foldEntry,
-  isAskedFor,
+  isRequested,
 } from '../../../../machines/index.ts';
 import { expectEqual } from '../../../support/expect-equal.ts';
 import { entryOf } from '../../../support/fold-lines.ts';
@@ -45,9 +45,9 @@ test('an open attempt asks its owner for its check, until an entry answers it', 
   const [check] = asked(fleet) as [Effect];
   foldLines(fleet, [['own.worker.w1.attempt.accepted', { attempt: 'a1', replica: 'r1', from: 'r2' }]]);
   expect(shownOf(fleet, 'check')).toEqual([[check.key, 'r1', 4_000]]);
-  expect(isAskedFor(fleet, check)).toBe(true);
+  expect(isRequested(fleet, check)).toBe(true);
   foldLines(fleet, [['own.worker.w1.check.finished', { attempt: 'a1', check: 'tests', outcome: 'pass' }]]);
-  expect(isAskedFor(fleet, check)).toBe(false);
+  expect(isRequested(fleet, check)).toBe(false);
 });
 
 test('a validated iteration asks the replica that took it for the remote hook, until an entry answers it', () => {

@@ -8,8 +8,8 @@ import {
   advanceClock,
   createFleet,
   type Fleet,
+  type FoldOutcome,
   foldEntry,
-  type Outcome,
   type StoredEntry,
   type TaskRecord,
   takeSnapshot,
@@ -23,7 +23,7 @@ import { sample, takesAll } from '../../../support/random.ts';
 import { randomLog } from '../../../support/random-log.ts';
 import { restoreText, snapshotText } from '../../../support/snapshot-text.ts';
 
-const fold = (fleet: Fleet, log: readonly StoredEntry[]): readonly Outcome[] =>
+const fold = (fleet: Fleet, log: readonly StoredEntry[]): readonly FoldOutcome[] =>
   log.flatMap((entry) => foldEntry(fleet, entry).outcomes);
 
 const foldNew = (log: readonly StoredEntry[]): Fleet => {

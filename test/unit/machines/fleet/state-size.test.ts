@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sizeOfTask, sizeOfWorker } from '../../../../machines/fleet/state-size.ts';
-import { advanceClock, createFleet, type Fleet, foldEntry, type Outcome } from '../../../../machines/index.ts';
+import { advanceClock, createFleet, type Fleet, type FoldOutcome, foldEntry } from '../../../../machines/index.ts';
 import { conformanceLogs } from '../../../support/conformance-logs.ts';
 import { entryOf } from '../../../support/fold-lines.ts';
 import { sample, takesAll } from '../../../support/random.ts';
@@ -13,12 +13,12 @@ import { restoreText, snapshotText } from '../../../support/snapshot-text.ts';
 const startMs = Date.parse('2026-03-02T12:00:00.000Z');
 const stateSizeMax = 400_000;
 
-function publish(fleet: Fleet, tail: string, data: object = {}): readonly Outcome[] {
+function publish(fleet: Fleet, tail: string, data: object = {}): readonly FoldOutcome[] {
   const entry = entryOf(tail, data);
   return foldEntry(fleet, { seq: fleet.seq + 1, atMs: fleet.nowMs || startMs, entry }).outcomes;
 }
 
-const refusalIn = (outcomes: readonly Outcome[]) =>
+const refusalIn = (outcomes: readonly FoldOutcome[]) =>
   outcomes.flatMap((outcome) => (outcome.kind === 'refused' ? [`${outcome.type}: ${outcome.reason}`] : []));
 
 const measure = (fleet: Fleet): number =>
@@ -29,7 +29,7 @@ const measure = (fleet: Fleet): number =>
 const largePlan = { steps: Array.from({ length: 31 }, () => ({ title: 'x'.repeat(1_970), status: 'pending' })) };
 
 /** Everything by which a worker or task keeps much. */
-const attacks: Readonly<Record<string, (fleet: Fleet, id: number) => readonly Outcome[]>> = {
+const attacks: Readonly<Record<string, (fleet: Fleet, id: number) => readonly FoldOutcome[]>> = {
   plans: (fleet, id) => publish(fleet, `worker.w${id}.plan.updated`, largePlan),
   'steps, one by one': (fleet, id) =>
     publish(fleet, 'worker.w1.step.updated', { step: `s${id % 400}`, title: 'x'.repeat(1 + Math.ceil(id / 2)) }).concat(

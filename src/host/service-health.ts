@@ -26,7 +26,7 @@ export type Outage = {
  * outage. `silent`: no heartbeat for three intervals. `unknown`: this replica hears nobody now. Times are of the log's
  * clock, null if unknown.
  */
-export type ReplicaStanding = {
+export type ReplicaHealth = {
   readonly name: string;
   readonly isSelf: boolean;
   readonly state: 'judging' | 'behind' | 'not-judging' | 'silent' | 'unknown';
@@ -44,7 +44,7 @@ export type BoundUse = { readonly bound: string; readonly used: number; readonly
 
 export type HealthReport = {
   readonly outage: Outage | null;
-  readonly replicas: readonly ReplicaStanding[];
+  readonly replicas: readonly ReplicaHealth[];
   readonly server: ServerState;
   readonly retention: RetentionRules;
   readonly bounds: readonly BoundUse[];
@@ -75,7 +75,7 @@ export function createServiceHealth(parts: HostParts): ServiceHealth {
   /** Converts from this machine's clock to the log's. */
   const toLogTime = (ms: number) => logClock.now() - (clock() - ms);
   const dutiesOf = (name: string) => ['snapshots', 'retention'].filter((duty) => ownerFor(fleet, duty, null) === name);
-  const otherOf = (name: string, heard: Heard | null): ReplicaStanding => {
+  const otherOf = (name: string, heard: Heard | null): ReplicaHealth => {
     const isHearing = bus.isConnected() && lifecycle.phase !== 'lost';
     const isSilent = heard === null || clock() - heard.atMs > silentAfterMs;
     const behind = heard === null ? null : Math.max(0, heard.headSeq - heard.seq);
@@ -94,7 +94,7 @@ export function createServiceHealth(parts: HostParts): ServiceHealth {
     [...fleet.replicas.keys()]
       .filter((name) => name !== replica)
       .map((name) => otherOf(name, parts.membership.heard(name)));
-  const self = (out: Outage | null): ReplicaStanding => ({
+  const self = (out: Outage | null): ReplicaHealth => ({
     name: replica,
     isSelf: true,
     joinedMs: fleet.replicas.get(replica) ?? 0,

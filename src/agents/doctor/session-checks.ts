@@ -24,7 +24,7 @@ const reportSchema = z.object({
 type SessionReport = z.output<typeof reportSchema>;
 
 /** @param http the address of a service that answers */
-export async function checkPlace(http: string, session: Session, config: Config): Promise<Answer[]> {
+export async function checkSession(http: string, session: Session, config: Config): Promise<Answer[]> {
   const reply = await askAboutSession(http, session, session.token);
   if (typeof reply === 'string') return [skip(`the service does not answer about this folder (${reply})`)];
   const report = reportSchema.safeParse(reply.body);

@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from 'node:path';
 
 export type Scope = 'project' | 'user';
 
-export type Places = {
+export type LocalContext = {
   readonly cwd: string;
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -17,7 +17,7 @@ export type Program = {
   /** The version that we tested. Null if the integration is based on documentation only. */
   readonly testedVersion: string | null;
   /** The folder of the user's settings. */
-  readonly folder: (places: Places) => string;
+  readonly folder: (places: LocalContext) => string;
 };
 
 /**
@@ -25,13 +25,13 @@ export type Program = {
  */
 export const fileIn =
   (project: readonly string[], folder: Program['folder'], user: readonly string[]) =>
-  (scope: Scope, places: Places): string =>
+  (scope: Scope, places: LocalContext): string =>
     scope === 'project' ? join(places.cwd, ...project) : join(folder(places), ...user);
 
 /**
  * The folder that must contain a settings file. A variable may place the user's settings outside of the home folder.
  */
-export function rootOf(file: string, scope: Scope, { cwd, home }: Places): string {
+export function rootOf(file: string, scope: Scope, { cwd, home }: LocalContext): string {
   if (scope === 'project') return cwd;
   return file.startsWith(`${home}/`) ? home : dirname(file);
 }
@@ -48,7 +48,7 @@ export type Installed = {
 
 type Agent = Pick<Installed, 'name' | 'title'> & { readonly program: Program };
 
-export function findInstalled({ name, title, program }: Agent, places: Places): Installed {
+export function findInstalled({ name, title, program }: Agent, places: LocalContext): Installed {
   return {
     name,
     title,
@@ -57,7 +57,7 @@ export function findInstalled({ name, title, program }: Agent, places: Places): 
   };
 }
 
-export function findProgram(name: string, env: Places['env']): string | null {
+export function findProgram(name: string, env: LocalContext['env']): string | null {
   for (const folder of (env.PATH ?? '').split(delimiter)) {
     const file = join(folder, name);
     try {
