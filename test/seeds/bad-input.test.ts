@@ -76,7 +76,7 @@ test('a check that holds itself by an alias of YAML is refused with its line and
   const text = 'policies:\n  default:\n    checks:\n      - &a { all: [{ plan: {} }, *a] }\n';
   expect(readConfigFile(text, '/srv/stopgate.yaml')).toMatchObject({
     ok: false,
-    problems: [{ line: 4, column: 34, message: expect.stringContaining('an alias within itself') }],
+    problems: [{ line: 4, column: 34, message: expect.stringContaining('an alias contains itself') }],
   });
 });
 

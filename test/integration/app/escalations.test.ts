@@ -196,13 +196,13 @@ test('on the command line: who is escalated, and the effects of an operator’s 
   expect(await cli('ack', 'T-3', '--task', '--yes')).toMatchObject({ code: 0 });
   expect(await cli('resolve', 'T-3', '--task', '--resume', '--yes')).toMatchObject({
     code: 0,
-    stdout: 'T-3: resolved; it is idle now\n',
+    stdout: 'T-3: resolved; now idle\n',
   });
   expect(await cli('resolve', 'T-1', '--task', '--stop', '--yes')).toMatchObject({ code: 0 });
   expect(await view('task', 'T-1')).toMatchObject({ state: 'stopped', outcome: 'cancelled' });
   expect(JSON.parse((await cli('escalations', '--json')).stdout)).toEqual([]);
 
-  expect(await cli('retire', 'w3', '--yes')).toMatchObject({ code: 0, stdout: 'w3: retired; it is stopped now\n' });
+  expect(await cli('retire', 'w3', '--yes')).toMatchObject({ code: 0, stdout: 'w3: retired; now stopped\n' });
   const again = await cli('retire', 'w3', '--yes');
   expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('worker w3 is already retired') });
   expect((await cli('audit', '--worker', 'w3', '--json')).stdout.match(/worker\.retired/g)).toHaveLength(1);

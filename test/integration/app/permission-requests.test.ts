@@ -41,7 +41,7 @@ test('an operator allows it, and the log names the operator', async () => {
     rules: { askMs: 300_000 },
     inputs: [{ kind: 'permission', tool: 'Bash', detail: '{"command":"touch x","description":"x"}' }],
   });
-  expect(await answer('s1', '--allow')).toEqual({ code: 0, stdout: 's1: allow, said ann\n', stderr: '' });
+  expect(await answer('s1', '--allow')).toEqual({ code: 0, stdout: 's1: allow by ann\n', stderr: '' });
   expect((await held).json).toEqual(decided({ behavior: 'allow' }));
   expect(await view('s1')).toMatchObject({ awaitsInput: false, inputs: [], lastAnswer: { request, by: 'ann' } });
   expect(await at.client.stored('STOPGATE_main', 'stopgate.main.own.worker.s1.input.answered')).toEqual([

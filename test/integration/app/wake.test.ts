@@ -87,13 +87,13 @@ test('`stopgate resolve` prints how the agent gets the prompt', async () => {
   await giveUp('ses_4');
   expect(await say('ses_4')).toBe(
     [
-      'ses_4: resolved; it is idle now',
-      'its plugin prompts it, as long as OpenCode runs',
+      'ses_4: resolved; now idle',
+      'its plugin prompts it while OpenCode runs',
       "to resume it: cd '/work space/project' && opencode run --session ses_4 'Use Bob'\\''s key'",
       '',
     ].join('\n'),
   );
   await at.client.publish('worker.w1.worker.registered', { agent: 'mine' });
   await at.client.ask('decide.w1', { output: '<promise>BLOCKED</promise>' });
-  expect(await say('w1')).toBe('w1: resolved; it is idle now\nits agent gets this with the next prompt\n');
+  expect(await say('w1')).toBe('w1: resolved; now idle\nits agent gets this with the next prompt\n');
 });

@@ -242,7 +242,7 @@ describe('limited to one fleet', () => {
     expect((await loadStart(operator.nc, 'main'))?.position.seq).toBeGreaterThan(0);
     await expect(loadStart(operator.nc, 'other')).rejects.toMatchObject({
       code: 'input.unauthorized',
-      message: expect.stringContaining('read the snapshots of fleet other'),
+      message: expect.stringContaining('reading the snapshots of fleet other'),
     });
     for (const call of ['STREAM.PURGE', 'STREAM.DELETE', 'STREAM.MSG.DELETE'])
       await refusesPublish(operator, `$JS.API.${call}.OBJ_STOPGATE-SNAPSHOTS_main`);

@@ -73,7 +73,7 @@ test('an actor larger than a message: lists work, and its view is shortened and 
 
 test.each([
   ['JSON', '/hooks/claude', `{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}`, 'deeper than 1000 levels'],
-  ['YAML', '/api/main/what-if', JSON.stringify({ policy: '['.repeat(8_000) }), 'nested deeper than 32'],
+  ['YAML', '/api/main/what-if', JSON.stringify({ policy: '['.repeat(8_000) }), 'nested more than 32 levels deep'],
 ])('deep %s is refused before it is parsed', async (_what, path, body, says) => {
   // A what-if runs in a separate process.
   if (path.endsWith('/what-if')) needsBuild('src/inspector/history/main.js');

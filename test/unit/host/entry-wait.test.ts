@@ -6,10 +6,10 @@ import { createTimerQueue } from '../../../src/timer.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function start(isHeard = true) {
+function start(flushLog = true) {
   const progress = { seq: 1 };
   const state = { isLate: false };
-  const context = { progress, entryWaits: createTimerQueue(750), bus: { isHeard: async () => isHeard } };
+  const context = { progress, entryWaits: createTimerQueue(750), bus: { flushLog: async () => flushLog } };
   const timer = expectEntry(context as never, () => {
     state.isLate = true;
   });
@@ -50,13 +50,13 @@ test('without an answer of the server it is late; once it has arrived it never i
 
 // Root cause: clients with a timeout of 3 s gave up before the service had detected that the server no longer reads.
 test('a server that stays silent for its second makes the entry late at once, not a second later', async () => {
-  const isHeard = () => new Promise<boolean>((resolve) => setTimeout(resolve, 1_000, false));
+  const flushLog = () => new Promise<boolean>((resolve) => setTimeout(resolve, 1_000, false));
   let isLate = false;
   const onLate = () => {
     isLate = true;
   };
   const entryWaits = createTimerQueue(750);
-  expectEntry({ progress: { seq: 1 }, entryWaits, bus: { isHeard } } as never, onLate);
+  expectEntry({ progress: { seq: 1 }, entryWaits, bus: { flushLog } } as never, onLate);
   await vi.advanceTimersByTimeAsync(1_749);
   expect(isLate).toBe(false);
   await vi.advanceTimersByTimeAsync(1);

@@ -117,7 +117,7 @@ export const resolve = defineCommand({
 
 /** OpenCode prompts a running session through its plugin. Sessions of other agents must be resumed by a person. */
 function describePrompting(view: View, prompt: string): string[] {
-  const later = 'its agent gets the prompt with its next prompt';
+  const later = 'its agent gets this with the next prompt';
   const command = 'presence' in view ? resumeCommand(view, prompt) : null;
   if (command === null) return [later];
   const agent = 'agent' in view ? agents.get(view.agent ?? '') : undefined;
