@@ -15,7 +15,7 @@ const assets = join(import.meta.dirname, 'docs');
 
 /** Pages by their path in the repository: the target on the site, the Markdown and the title. */
 const pages = new Map(
-  ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', ...markdownIn('docs')].map((path) => {
+  ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', 'AGENTS.md', ...markdownIn('docs')].map((path) => {
     const markdown = readFileSync(join(root, path), 'utf8');
     const title = /^# (.+)$/m.exec(markdown)?.[1] ?? path;
     return [path, { path, name: siteNameOf(path), markdown, title: title.replaceAll('`', '') }];
@@ -61,6 +61,7 @@ function markdownIn(folder) {
 function siteNameOf(path) {
   if (path === 'README.md') return 'start';
   if (path === 'SECURITY.md') return 'report-a-vulnerability';
+  if (path === 'AGENTS.md') return 'contributing-agents';
   const name = path.replace(/^docs\//, '').replace(/\.md$/, '');
   return name === name.toUpperCase() ? name.toLowerCase().replace('readme', 'index') : name.replace(/README$/, 'index');
 }

@@ -52,8 +52,8 @@ export function isTextTooDeep(text: string, depthMax = jsonDepthMax): boolean {
 }
 
 /**
- * Tells whether this JSON text may hold more than `valuesMax` values. The shortest value takes two bytes as text but
- * about a hundred in memory.
+ * Tells whether this JSON text may hold more than `valuesMax` values. It bounds memory: a value can be as
+ * short as two bytes of text, but takes about a hundred bytes in memory.
  */
 export function hasMoreValues(text: string, valuesMax: number): boolean {
   if (text.length <= valuesMax) return false;

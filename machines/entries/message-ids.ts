@@ -1,12 +1,13 @@
 /**
- * The message ids (`Nats-Msg-Id`) of the entries that clients and replicas store. Each id is derived from the subject
- * matter of its entry, so that NATS drops a repeat. Where an id must be parsed, the parser is next to the function that
+ * The message ids (`Nats-Msg-Id`) of the entries that clients and replicas store. Most ids are derived from what
+ * the entry is about, so that NATS drops a repeat. Where an id must be parsed, the parser is next to the function that
  * builds it.
  *
- * Names chosen by agents never contain a colon or `~` (`idPattern`), so ids of different kinds never collide.
+ * Names chosen by agents never contain a colon or `~` (`idPattern`), so ids built from names cannot collide
+ * with ids of another kind. Ids with `~` rely on their random part.
  *
- * The ids are not secret: agents can choose any message id, and an agent that uses one of these first keeps the
- * replica's entry out of the log. So a replica either confirms its entry through the fold, or stores it again under a
+ * The ids are not secret: agents can choose any message id, and an agent that uses one of these first prevents the
+ * replica from storing its entry. So a replica either confirms its entry through the fold, or stores it again under a
  * `retriedMessageId`, whose `unique` part cannot be guessed.
  */
 

@@ -32,7 +32,7 @@ type EvaluatedGuard = { readonly guard: GuardName; readonly result: GuardResult 
 const none: readonly EvaluatedGuard[] = Object.freeze([]);
 
 /**
- * Starts at the attempt's current guard: guards that passed before it had to wait are not evaluated again.
+ * Starts at the attempt's current guard: guards that passed before the attempt had to wait are not evaluated again.
  * @param before an evaluation whose last guard counts as passed, because a provided guard overruled it
  */
 export function evaluate(

@@ -49,7 +49,7 @@ export function createPolicyForm(object: ObjectMaker) {
       .nonnegative()
       .nullable()
       .optional()
-      .describe('blocked stops before the stop is allowed; null: no cap'),
+      .describe('how many stops are blocked before `onCap` applies; null: no cap'),
     onCap: z.enum(['allow', 'escalate']).optional(),
     stuckAfter: z
       .union([

@@ -1,4 +1,4 @@
-/** Adds the way out to the prompt of a block: a person may let the agent stop unjudged (protocol.md §5). */
+/** Adds a hint to the prompt of a block: a person can let the agent stop without being judged (protocol.md §5). */
 import type { JudgedWorker } from '../guards/attempt.ts';
 import type { Ruling } from '../guards/guard.ts';
 import type { Policy } from '../policy/policy.ts';

@@ -105,7 +105,10 @@ const claudeTokens: ReadonlyMap<unknown, keyof UsageReport> = new Map([
   ['cacheCreation', 'cacheWrite'],
 ]);
 
-/** Returns null for other metrics. @param value the increase since the previous report */
+/**
+ * Reads Claude Code's cost and token metrics. Returns null for any other metric, and for a point without a session or usage.
+ * @param value the increase since the previous report
+ */
 export function usageOfMetric(name: string, attributes: TelemetryAttributes, value: number): ReportedUsage | null {
   const field =
     name === 'claude_code.cost.usage'

@@ -1,6 +1,7 @@
 /** Generates the JSON Schemas (draft 2020-12) of the package from the schemas of the service. */
 import { z } from 'zod';
 import { decisionSchema, entrySchemas } from '../../machines/index.ts';
+import { checkKinds } from '../../machines/policy/checks/kinds.ts';
 import { caseFile } from './case-schema.ts';
 import { fileForm } from './file-schema.ts';
 
@@ -44,8 +45,6 @@ export function caseFileSchema(): JsonSchema {
   return { title: 'Cases of stopgate test', ...schema, $schema: draft, $defs: { ...$defs, ...schema.$defs } };
 }
 
-const checkKinds = ['plan', 'rules', 'files', 'git', 'command', 'remote', 'all', 'any'];
-
 /** zod numbers recursive schemas (`__schema0`). This gives them names, and requires exactly one kind per check. */
 function toJsonSchema(schema: z.ZodType): JsonSchema {
   let text = JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
@@ -55,6 +54,6 @@ function toJsonSchema(schema: z.ZodType): JsonSchema {
   }
   const named = JSON.parse(text) as JsonSchema;
   const check = named.$defs?.check;
-  if (check !== undefined) check.oneOf = checkKinds.map((kind) => ({ required: [kind] }));
+  if (check !== undefined) check.oneOf = Object.keys(checkKinds).map((kind) => ({ required: [kind] }));
   return named;
 }

@@ -42,7 +42,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 /** The start of the reason of such a block. Recognises it when it comes back as a prompt. */
 export const unjudgedText = 'Nobody could judge this stop (';
 
-/** For events that are only stored. */
+/** For events that are only stored, and for reading the call from stdin. */
 export const eventTimeoutMs = 5_000;
 /** For events after which checks may run. */
 const checkTimeoutMs = 55_000;

@@ -26,7 +26,10 @@ type Part<Value> = {
   restore(value: Value, line: Line, fleet: Fleet, decisions: DecisionReader): Value;
 };
 
-/** Fields that are not state: options of `createFleet`, and lists that are empty between entries. */
+/**
+ * Fields that a snapshot leaves out: arguments of `createFleet`, the watcher, the steppers (which follow from `rules`), and
+ * collections that are empty between entries.
+ */
 type NotState =
   | 'name'
   | 'stateSizeMax'

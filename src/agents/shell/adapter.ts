@@ -30,7 +30,7 @@ import { hookCommand } from './hook-command.ts';
 const bodySchema = z.object({
   ...attemptSchema.shape,
   worker: idSchema,
-  /** Default: `stop`. */
+  /** Default: the event in the URL, otherwise `stop`. */
   event: z.string().min(1).optional(),
   cwd: z.string().min(1).optional(),
   text: z.string().optional(),

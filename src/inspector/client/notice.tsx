@@ -60,14 +60,14 @@ const outages: Readonly<Record<OutageKind, readonly [what: string, advice: strin
     'Restore it from a backup and restart the service, or start without the lost entries: “serve --accept-empty-log”.',
   ],
   'log-silent': [
-    'The log does not answer',
-    'A NATS cluster needs seconds to elect a leader. If this lasts, check the log of the NATS server.',
+    'The log is not responding',
+    'A NATS cluster takes a few seconds to elect a leader. If this lasts, check the log of the NATS server.',
   ],
   'not-stored': [
     'The log takes no entries',
     'Free disk space on the NATS server, or raise the limit of its account. The service retries every two seconds.',
   ],
-  'catching-up': ['The service is catching up', 'There is nothing to do: it continues when it is done.'],
+  'catching-up': ['The service is catching up', 'No action is needed: judging resumes once it has caught up.'],
   ended: ['This replica has ended', 'Check its log and start it again.'],
 };
 

@@ -81,7 +81,7 @@ test('a request over its time limit ends with a message, and continues when it i
         (error) => error.message,
       ),
     );
-  expect(ends[0]).toContain('this took more than 0.2 s, the most for one request');
+  expect(ends[0]).toContain('this took longer than the limit of 0.2 s per request');
   await history.close();
 });
 
@@ -120,7 +120,7 @@ test("the process's warnings are logged; it ends without requests, and the next 
   }
   await history.close();
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { level: 'warn', snapshot: 'damaged', seq: 10, msg: 'snapshot passed over' },
+    { level: 'warn', snapshot: 'damaged', seq: 10, msg: 'snapshot skipped' },
   ]);
 });
 
