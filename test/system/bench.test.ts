@@ -42,7 +42,7 @@ test('ended early it ends what it started', async () => {
   const bench = startUnbundled(['bench', 'latency'], place());
   await bench.printed('measuring latency');
   expect(await bench.kill('SIGTERM')).toBe(1);
-  expect(bench.stderr()).toContain('ended early');
+  expect(bench.stderr()).toContain('interrupted; nothing was measured');
   expect(leftBehind()).toEqual([]);
 });
 
@@ -59,6 +59,6 @@ test('a Ctrl-C in the terminal while it starts', async () => {
   await expect.poll(() => leftBehind().some((name) => existsSync(join(cwd, name, 'stopgate.yaml')))).toBe(true);
   process.kill(-(bench.pid as number), 'SIGINT');
   expect(await ended).toEqual([1, null]);
-  expect(await said).toBe('stopgate: ended early; nothing was measured\n');
+  expect(await said).toBe('stopgate: interrupted; nothing was measured\n');
   expect(leftBehind()).toEqual([]);
 });

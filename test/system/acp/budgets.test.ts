@@ -52,7 +52,7 @@ test('a permission that it asks for then is not granted, and a person can grant 
   await expect.poll(() => scene.stored(session, 'tool.used')).toHaveLength(1);
   await editor.agent.notify('session/cancel', { sessionId: session });
   expect(await turn).toEqual({ stopReason: 'cancelled' });
-  expect(wordsIn(editor, session).filter((words) => words.includes('is told to stop'))).toHaveLength(1);
+  expect(wordsIn(editor, session).filter((words) => words.includes('was told to stop'))).toHaveLength(1);
 });
 
 test('what an agent tells at the end of its turn counts, in its own words too', async () => {

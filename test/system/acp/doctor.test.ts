@@ -60,13 +60,13 @@ test.each<{ why: string; words: () => string[]; says: string; fix: string }>([
     why: 'there is no such program',
     words: () => ['--', 'no-such-agent'],
     says: "bad initialize: cannot run 'no-such-agent': there is no such command",
-    fix: 'check whether the command of the agent is right',
+    fix: "check the agent's command",
   },
   {
     why: 'it ends at once',
     words: () => ['--', 'sh', '-c', 'echo which key? >&2; exit 4'],
     says: 'which key?',
-    fix: 'check whether the command of the agent is right',
+    fix: "check the agent's command",
   },
   {
     why: 'its turn fails',
@@ -97,9 +97,9 @@ test('a service that is away is a row of its own, and the agent is checked all t
 
 test('it wants an agent, and the other agents want none', async () => {
   const run = (...words: string[]) => runCommand(['doctor', ...words], { cwd: scene.at.folder.path });
-  expect(await run('acp')).toMatchObject({ code: 2, stderr: expect.stringContaining('which agent?') });
+  expect(await run('acp')).toMatchObject({ code: 2, stderr: expect.stringContaining('no agent given') });
   expect(await run('claude', '--', 'x')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("'x' is one argument"),
+    stderr: expect.stringContaining("unexpected argument 'x'"),
   });
 });

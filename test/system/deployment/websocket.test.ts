@@ -58,6 +58,6 @@ websocket { listen: "127.0.0.1:${port}", tls { cert_file: ${JSON.stringify(file(
     ]);
     expect(untrusted).toMatchObject({ code: 3, stderr: expect.stringMatching(/certificate.*NODE_EXTRA_CA_CERTS/) });
     expect(plain).toMatchObject({ code: 3, stderr: expect.stringContaining('no NATS server at ws:') });
-    expect(mixed).toMatchObject({ code: 2, stderr: expect.stringContaining('do not go together') });
+    expect(mixed).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be combined with other kinds') });
   },
 );

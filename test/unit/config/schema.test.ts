@@ -35,6 +35,7 @@ describe('the schema of stopgate.yaml', () => {
     'plan: ',
     'plan: { required: true }',
     'rules: [a]',
+    'ran: npm test',
     'files: [a]',
     'git: { clean: true }',
     'command: a',

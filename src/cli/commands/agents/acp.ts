@@ -70,7 +70,7 @@ export const acp = defineCommand({
       if (ended.by === 'editor') return 0;
       const { end } = ended;
       if (end.by === 'exit' && end.code === 0) return 0;
-      note(`stopgate acp: the agent exited with ${describeEnd(end)}`);
+      note(`stopgate acp: the agent ended with ${describeEnd(end)}`);
       return end.by === 'exit' ? end.code : 1;
     } finally {
       await Promise.all([...services.values()].map((service) => service.close()));
