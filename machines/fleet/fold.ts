@@ -19,7 +19,7 @@ import {
   growthOfPlan,
   loseTask,
   planTask,
-  releaseTask,
+  releaseByWorker,
   resumeTasks,
 } from './queues/claims.ts';
 import { reportDepth, trackAttendance } from './queues/queues.ts';
@@ -151,7 +151,7 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
     case 'task.completed':
     case 'task.failed':
     case 'task.released':
-      releaseTask(fleet, record, entry);
+      releaseByWorker(fleet, record, entry);
       return;
     case 'session.ended':
       closeSession(fleet, record, entry);

@@ -4,7 +4,7 @@ import type { PolicyForm, RetentionRules } from '../config/file.ts';
 import type { EscalationRules } from '../host/effects/notices.ts';
 import type { RunCheck } from '../host/effects/workspace-check.ts';
 import { createHost, type Host } from '../host/host.ts';
-import { isHostState, type SnapshotSchedule } from '../host/maintenance/snapshots.ts';
+import { isHostState, type SnapshotSchedule } from '../host/maintenance/snapshot-taker.ts';
 import type { HostMetrics, HostOptions } from '../host/parts.ts';
 import { createInspection, type Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';

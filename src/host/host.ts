@@ -16,7 +16,7 @@ import type { Attempts } from './intake/attempts.ts';
 import type { Evaluations } from './intake/evaluations.ts';
 import type { PastDecisions } from './intake/past-decisions.ts';
 import { catchUpInTime, faultOf, foldInTime } from './intake/read-barrier.ts';
-import { restoreHostState, type SnapshotTaken } from './maintenance/snapshots.ts';
+import { restoreHostState, type SnapshotTaken } from './maintenance/snapshot-taker.ts';
 import { createHostParts, type HostOptions } from './parts.ts';
 import { createServiceHealth, type ServiceHealth } from './service-health.ts';
 import { createStartStop } from './start-stop.ts';

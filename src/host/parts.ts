@@ -49,7 +49,7 @@ import { createLogWatch, type LogWatch } from './maintenance/log-watch.ts';
 import { createMembership, type Membership } from './maintenance/membership.ts';
 import { createPolicyPublisher, type PolicyPublisher } from './maintenance/policy-publisher.ts';
 import { createRetention, type Retention } from './maintenance/retention.ts';
-import { createSnapshots, type SnapshotSchedule, type Snapshots } from './maintenance/snapshots.ts';
+import { createSnapshotTaker, type SnapshotSchedule, type SnapshotTaker } from './maintenance/snapshot-taker.ts';
 import { createOwnEntries, type OwnEntries } from './own-entries.ts';
 
 export type HostMetrics = {
@@ -142,7 +142,7 @@ export type HostParts = Omit<HostOptions, 'fleet' | 'rules'> & {
   readonly takeover: Takeover;
   readonly policies: PolicyPublisher;
   readonly retention: Retention;
-  readonly snapshots: Snapshots;
+  readonly snapshots: SnapshotTaker;
   readonly foldNote: FoldNote;
   readonly logWatch: LogWatch;
 };
@@ -217,7 +217,7 @@ export function createHostParts(options: HostOptions): HostParts {
   const takeover = createTakeover({ ...core, effects, outbox, isLagging: membership.isLagging });
   const policies = createPolicyPublisher(core);
   const retention = createRetention(core, deadLetters);
-  const snapshots = createSnapshots({ ...core, replyInboxes }, { outbox, policies, deadLetters, retention });
+  const snapshots = createSnapshotTaker({ ...core, replyInboxes }, { outbox, policies, deadLetters, retention });
   const foldNote = createFoldNote(core);
   const logWatch = createLogWatch(core);
 

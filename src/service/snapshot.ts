@@ -1,5 +1,5 @@
 /** snapshot: saves the fleet's current state (protocol.md §15). NATS permissions restrict it to operators. */
-import type { SnapshotTaken } from '../host/maintenance/snapshots.ts';
+import type { SnapshotTaken } from '../host/maintenance/snapshot-taker.ts';
 import { type Endpoint, replyLater } from '../nats/request-server.ts';
 
 /** `stopgate.<fleet>.snapshot.<fleet>` */

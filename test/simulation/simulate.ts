@@ -1,7 +1,7 @@
 /** Runs one seed. The same seed gives the same run, step by step. */
 
 import type { RetentionRules } from '../../src/config/file.ts';
-import type { SnapshotSchedule } from '../../src/host/maintenance/snapshots.ts';
+import type { SnapshotSchedule } from '../../src/host/maintenance/snapshot-taker.ts';
 import { startAgents } from './agents.ts';
 import { faultNames, scheduleFaults } from './faults.ts';
 import { replaceGlobals } from './globals.ts';

@@ -6,7 +6,7 @@ import { openLink } from '../../src/app/link.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../../src/app/replica.ts';
 import type { RetentionRules } from '../../src/config/file.ts';
 import { AppError } from '../../src/errors.ts';
-import type { SnapshotSchedule } from '../../src/host/maintenance/snapshots.ts';
+import type { SnapshotSchedule } from '../../src/host/maintenance/snapshot-taker.ts';
 import type { Logger } from '../../src/log.ts';
 import type { Http } from './http.ts';
 import { createLedger, type Ledger } from './ledger.ts';

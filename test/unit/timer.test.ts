@@ -102,7 +102,7 @@ const bounded = [
   'host/fold/outbox.ts: delayMs',
   'host/maintenance/log-health.ts: delayMs',
   'host/maintenance/membership.ts: beatEveryMs', // an option that only tests set
-  'host/maintenance/snapshots.ts: schedule.checkEveryMs',
+  'host/maintenance/snapshot-taker.ts: schedule.checkEveryMs',
   'http/graceful-close.ts: timeoutMs',
   'nats/connection.ts: timeoutMs',
   'nats/log/log-range.ts: pauseMs',

@@ -56,7 +56,7 @@ const joinedPolicy = (fleet: Fleet, context: WorkerContext, task: string): Polic
 
 const planOf = (fleet: Fleet, task: string): Plan => fleet.tasks.get(task)?.snapshot.context.plan ?? noPlan;
 
-export function releaseTask(
+export function releaseByWorker(
   fleet: Fleet,
   record: WorkerRecord,
   entry: Extract<WorkerEntry, { type: 'task.completed' | 'task.failed' | 'task.released' }>,

@@ -170,7 +170,10 @@ describe('its end', () => {
     };
     expect(await turn()).toMatchObject({ code: 0 });
     await rm(inStore(folder, 'jetstream'), { recursive: true });
-    const refused = { code: 3, stderr: expect.stringMatching(/STOPGATE_main existed before and is gone.*--accept-empty-log/) };
+    const refused = {
+      code: 3,
+      stderr: expect.stringMatching(/STOPGATE_main existed before and is gone.*--accept-empty-log/),
+    };
     expect(await turn()).toMatchObject(refused);
     expect(await turn()).toMatchObject(refused); // no log was created
     expect(await turn('--accept-empty-log')).toMatchObject({ code: 0 });

@@ -5,7 +5,7 @@ import { headers } from '@nats-io/nats-core';
 import { Objm } from '@nats-io/obj';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
-import type { SnapshotSchedule } from '../../../src/host/maintenance/snapshots.ts';
+import type { SnapshotSchedule } from '../../../src/host/maintenance/snapshot-taker.ts';
 import { type NatsConnection, openConnection } from '../../../src/nats/connection.ts';
 import { createSnapshotStore, type SnapshotStore } from '../../../src/nats/snapshots/snapshot-store.ts';
 import { type Client, openClient } from '../../support/client.ts';

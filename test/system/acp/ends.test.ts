@@ -65,7 +65,7 @@ test.each([
   { words: [], says: 'no agent given; write its command after "--": npx stopgate acp -- AGENT ARGS…' },
   { words: ['--', 'no-such-agent', '--acp'], says: "cannot run 'no-such-agent': there is no such command" },
   { words: ['--', './stopgate.yaml'], says: "cannot run './stopgate.yaml': it is not a program that you may run" },
-  { words: ['--polcy', 'x', '--', 'true'], says: "Did you mean --policy?" },
+  { words: ['--polcy', 'x', '--', 'true'], says: 'Did you mean --policy?' },
 ])('an agent that cannot be started is an error: $words', async ({ words, says }) => {
   const ended = await runCommand(['acp', ...words], { cwd: scene.at.folder.path });
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(says) });

@@ -1,6 +1,6 @@
 /** snapshot: asks a service to take a snapshot of its fleet. */
 import { AppError } from '../../../errors.ts';
-import type { SnapshotTaken } from '../../../host/maintenance/snapshots.ts';
+import type { SnapshotTaken } from '../../../host/maintenance/snapshot-taker.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { formatCount } from '../../../terminal/text.ts';
 import { defineCommand, option } from '../../command.ts';

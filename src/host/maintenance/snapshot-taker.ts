@@ -33,7 +33,7 @@ export type SnapshotTaken = {
   readonly tookMs: number;
 };
 
-export type Snapshots = {
+export type SnapshotTaker = {
   /** Takes a snapshot now. @throws AppError log.unavailable */
   take(): Promise<SnapshotTaken>;
   /** Starts the schedule. Call it when the fold has reached the head of the log. */
@@ -144,7 +144,7 @@ export type SnapshotsOptions = {
   readonly snapshotSchedule?: SnapshotSchedule | undefined;
 };
 
-export function createSnapshots(options: SnapshotsOptions, parts: HostStateParts): Snapshots {
+export function createSnapshotTaker(options: SnapshotsOptions, parts: HostStateParts): SnapshotTaker {
   const { fleet, progress, logger, bus, snapshotStore: store } = options;
   const schedule = options.snapshotSchedule ?? usualSchedule;
   const coverage = createCoverage(options, schedule);

@@ -2,10 +2,10 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { createFleet, type Entry, foldEntry, readEntry } from '../../../machines/index.ts';
 import {
-  createSnapshots,
+  createSnapshotTaker,
   type HostStateParts,
   type SnapshotsOptions,
-} from '../../../src/host/maintenance/snapshots.ts';
+} from '../../../src/host/maintenance/snapshot-taker.ts';
 
 let seq: number;
 let nowMs: number;
@@ -50,7 +50,7 @@ beforeEach(async () => {
     logger: { info: vi.fn(), warn: vi.fn() },
   };
   const parts = { outbox: captured, policies: captured, deadLetters: captured, retention: captured };
-  const snapshots = createSnapshots(options as unknown as SnapshotsOptions, parts as unknown as HostStateParts);
+  const snapshots = createSnapshotTaker(options as unknown as SnapshotsOptions, parts as unknown as HostStateParts);
   snapshots.open();
   fold = async (entries, bytesEach = 100) => {
     for (let count = 0; count < entries; count += 1) {
