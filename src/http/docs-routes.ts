@@ -6,17 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../errors.ts';
 import { open } from './access.ts';
-import { pagePolicy } from './inspector-page.ts';
-
-const types: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.md': 'text/markdown; charset=utf-8',
-  '.txt': 'text/plain; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.json': 'application/json; charset=utf-8',
-  '.png': 'image/png',
-};
+import { contentTypes, pagePolicy } from './inspector-page.ts';
 
 export function addDocsRoutes(app: FastifyInstance): void {
   // Above this folder in a build, in dist when running from the sources, as tests do.
@@ -36,7 +26,7 @@ export function addDocsRoutes(app: FastifyInstance): void {
       const etag = `"${mtimeMs.toString(36)}-${size.toString(36)}"`;
       reply.headers({ etag, 'cache-control': 'no-cache', 'content-security-policy': pagePolicy });
       if (headers['if-none-match'] === etag) return reply.code(304).send();
-      return reply.type(types[extname(name)] ?? 'text/plain; charset=utf-8').send(await readFile(path));
+      return reply.type(contentTypes[extname(name)] ?? 'text/plain; charset=utf-8').send(await readFile(path));
     },
   );
 }

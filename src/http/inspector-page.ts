@@ -13,12 +13,16 @@ import { open } from './access.ts';
 export const pagePolicy =
   "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
 
-const types: Readonly<Record<string, string>> = {
+/** Content types of the files of the page and the documentation, by extension. */
+export const contentTypes: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.json': 'application/json; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
+  '.png': 'image/png',
 };
 
 type PageFile = {
@@ -60,7 +64,7 @@ export function addInspectorPage(app: FastifyInstance, plain: (request: FastifyR
   app.get<{ Params: { file: string } }>('/icon/:file', { config: { access: open } }, async ({ params }, reply) => {
     const icon = iconWith(files.get('icon.svg')?.raw.toString() ?? '', params.file);
     return reply
-      .type(types['.svg'] ?? '')
+      .type(contentTypes['.svg'] ?? '')
       .header('cache-control', 'public, max-age=86400')
       .send(icon);
   });
@@ -113,7 +117,7 @@ function readFiles(): ReadonlyMap<string, PageFile> {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   return new Map([
     ...names
-      .filter((name) => Object.hasOwn(types, extname(name)))
+      .filter((name) => Object.hasOwn(contentTypes, extname(name)))
       .map((name) => [name.replaceAll('\\', '/'), readFile(join(folder, name))] as const),
     ['machines.json', readFile(join(dist, 'machines.json'))],
   ]);
@@ -124,7 +128,7 @@ function readFile(path: string): PageFile {
   const etag = `"${createHash('sha256').update(raw).digest('base64url').slice(0, 22)}"`;
   let zipped: Promise<Buffer> | null = null;
   return {
-    type: types[extname(path)] ?? 'application/octet-stream',
+    type: contentTypes[extname(path)] ?? 'application/octet-stream',
     raw,
     etag,
     zipped() {

@@ -104,7 +104,7 @@ function plainPath(path: string): string {
   }
 }
 
-/** Converts `/c/work/a.ts` (Git for Windows, Cygwin) to `C:/work/a.ts`. */
+/** Converts `/c/code/a.ts` (Git for Windows, Cygwin) to `C:/code/a.ts`. */
 const fromShellPath = (path: string): string => {
   const [, drive, rest = ''] = /^(?:\/cygdrive)?\/([A-Za-z])(\/.*)?$/.exec(path) ?? [];
   return drive === undefined ? path : `${drive}:${rest === '' ? '/' : rest}`;

@@ -1,26 +1,6 @@
 /** What is loaded before a command can begin: a package that slips into it is paid for at every start. */
-import { readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-
-const repository = fileURLToPath(new URL('../../..', import.meta.url));
-const importPattern = /^(?:import|export)(?!\s+type\b)(?:[^;'"]*?\bfrom)?\s*'([^']+)';/gm;
-
-/** All that these files import at once, as `src/cli/cli.ts` or the name of a package; `import()` waits until it is reached. */
-function importsOf(...files: readonly string[]): string[] {
-  const found = new Set<string>();
-  const visit = (file: string) => {
-    if (found.has(file)) return;
-    found.add(file);
-    for (const [, name = ''] of readFileSync(join(repository, file), 'utf8').matchAll(importPattern)) {
-      if (name.startsWith('.')) visit(relative(repository, join(repository, dirname(file), name)));
-      else found.add(name);
-    }
-  };
-  for (const file of files) visit(file);
-  return [...found];
-}
+import { importsOf } from '../../support/imports.ts';
 
 const packagesOf = (...files: readonly string[]) =>
   importsOf(...files).filter((name) => !name.startsWith('node:') && !name.endsWith('.ts'));
