@@ -73,8 +73,7 @@ function readGroups(markdown) {
     const header = /^\| ([^|[\]-][^|]*) \|/.exec(line)?.[1];
     if (header !== undefined && !line.includes('](')) groups.push({ title: header.trim(), paths: [] });
     for (const [, target] of line.startsWith('|') ? line.matchAll(/\]\(([^)#]+\.md)\)/g) : [])
-      if (!line.slice(0, line.indexOf(`](${target}`)).includes('| to'))
-        groups.at(-1)?.paths.push(posix.join('docs', target));
+      groups.at(-1)?.paths.push(posix.join('docs', target));
   }
   return groups.map(({ title, paths }) => ({ title, paths: [...new Set(paths)].filter((path) => pages.has(path)) }));
 }

@@ -25,10 +25,13 @@ export type GuardName = (typeof guardNames)[number];
 /** Evaluated only when `checks` or `hooks` is about to block; recorded only when they decide. */
 export const failureGuards = ['retries', 'stuck'] as const;
 export type FailureGuard = (typeof failureGuards)[number];
+export const isFailureGuard = (guard: string): guard is FailureGuard =>
+  (failureGuards as readonly string[]).includes(guard);
 /** The guards that judge the work. They may wait for answers from outside. */
 export const workGuards = ['checks', 'hooks'] as const;
 export type WorkGuard = (typeof workGuards)[number];
-export const isWorkGuard = (guard: string | null): guard is WorkGuard => guard === 'checks' || guard === 'hooks';
+export const isWorkGuard = (guard: string | null): guard is WorkGuard =>
+  guard !== null && (workGuards as readonly string[]).includes(guard);
 
 /** `input` (the values judged) and `tookMs` (time spent waiting) are set only if the guard decided or had an error. */
 export const verdictSchema = z.object({

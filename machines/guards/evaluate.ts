@@ -4,10 +4,10 @@
  */
 import type { Attempt, FailureStreak, JudgedWorker } from './attempt.ts';
 import {
-  type FailureGuard,
   failureGuards,
   type GuardName,
   guardNames,
+  isFailureGuard,
   isWorkGuard,
   type Verdict,
   workGuards,
@@ -70,8 +70,6 @@ function askFrom(
   }
   return { asked, instead: none, showsInputs };
 }
-
-const isFailureGuard = (guard: GuardName): guard is FailureGuard => guard === 'retries' || guard === 'stuck';
 
 /** Tells whether `checks` or `hooks` blocks. */
 const isFailure = ({ guard, result }: EvaluatedGuard): boolean =>

@@ -4,6 +4,7 @@ import {
   failureGuards,
   type GuardName,
   guardNames,
+  isFailureGuard,
   isWorkGuard,
   type WorkGuard,
 } from '../guards/decision.ts';
@@ -11,7 +12,7 @@ import { guardRows } from '../guards/index.ts';
 import type { StopOutcome } from '../guards/outcome.ts';
 
 type MainGuard = Exclude<GuardName, FailureGuard>;
-const isMain = (guard: GuardName): guard is MainGuard => !failureGuards.some((failureGuard) => failureGuard === guard);
+const isMain = (guard: GuardName): guard is MainGuard => !isFailureGuard(guard);
 const statesOf = (guard: GuardName) => Object.keys(guardRows[guard].leadsTo) as StopOutcome[];
 
 const waitAt = (guard: GuardName) =>
