@@ -58,7 +58,7 @@ export type Client = DecisionCalls &
     readonly serveCheck: Serve;
     /** Subscribes to the decisions about one worker, or about all with null. Active once the promise resolves. */
     onDecision(worker: string | null, listener: (decision: Decision) => unknown): Promise<{ close(): void }>;
-    /** The same calls, bound to one worker. */
+    /** Binds the calls above to one worker. */
     worker(id: string): WorkerHandle;
     /** Finishes running checks, then disconnects. */
     close(): Promise<void>;

@@ -238,8 +238,9 @@ export type CheckStatistics = {
   /** Runs that timed out or could not start. */
   readonly errors: number;
   readonly p95Ms: number | null;
-  /** Of `compared` pairs of runs on unchanged work, how many had different results. */
+  /** Pairs among `compared` with different results. */
   readonly differing: number;
+  /** Pairs of runs on unchanged work. */
   readonly compared: number;
   /** Number of stops blocked by this check. */
   readonly blocks: number;

@@ -119,7 +119,7 @@ test('the packages are small: the client without anything, the service with all 
   expect(service.files.length).toBeLessThan(500); // of which 210 are the documentation and its site
   expect(service.bytes).toBeLessThan((36 - natsServerMegabytes) * megabyte);
   expect(service.files.filter((file) => file.endsWith('.map'))).toEqual([]);
-  // What is in the program and in its pages, with versions and hashes, for those who look for known holes.
+  // The SBOM lists the contents of the program and its pages with versions and hashes, for vulnerability scanners.
   const sbom = JSON.parse(await readFile(installed('stopgate/sbom.cdx.json'), 'utf8'));
   expect(sbom).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'stopgate' } } });
   const components = (sbom.components as { name: string; purl: string; hashes: object[] }[]).map((it) => it.name);

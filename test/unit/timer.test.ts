@@ -138,7 +138,7 @@ function delaysIn(): string[] {
 const isNumberIn = (source: string, name: string) =>
   /^\w+$/.test(name) && new RegExp(`const ${name} = [\\d_ *]+;`).test(source);
 
-/** Of the call whose `(` ends before `from`. */
+/** Returns the arguments of the call whose `(` ends before `from`. */
 function argumentsOf(source: string, from: number): string[] {
   const found = [''];
   for (let [at, depth] = [from, 1]; ; at += 1) {

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** Those of `names`, all of which must be set. */
+/** Returns the environment. Exits with code 2 unless all variables in `names` are set. */
 export function readVariables(...names) {
   const missing = names.filter((name) => !process.env[name]);
   if (missing.length === 0) return process.env;

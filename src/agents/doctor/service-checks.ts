@@ -42,7 +42,7 @@ const machineChecks: Checks<Machine & { readonly config: Config }> = {
 
 type ServiceSubject = {
   readonly url: string;
-  /** Of `/readyz`. */
+  /** The reply of `/readyz`. */
   readonly reply: Reply | string;
   readonly config: Config;
   readonly isWithheld: boolean;

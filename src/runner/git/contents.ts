@@ -17,7 +17,7 @@ import type { SealedRepository } from './sealed-repository.ts';
 const pointer =
   /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\nsize (\d+)\n$/;
 
-/** Of `names`, which git reports as changed, returns the git-lfs files that match their pointers. */
+/** Returns the git-lfs files among `names` (reported as changed by git) that match their pointers. */
 export async function unchangedLfs(
   names: readonly string[],
   workTree: string,

@@ -91,7 +91,7 @@ test('prints one decision a line, in the order in which attempts end, and exits 
     { attempt: 'a2', seq: 6, at: at('12:03:50'), decision: 'block', cause: 'idle', idle: { ms: 230_000 } },
   ]);
   expect(stdout.endsWith('}\n')).toBe(true);
-  // The same from stdin, as in a pipe.
+  // Stdin gives equal results, as in a pipe.
   expect(await runCommand(['replay', '-'], { cwd: folder.path, stdin: story })).toEqual({ code, stdout, stderr });
 });
 

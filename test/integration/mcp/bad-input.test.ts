@@ -129,7 +129,7 @@ test('a claim of a held task, and the completion of one that is not held, over s
       text: `task ${taskId} is held by first; claim another one, or wait until it is free (task_get)`,
     };
     expect(await client.call('task_claim', claim)).toMatchObject(refused);
-    // The same refusal is reported again.
+    // A repeat reports an equal refusal.
     expect(await client.call('task_claim', claim)).toMatchObject(refused);
     expect(await client.call('task_complete', claim)).toMatchObject({
       isError: true,

@@ -45,7 +45,7 @@ function fold(fleet: Fleet, tail: string, data: object = {}): Fleet {
   foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000 * (fleet.seq + 1), entry });
   return fleet;
 }
-/** Of a log in which each entry is of its own second. */
+/** Returns a position in a log that has one entry per second. */
 const positionAt = (seq: number): LogPosition => ({
   seq,
   atMs: 1_000 * seq,
@@ -269,7 +269,7 @@ test('a snapshot with missing chunks is damaged; one that cannot be read now may
   const silent = { ...store, read: createSnapshotStore(closed, 'main').read };
   await expect(silent.read(info?.name as string)).rejects.toMatchObject({ code: 'log.unavailable' });
   expect(await start({ store: silent, onDamaged })).toBeNull();
-  // Of a log that was cut it is all there is, and is waited for.
+  // A log that was cut has nothing else, so the start waits for it.
   await expect(start({ store: silent, onDamaged, ...isCut })).rejects.toMatchObject({ code: 'log.unavailable' });
   expect(damaged).toEqual([]);
   const manager = await jetstreamManager(nc);

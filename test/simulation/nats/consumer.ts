@@ -180,7 +180,7 @@ const sizeOf = ({ subject, header, data }: StoredMessage): number =>
 const newestOfEach = (messages: readonly StoredMessage[]): ReadonlySet<number> =>
   new Set(new Map(messages.map(({ subject, seq }) => [subject, seq])).values());
 
-/** Those from `seq` on. Most of the time it is the last one only. */
+/** Returns the messages from `seq` on, mostly only the last one. */
 function from({ messages }: Stream, seq: number): StoredMessage[] {
   let start = messages.length;
   while (start > 0 && (messages[start - 1] as StoredMessage).seq >= seq) start -= 1;

@@ -47,7 +47,7 @@ test('a permission that it asks for then is not granted, and a person can grant 
   expect(await scene.viewOf(session)).toMatchObject({ state: 'escalated', awaitsInput: false });
   const resume = { by: 'Ann', verdict: 'resume' };
   await scene.at.client.publish(`own.worker.${session}.escalation.resolved`, resume);
-  // The same budget once more: a tool does not stop it.
+  // The budget is granted again, so a tool does not stop the agent.
   const turn = editor.prompt(session, 'Go on.');
   await expect.poll(() => scene.stored(session, 'tool.used')).toHaveLength(1);
   await editor.agent.notify('session/cancel', { sessionId: session });

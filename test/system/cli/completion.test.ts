@@ -12,7 +12,7 @@ const standIn = useStandIn();
 
 test('lists ids from the service, policies from the file, and agents', async () => {
   const fleet = standIn.newFleet();
-  // What is no id is dropped: bash would run it.
+  // Completion drops words that are not ids: bash would run them.
   const items = [{ worker: 'w1' }, { worker: '$(touch owned)' }, { worker: 'box-2' }];
   await standIn.answer(fleet, 'list.workers', () => ({ items, next: null }));
   await standIn.answer(fleet, 'list.tasks', () => ({ items: [{ task: 'T-1' }], next: null }));

@@ -10,7 +10,7 @@ let browser: Browser;
 describeInBrowser('a long log', () => {
   beforeAll(async () => {
     stage = await openStage();
-    // What is compared begins with it.
+    // The compared rows begin with it.
     await stage.client.ask('decide.w1', {}, 60_000);
     for (let index = 0; index < entries; index += 1)
       stage.client.nc.publish(`stopgate.main.worker.w${index % 20}.tool.used`, '{"tool":"Bash"}');

@@ -163,7 +163,7 @@ describeInBrowser('the inbox', () => {
     await page.mouse.move(5, 5);
     await page.locator('aside .escalation', { hasText: 'Which one?' }).waitFor();
     await news.waitFor({ state: 'hidden' });
-    // The same with the keyboard focus.
+    // The keyboard focus has an equal effect.
     await page.locator('aside [role="tab"][aria-selected="true"]').focus();
     await press('Tab');
     expect(await page.evaluate(`document.activeElement.closest('#section') !== null`)).toBe(true);

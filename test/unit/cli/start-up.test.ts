@@ -1,4 +1,4 @@
-/** What is loaded before a command can begin: a package that slips into it is paid for at every start. */
+/** Lists the packages that load before a command can begin. Each one slows down every start. */
 import { expect, test } from 'vitest';
 import { importsOf } from '../../support/imports.ts';
 

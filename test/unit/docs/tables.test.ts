@@ -130,7 +130,7 @@ function fieldsIn(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Those of the schemas, in their exported form. */
+/** Returns the fields of the schemas in their exported form. */
 function fieldsOf(area: keyof typeof entrySchemas): string[] {
   const schemas = entriesSchema().$defs as Record<string, { properties?: object; required?: string[] }>;
   const prefix = area.replace(/^own/, 'own.').toLowerCase();

@@ -193,7 +193,7 @@ function useAttempts(worker: string, version: unknown): readonly AttemptRecord[]
   return loaded;
 }
 
-/** What is missing for the worker to be allowed to stop: as of its last decision, or as of a dry run now. */
+/** Lists what the worker still needs before it may stop, as of its last decision or of a dry run now. */
 function WhyNotYet({ view }: { view: WorkerView }) {
   const { tried, problem, busy, tryNow } = useProbe(view);
   if (view.state === 'stopped') return null;
