@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readEnvironment } from '../../src/config/environment.ts';
 import { endChild } from '../child.ts';
-import { PeerMissing, type Place } from './peer.ts';
+import { type PeerContext, PeerMissing } from './peer.ts';
 
 const startMs = 30_000;
 const retryMs = 100;
@@ -37,7 +37,7 @@ export async function waitFor(name: string, child: ChildProcess, tries: () => Pr
 }
 
 /** Ends it with the others, at the end. */
-export function closeLater(place: Place, child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): void {
+export function closeLater(place: PeerContext, child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): void {
   place.onClose(async () => {
     const timer = setTimeout(() => child.kill('SIGKILL'), stopMs);
     await endChild(child, signal);
@@ -46,7 +46,7 @@ export function closeLater(place: Place, child: ChildProcess, signal: NodeJS.Sig
 }
 
 /** Runs a file beside this one. It sends a message as soon as it answers. @returns its process id */
-export async function openService(place: Place, file: string, ...args: readonly string[]): Promise<number> {
+export async function openService(place: PeerContext, file: string, ...args: readonly string[]): Promise<number> {
   const env = { ...readEnvironment(), RESTATE_LOGGING: 'ERROR' };
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, { env });
   closeLater(place, child);

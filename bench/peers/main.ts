@@ -11,7 +11,7 @@ import { endWith, readKept, readNames, readRunOptions } from '../run-options.ts'
 import { openScene } from '../scene.ts';
 import { openCache } from './cache.ts';
 import { sampleFsync } from './fsync.ts';
-import { type NatsPlace, openBareResponder } from './nats-peers.ts';
+import { type NatsPeerContext, openBareResponder } from './nats-peers.ts';
 import { openPeers, peerNames } from './peers.ts';
 import { compare, formatSummaries, type Named, summarise } from './report.ts';
 import { type Measured, measureRound, nothingMeasured, warmUp } from './rounds.ts';
@@ -64,7 +64,14 @@ async function main(): Promise<void> {
   const close = async () => {
     for (let each = closers.pop(); each !== undefined; each = closers.pop()) await each().catch(() => undefined);
   };
-  const place: NatsPlace = { url: scene.url, cache, folder, nc, scene, onClose: (each) => void closers.push(each) };
+  const place: NatsPeerContext = {
+    url: scene.url,
+    cache,
+    folder,
+    nc,
+    scene,
+    onClose: (each) => void closers.push(each),
+  };
   let isEnded = false;
   // The first signal prints what has been measured. A second one exits at once.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -5,7 +5,7 @@ import { createFastPath } from '../fast-path.ts';
 import { cpuUsOf } from '../process-cpu.ts';
 import type { Scene } from '../scene.ts';
 import { openService } from './child-server.ts';
-import type { Peer, Place } from './peer.ts';
+import type { Peer, PeerContext } from './peer.ts';
 
 export const attempt = '{"output":"done"}';
 export const toolEvent = '{"tool":"Bash","ok":true}';
@@ -14,9 +14,9 @@ export const timeout = 30_000;
 const natsFile = 'file, fsync every 2 min';
 
 /** `scene`: the server, the service and the echo responder. */
-export type NatsPlace = Place & { readonly nc: NatsConnection; readonly scene: Scene };
+export type NatsPeerContext = PeerContext & { readonly nc: NatsConnection; readonly scene: Scene };
 
-type Opened = (place: NatsPlace) => Promise<Peer>;
+type Opened = (place: NatsPeerContext) => Promise<Peer>;
 
 const request = (nc: NatsConnection, subject: string, data: string) => nc.request(subject, data, { timeout });
 const reportRaw = (js: JetStreamClient) => () => js.publish('bench.raw', toolEvent, { timeout });
@@ -41,7 +41,7 @@ export const openFloor: Opened = async ({ nc, scene }) => {
 };
 
 /** Turns the echo responder into the bare path too. It answers with the bytes of a decision of stopgate. */
-export async function openBareResponder({ nc }: NatsPlace): Promise<void> {
+export async function openBareResponder({ nc }: NatsPeerContext): Promise<void> {
   const decision = await request(nc, 'stopgate.main.decide.bare', attempt);
   await nc.request('bench.bare.open', decision.data, { timeout });
 }

@@ -16,7 +16,7 @@ export type Peer = {
 export type Cpu = { readonly service: number; readonly store: number };
 
 /** The surroundings of a peer. */
-export type Place = {
+export type PeerContext = {
   /** URL of the NATS server. */
   readonly url: string;
   /** The folder into which peers are installed. */

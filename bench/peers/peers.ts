@@ -4,7 +4,7 @@ import { cpuUsOf } from '../process-cpu.ts';
 import { openService } from './child-server.ts';
 import {
   attempt,
-  type NatsPlace,
+  type NatsPeerContext,
   openBare,
   openFloor,
   openKeyValue,
@@ -19,7 +19,7 @@ import { openShell } from './shell.ts';
 
 type Postgres = Awaited<ReturnType<typeof openPostgres>>;
 /** Both Postgres peers share one server. */
-type PeerPlace = NatsPlace & { postgres(): Promise<Postgres> };
+type PeerPlace = NatsPeerContext & { postgres(): Promise<Postgres> };
 
 const everyCommit = 'fsync at each commit';
 
@@ -65,7 +65,7 @@ export type Opened = { readonly peers: ReadonlyMap<string, Peer>; readonly missi
 /** @param onMissing called at once, since other installations may take minutes */
 export async function openPeers(
   names: readonly string[],
-  place: NatsPlace,
+  place: NatsPeerContext,
   onMissing: (text: string) => void,
 ): Promise<Opened> {
   let server: Promise<Postgres> | undefined;

@@ -6,7 +6,7 @@ import { readEnvironment } from '../../src/config/environment.ts';
 import { cpuUsOf, processTree } from '../process-cpu.ts';
 import { install, packageFile, postgresBinaries, requireFrom } from './cache.ts';
 import { closeLater, freePort, waitFor } from './child-server.ts';
-import { PeerMissing, type Place } from './peer.ts';
+import { type PeerContext, PeerMissing } from './peer.ts';
 
 /** The used part of the module `pg`. */
 type Pool = {
@@ -67,7 +67,7 @@ function openPool(cache: string, url: string): Pool {
 }
 
 /** @throws PeerMissing */
-export async function openPostgres(place: Place): Promise<{ readonly url: string; cpuUs(): number }> {
+export async function openPostgres(place: PeerContext): Promise<{ readonly url: string; cpuUs(): number }> {
   install(place.cache, 'pg');
   const home = join(place.folder, 'postgres');
   const data = join(home, 'data');

@@ -8,10 +8,10 @@ import { cpuUsOf } from '../process-cpu.ts';
 import { install, packageFile, restateServer } from './cache.ts';
 import { closeLater, freePort, openService, waitFor } from './child-server.ts';
 import { attempt, timeout, toolEvent } from './nats-peers.ts';
-import { type Peer, PeerMissing, type Place } from './peer.ts';
+import { type Peer, type PeerContext, PeerMissing } from './peer.ts';
 
 /** @throws PeerMissing */
-export async function openRestate(place: Place): Promise<Peer> {
+export async function openRestate(place: PeerContext): Promise<Peer> {
   install(place.cache, restateServer, '@restatedev/restate-sdk');
   const program = packageFile(place.cache, restateServer, 'bin/restate-server');
   if (!existsSync(program)) throw new PeerMissing(`${restateServer} has no bin/restate-server`);

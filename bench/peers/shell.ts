@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { runToEnd } from '../child.ts';
 import { childCpuMs } from '../process-cpu.ts';
 import { attempt, toolEvent } from './nats-peers.ts';
-import { type Peer, PeerMissing, type Place } from './peer.ts';
+import { type Peer, type PeerContext, PeerMissing } from './peer.ts';
 
 /** $1 is the worker's file. The input comes on stdin. */
 const report = `exec 9>>"$1.lock"; flock 9; cat >>"$1.log"; echo >>"$1.log"`;
@@ -18,7 +18,7 @@ echo "$n" >"$1.new" && mv "$1.new" "$1"
 echo "$answer"`;
 
 /** @throws PeerMissing */
-export async function openShell({ folder }: Place): Promise<Peer> {
+export async function openShell({ folder }: PeerContext): Promise<Peer> {
   if (spawnSync('flock', ['--version']).status !== 0)
     throw new PeerMissing('the shell hook needs flock (util-linux), which is not here');
   const home = join(folder, 'shell');

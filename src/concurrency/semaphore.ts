@@ -50,10 +50,10 @@ export type Caller = { readonly folder: string | null; readonly worker: string |
  * `admitted`: acquired a permit. `aborted`: the signal was aborted first. `worker-full`: replaced by later requests of
  * the same worker. `full`: too many callers wait.
  */
-export type Admission = 'admitted' | 'aborted' | 'worker-full' | 'full';
+export type AcquireResult = 'admitted' | 'aborted' | 'worker-full' | 'full';
 
 export type FairSemaphore = {
-  acquire(caller: Caller, signal: AbortSignal): Promise<Admission>;
+  acquire(caller: Caller, signal: AbortSignal): Promise<AcquireResult>;
   /** Returns a permit. Call it once per admission. */
   release(): void;
   /** Changes the number of permits. Excess permits are withdrawn as they are released. */
@@ -74,7 +74,7 @@ export type FairSemaphoreOptions = {
   readonly perWorkerMax: number;
 };
 
-type Waiter = { readonly settle: (admission: Admission) => void };
+type Waiter = { readonly settle: (admission: AcquireResult) => void };
 type Workers = { readonly turns: Turns<Set<Waiter>>; waiting: number };
 
 /**
@@ -128,7 +128,7 @@ export function createFairSemaphore({ waitingMax, perWorkerMax, ...first }: Fair
         taken += 1;
         return 'admitted';
       }
-      return new Promise<Admission>((resolve) => {
+      return new Promise<AcquireResult>((resolve) => {
         const abort = () => waiter?.settle('aborted');
         const waiter = add(caller, (admission) => {
           if (waiter !== null) remove(caller, waiter);

@@ -9,7 +9,7 @@ import { isLoopback, isPrivate } from '../config/values.ts';
 import { AppError } from '../errors.ts';
 import { type Access, type Caller, checkAccess } from './access.ts';
 
-export type Admission = {
+export type HttpAdmission = {
   /** The address on which the server listens. */
   readonly host: string;
   /** The URL for others, through a proxy. Null if clients connect directly. */
@@ -27,7 +27,7 @@ const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', ':
 const wildcards: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /** @throws AppError config.bad if the server is reachable from the network without a token */
-export function checkBinding({ host, publicUrl }: Admission, hasToken: boolean): void {
+export function checkBinding({ host, publicUrl }: HttpAdmission, hasToken: boolean): void {
   if (hasToken || isPrivate({ host, publicUrl })) return;
   const why = isLoopback(host) ? `others reach it at ${publicUrl?.origin}` : 'it is not a loopback address';
   throw new AppError(
@@ -37,7 +37,7 @@ export function checkBinding({ host, publicUrl }: Admission, hasToken: boolean):
 }
 
 /** @throws AppError host.foreign or origin.foreign */
-export function checkSource(headers: IncomingHttpHeaders, { host, publicUrl, isOpen }: Admission): void {
+export function checkSource(headers: IncomingHttpHeaders, { host, publicUrl, isOpen }: HttpAdmission): void {
   const name = readHostName(headers.host);
   const isBound = !isOpen() && (name === bare(host) || wildcards.has(bare(host)));
   if (!loopbackNames.has(name) && !isBound && name !== (publicUrl?.hostname ?? null)) {
@@ -53,7 +53,7 @@ const unknownToken = 'this token is not known here; it may have been replaced';
 const anyone: Caller = { name: null, role: 'agent', workers: null, fleets: null };
 
 /** @throws AppError input.unauthorized */
-export function findCaller(headers: IncomingHttpHeaders, { tokens, isOpen }: Admission): Caller {
+export function findCaller(headers: IncomingHttpHeaders, { tokens, isOpen }: HttpAdmission): Caller {
   const given = readSessions(headers).map(hashOfSession);
   const found = tokens().filter(({ hashes }) => given.some((one) => hashes.some((hash) => isSame(one, hash))));
   // A request with both an operator's session and an agent's token is the operator's.
@@ -65,7 +65,7 @@ export function findCaller(headers: IncomingHttpHeaders, { tokens, isOpen }: Adm
 }
 
 /** Refuses a caller without a token. @throws AppError input.unauthorized */
-export function refuseAnyone(caller: Caller, headers: IncomingHttpHeaders, { tokens }: Admission): void {
+export function refuseAnyone(caller: Caller, headers: IncomingHttpHeaders, { tokens }: HttpAdmission): void {
   if (caller !== anyone) return;
   if (!tokens().some(({ role }) => role === 'operator'))
     throw new AppError(
@@ -81,7 +81,7 @@ export function refuseAnyone(caller: Caller, headers: IncomingHttpHeaders, { tok
  * cannot read it. Browsers send cookies to every port of a host, so the name contains our port. The value is derived from the
  * token and useless elsewhere, because the token itself may also give access to NATS.
  */
-export function sessionCookie({ host }: IncomingHttpHeaders, token: string | null, admission: Admission): string {
+export function sessionCookie({ host }: IncomingHttpHeaders, token: string | null, admission: HttpAdmission): string {
   const { publicUrl, isTls } = admission;
   const isSecure = isTls || (publicUrl?.protocol === 'https:' && readHostName(host) === publicUrl.hostname);
   const value = `${cookieName(host)}=${token === null ? '' : sessionOf(token)}`;
@@ -128,7 +128,7 @@ export function onceRevoked(
   headers: IncomingHttpHeaders,
   params: unknown,
   access: Access,
-  admission: Admission,
+  admission: HttpAdmission,
   end: () => void,
 ): () => void {
   const check = () => {

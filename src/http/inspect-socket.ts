@@ -7,7 +7,7 @@ import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { checkId } from '../service/parse-input.ts';
 import { type Access, checkAccess, fleetsFor } from './access.ts';
-import { type Admission, checkSource, findCaller, onceRevoked } from './admission.ts';
+import { checkSource, findCaller, type HttpAdmission, onceRevoked } from './admission.ts';
 import { type FleetDirectory, fleetNamed, type ServedFleet } from './fleet-directory.ts';
 import { toAppError } from './replies.ts';
 
@@ -16,7 +16,7 @@ const access: Access = { role: 'read', workers: 'none', fleets: 'own' };
 
 type Sockets = {
   readonly fleets: FleetDirectory;
-  readonly admission: Admission;
+  readonly admission: HttpAdmission;
   readonly log: Logger;
 };
 

@@ -14,7 +14,7 @@ import type { AnswerLinks } from '../notify/answer-links.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { inTraceOf } from '../telemetry/tracing.ts';
 import { accessOf, type Caller, checkAccess, fleetInPath, fleetsFor, hasRole } from './access.ts';
-import { type Admission, checkBinding, checkSource, findCaller, refuseAnyone } from './admission.ts';
+import { checkBinding, checkSource, findCaller, type HttpAdmission, refuseAnyone } from './admission.ts';
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import { addBodyBudget } from './body-budget.ts';
 import { addBodyParser } from './body-parser.ts';
@@ -148,7 +148,7 @@ async function addApiRoutes(app: FastifyInstance, options: StreamOptions): Promi
   await app.register(addRoutes, { prefix: '/api/:fleet' });
 }
 
-function createAdmission(options: Omit<HttpOptions, 'port'>): Admission {
+function createAdmission(options: Omit<HttpOptions, 'port'>): HttpAdmission {
   const { host, token, operatorToken, tokens = () => [], certificate = null } = options;
   const publicUrl = options.publicUrl == null ? null : new URL(options.publicUrl);
   if (token === '') throw new AppError('config.bad', 'the token for HTTP is empty');
@@ -228,7 +228,7 @@ function addTrace(app: FastifyInstance): void {
   });
 }
 
-function addAdmission(app: FastifyInstance, admission: Admission, fleets: FleetDirectory): void {
+function addAdmission(app: FastifyInstance, admission: HttpAdmission, fleets: FleetDirectory): void {
   app.decorateRequest('caller', null);
   app.decorateRequest('fleets', null);
   app.addHook('onRequest', async (request, reply) => {

@@ -3,12 +3,12 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { parseInput } from '../service/parse-input.ts';
 import { checkFleet, open } from './access.ts';
-import { type Admission, findCaller, refuseAnyone, sessionCookie } from './admission.ts';
+import { findCaller, type HttpAdmission, refuseAnyone, sessionCookie } from './admission.ts';
 import { noBody } from './route-schemas.ts';
 
 const tokenSchema = z.object({ token: z.string().trim().min(1).max(1_000) });
 
-export function addSessionRoutes(api: FastifyInstance, admission: Admission): void {
+export function addSessionRoutes(api: FastifyInstance, admission: HttpAdmission): void {
   api.post<{ Params: { fleet: string } }>(
     '/session',
     {

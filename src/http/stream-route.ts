@@ -8,7 +8,7 @@ import type { LiveClient } from '../inspector/live/page.ts';
 import type { Topic } from '../inspector/messages.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { accessOf, callerOf, fleetInPath, hasRole } from './access.ts';
-import { type Admission, hasSession, onceRevoked } from './admission.ts';
+import { type HttpAdmission, hasSession, onceRevoked } from './admission.ts';
 import { commonHeaders } from './replies.ts';
 import { contentOf, type SchemaTypes, seqSchema } from './route-schemas.ts';
 
@@ -24,7 +24,7 @@ const streamSchema = z.object({ worker: idsSchema, task: idsSchema, after: seqSc
 const topicOf = (entity: Topic['entity'], id: string): Topic => ({ entity, id });
 
 export type StreamOptions = {
-  readonly admission: Admission;
+  readonly admission: HttpAdmission;
   readonly version: string;
   readonly bounds: Metrics['bounds'];
 };

@@ -20,7 +20,7 @@ export const countedKindOf = (decision: Decision): VerdictKind | null =>
   decision.cause === 'superseded' || decision.dryRun === true ? null : verdictKindOf(decision);
 
 type Answer = Pick<Decision, 'decision' | 'action' | 'cause'>;
-type Verdict = { readonly kind: VerdictKind; readonly word: string };
+type VerdictWords = { readonly kind: VerdictKind; readonly word: string };
 
 /** Words for each kind, in the order in which charts stack them from below. Their colours are in styles/base.css. */
 export const verdictWords: Readonly<Record<VerdictKind, string>> = {
@@ -41,7 +41,7 @@ export const verdictMeanings: Readonly<Record<VerdictKind, string>> = {
 };
 
 /** Words for stops that were allowed without being judged complete. */
-const letGo: Readonly<Partial<Record<Decision['cause'], string>>> = {
+const allowWords: Readonly<Partial<Record<Decision['cause'], string>>> = {
   capped: 'let go: the cap is reached',
   bypassed: 'let go: bypassed',
   'idle-timeout': 'let go: idle for too long',
@@ -54,9 +54,9 @@ const letGo: Readonly<Partial<Record<Decision['cause'], string>>> = {
 };
 
 /** Returns a short text for why a worker stopped. */
-export const stopWord = (cause: string): string => letGo[cause as Decision['cause']] ?? cause;
+export const stopWord = (cause: string): string => allowWords[cause as Decision['cause']] ?? cause;
 
-export function verdictOf(answer: Answer): Verdict {
+export function verdictOf(answer: Answer): VerdictWords {
   const kind = verdictKindOf(answer);
-  return { kind, word: kind === 'let-go' ? (letGo[answer.cause] ?? 'allowed') : verdictWords[kind] };
+  return { kind, word: kind === 'let-go' ? (allowWords[answer.cause] ?? 'allowed') : verdictWords[kind] };
 }

@@ -1,6 +1,6 @@
 /** Runs `command`, `files` and `git` checks next to a workspace, and leaves no processes behind. */
 import { dirname, resolve } from 'node:path';
-import { type Admission, type Caller, createFairSemaphore } from '../concurrency/semaphore.ts';
+import { type AcquireResult, type Caller, createFairSemaphore } from '../concurrency/semaphore.ts';
 import type { Config } from '../config/config.ts';
 import type { Environment } from '../config/environment.ts';
 import { type CommandConfig, type ConfigFile, type GitConfig, gitDefault } from '../config/file.ts';
@@ -223,7 +223,7 @@ function callerOf(request: PoolRequest, config: CommandConfig | null): Caller {
   return { worker, folder: usesWorkerFolder && request.cwd !== null ? resolve(request.cwd) : null };
 }
 
-function notAdmitted(admission: Exclude<Admission, 'admitted'>, waitingMax: number): CheckReply {
+function notAdmitted(admission: Exclude<AcquireResult, 'admitted'>, waitingMax: number): CheckReply {
   if (admission === 'aborted') return cancelled;
   const raise = 'raise concurrency: in its configuration';
   const reason =

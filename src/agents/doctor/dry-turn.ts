@@ -45,7 +45,7 @@ export type Turn = {
   readonly pass: TokenPass | null;
 };
 
-type Outcome = {
+type TurnResult = {
   /** The events that hooks reported, in order. */
   readonly events: readonly string[];
   /** The token sent with the last stop. */
@@ -72,7 +72,7 @@ export async function tryTurn(dryTurn: DryTurn, turn: Turn): Promise<Answer> {
   }
 }
 
-async function run({ openModel, prepare }: DryTurn, turn: Turn): Promise<Outcome> {
+async function run({ openModel, prepare }: DryTurn, turn: Turn): Promise<TurnResult> {
   const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'stopgate-doctor-')));
   const calls: Calls = { events: [], token: null };
   let model: FakeModel | undefined;
@@ -106,7 +106,7 @@ function write(path: string, text: string): void {
 const countStops = ({ stopEvent }: Turn, events: readonly string[]): number =>
   events.filter((event) => event === stopEvent).length;
 
-function judge(turn: Turn, { events, turns, gotReason, failure }: Outcome): Answer {
+function judge(turn: Turn, { events, turns, gotReason, failure }: TurnResult): Answer {
   const { stopEvent } = turn;
   const stops = countStops(turn, events);
   if (stops >= 2 && turns >= 2 && gotReason) {

@@ -8,7 +8,7 @@ import { Button, Copy, Link } from '../ui/controls.tsx';
 import { dateTime, duration, millis, plural } from '../ui/format.ts';
 import { DecisionMark, Json, Tail, Text, wordsOf } from '../ui/text.tsx';
 
-type Verdict = Decision['verdicts'][number];
+type GuardVerdict = Decision['verdicts'][number];
 
 /** The deciding guard and those that failed before it. Guards that passed are collapsed. */
 function GuardList({ decision: { verdicts, reason, cause } }: { decision: Decision }) {
@@ -40,7 +40,7 @@ function GuardList({ decision: { verdicts, reason, cause } }: { decision: Decisi
 
 const signs = { pass: '✓', block: '✗', allow: '→', error: '!' } as const;
 
-const GuardLine = ({ verdict, reason }: { verdict: Verdict; reason: string }) => (
+const GuardLine = ({ verdict, reason }: { verdict: GuardVerdict; reason: string }) => (
   <li data-verdict={verdict.verdict} data-guard={verdict.guard}>
     <span class="sign" aria-hidden="true">
       {signs[verdict.verdict]}

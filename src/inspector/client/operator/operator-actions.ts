@@ -76,7 +76,7 @@ export function requestAction(request: ActionRequest): void {
 }
 
 /** The outcome of an action. `left` is the failed part, to be retried, or null. */
-type Outcome = { readonly text: string; readonly problem: Error | null; readonly left: ActionRequest | null };
+type ActionResult = { readonly text: string; readonly problem: Error | null; readonly left: ActionRequest | null };
 
 /** Further input. `forMs` is the duration of a pause; null or absent means until the session ends. */
 export type ActionDetails = { readonly prompt?: string; readonly forMs?: number | null };
@@ -86,7 +86,7 @@ export async function performAction(
   by: string,
   details: ActionDetails,
   also?: TasksVerdict,
-): Promise<Outcome> {
+): Promise<ActionResult> {
   const { action, targets } = request;
   // Before sending, because the stream may be faster than the replies.
   trackActions(targets);

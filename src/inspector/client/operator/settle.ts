@@ -16,7 +16,7 @@ type Action<Target> = { targets: readonly Target[]; run: Run<Target>; done: stri
 type Failed<Item> = { readonly item: Item; readonly reason: Error };
 type Settled<Item> = { readonly done: readonly Item[]; readonly failed: readonly Failed<Item>[] };
 
-type Outcome<Target> = {
+type SettleResult<Target> = {
   /** Describes what succeeded and failed. */
   readonly text: string;
   /** The first error, or null. */
@@ -32,7 +32,7 @@ type Outcome<Target> = {
 export async function settle<Target extends Topic>(
   action: Action<Target>,
   also?: TasksVerdict & { readonly run: Run<TaskOfWorker> },
-): Promise<Outcome<Target>> {
+): Promise<SettleResult<Target>> {
   const own = await runAll(action.targets, action.run);
   const unresolved = new Set(own.failed.filter(({ item }) => item.entity === 'worker').map(({ item }) => item.id));
   const theirs = also?.tasks.filter(({ worker }) => !unresolved.has(worker)) ?? [];
