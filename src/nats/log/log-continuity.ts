@@ -74,14 +74,16 @@ export async function proveLog(
 
 async function findMismatch(
   manager: JetStreamManager,
-  { config: { name }, state }: StreamInfo,
+  { config: { name } }: StreamInfo,
   folded: LogPosition | null,
 ): Promise<AppError | null> {
   if (folded === null) return null;
-  // The entry cannot be compared, and the replica that removed it may have folded another log.
-  if (folded.seq < state.first_seq) return removedLastFolded(name, folded.seq);
   const found = await readPosition(manager, name, folded.seq);
-  return found !== null && isSame(found, folded) ? null : replaced(name, folded);
+  if (found !== null) return isSame(found, folded) ? null : replaced(name, folded);
+  // Read after the entry: another replica may have trimmed the log in between.
+  const { state } = await manager.streams.info(name);
+  // A removed entry cannot be compared, and the replica that removed it may have folded another log.
+  return folded.seq < state.first_seq ? removedLastFolded(name, folded.seq) : replaced(name, folded);
 }
 
 /** Reads the position of the entry at `seq`, or null if there is none. */
@@ -229,22 +231,29 @@ export type Recognised = 'same' | 'wentBack' | 'other';
  */
 export async function recogniseLog(
   manager: JetStreamManager,
-  { config, state }: Pick<StreamInfo, 'config' | 'state'>,
+  stream: string,
   { begun, folded }: LogNote,
 ): Promise<Recognised> {
-  /** Null if it cannot be compared. */
-  const contains = async (mark: LogMark | null) =>
-    mark === null || mark.seq < state.first_seq ? null : hasEntry(manager, config.name, mark);
-  const hasFolded = await contains(folded);
+  const hasFolded = await compareMark(manager, stream, folded);
   if (hasFolded === true) return 'same';
-  if ((await contains(begun)) === false) return 'other';
+  if ((await compareMark(manager, stream, begun)) === false) return 'other';
   return hasFolded === null ? 'same' : 'wentBack';
 }
 
-async function hasEntry(manager: JetStreamManager, stream: string, { seq, atMs, digest }: LogMark): Promise<boolean> {
-  const found = await readPosition(manager, stream, seq);
-  return found !== null && found.atMs === atMs && found.digest === digest;
+/**
+ * Whether the log has this entry; null if that cannot be determined since retention removed it. The first sequence is
+ * read after the entry: another replica may trim the log in between.
+ */
+async function compareMark(manager: JetStreamManager, stream: string, mark: LogMark | null): Promise<boolean | null> {
+  if (mark === null) return null;
+  const found = await readPosition(manager, stream, mark.seq);
+  if (found !== null) return isMark(found, mark);
+  const { state } = await manager.streams.info(stream);
+  return mark.seq < state.first_seq ? null : false;
 }
+
+const isMark = (found: LogPosition, { atMs, digest }: LogMark): boolean =>
+  found.atMs === atMs && found.digest === digest;
 
 /** Warns that acknowledged entries are gone. */
 export function warnOfLoss({ config, state }: StreamInfo, { folded }: LogNote, log: Logger): void {
@@ -263,7 +272,8 @@ export async function noteFolded(manager: JetStreamManager, fleet: string, posit
   const dead = await infoOf(manager, deadName(fleet));
   const note = parseLogNote(dead?.config.description ?? '');
   if (dead === null || (note.folded?.seq ?? 0) >= position.seq) return;
-  if (!(await hasEntry(manager, logName(fleet), position))) return;
+  const found = await readPosition(manager, logName(fleet), position.seq);
+  if (found === null || !isMark(found, position)) return;
   const begun = note.begun ?? (await readFirst(manager, logName(fleet)));
   const { seq, atMs, digest } = position;
   const description = formatLogNote(fleet, { ...note, begun, folded: { seq, atMs, digest } });

@@ -65,7 +65,7 @@ export async function openLogStreams(manager: JetStreamManager, options: LogStre
   }
   refuseForeign(info.config, wanted);
   const note = parseLogNote(dead?.config.description ?? '');
-  const found = await recogniseLog(manager, info, note);
+  const found = await recogniseLog(manager, wanted.name, note);
   if (found === 'other' && !acceptEmptyLog)
     throw lost(`the log ${wanted.name}, created at ${info.created}, has none of the entries that were folded`);
   if (found === 'wentBack') warnOfLoss(info, note, log);

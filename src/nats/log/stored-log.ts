@@ -27,7 +27,7 @@ export async function openStoredLog(nc: NatsConnection, fleet: string): Promise<
     (dead) => parseLogNote(dead?.config.description ?? ''),
     () => nothingNoted,
   );
-  const isNoted = (await recogniseLog(manager, info, note).catch(unavailable)) !== 'other';
+  const isNoted = (await recogniseLog(manager, stream, note).catch(unavailable)) !== 'other';
   // The newest entry tells a log that is restored later from one that is created again.
   const { last_seq: newestSeq } = info.state;
   const newest = newestSeq === 0 ? null : await readPosition(manager, stream, newestSeq).catch(unavailable);
