@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AppError } from '../../../src/errors.ts';
 import { openEventLog } from '../../../src/nats/log/event-log.ts';
 import { readPosition } from '../../../src/nats/log/log-continuity.ts';
+import type { LogPosition } from '../../../src/nats/log/log-reader.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { openNats } from '../../support/shared-server.ts';
 
@@ -115,6 +116,27 @@ test('a reader behind trimmed entries reports no loss if a snapshot covers them,
   );
   // No entry is missing, but the last folded entry can no longer be compared.
   expect(await why('unproved', 5, 3)).toMatch(/^log.lost: entry 3, the last that was folded here, is no longer in/);
+});
+
+test('a start while another replica trims the log behind a snapshot recognises the log', async () => {
+  const fleet = 'trimmed-meanwhile';
+  const stream = `STOPGATE_${fleet}`;
+  const opened = await open(nc, fleet);
+  for (let index = 0; index < 6; index += 1)
+    await opened.append(`stopgate.${fleet}.worker.w1.heartbeat.sent`, '{}', {});
+  const manager = await jetstreamManager(nc);
+  await opened.note((await readPosition(manager, stream, 3)) as LogPosition);
+  let trims = 0;
+  const request: NatsConnection['request'] = async (asked, payload, options) => {
+    if (asked === `$JS.API.STREAM.MSG.GET.${stream}` && trims === 0) {
+      trims += 1;
+      await manager.streams.purge(stream, { seq: 5 });
+    }
+    return nc.request(asked, payload, options);
+  };
+  const trimming = Object.create(nc, { request: { value: request } }) as NatsConnection;
+  await expect(open(trimming, fleet, 5)).resolves.toMatchObject({ deadSeq: 0 });
+  expect(trims).toBe(1);
 });
 
 test('an accepted gap does not excuse a beginning that is lost or trimmed later', async () => {
