@@ -1,7 +1,6 @@
 /** NATS accounts for the roles of protocol.md §13, with their users, limits, exports and imports. */
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { Logger } from '../log.ts';
-import { isTestedServer } from './cluster-version.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import { messageBytesMax } from './log/stream-info.ts';
 import {
@@ -12,6 +11,7 @@ import {
   type Scope,
   sharedSubjects,
 } from './permissions.ts';
+import { isTestedServer } from './server-version.ts';
 
 // Limits in the form of a NATS configuration. Each is far above what an agent needs.
 

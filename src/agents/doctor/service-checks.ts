@@ -4,7 +4,8 @@ import type { Config } from '../../config/config.ts';
 import type { Environment } from '../../config/environment.ts';
 import { AppError } from '../../errors.ts';
 import { accountLimit, askAccountLimit } from '../../nats/accounts.ts';
-import { findBinary, isUnsafe, updateCommand } from '../../nats/embedded/server-binary.ts';
+import { findBinary, updateCommand } from '../../nats/embedded/server-binary.ts';
+import { isUnsafe } from '../../nats/server-version.ts';
 import { type Answer, bad, type Checks, ok, runChecks, skip, warn } from './doctor.ts';
 import { askHttp, type Reply } from './session.ts';
 

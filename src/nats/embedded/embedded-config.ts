@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { accountsOf, agentsJetStream, serverLimits } from '../accounts.ts';
 import { type Role, roles } from '../permissions.ts';
-import { isAtLeast, type ServerBinary } from './server-binary.ts';
+import { isAtLeast } from '../server-version.ts';
+import type { ServerBinary } from './server-binary.ts';
 
 export type Credentials = { readonly user: string; readonly pass: string };
 export type CredentialsOfRoles = Readonly<Record<Role, Credentials>>;

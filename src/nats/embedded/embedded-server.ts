@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Role } from '../permissions.ts';
+import { isUnsafe } from '../server-version.ts';
 import {
   credentialsFile,
   ensureCredentials,
@@ -19,7 +20,7 @@ import {
   writePrivately,
 } from './embedded-config.ts';
 import { stopOrphanedServer } from './orphaned-server.ts';
-import { findBinary, isUnsafe, type SearchEnvironment, updateCommand } from './server-binary.ts';
+import { findBinary, type SearchEnvironment, updateCommand } from './server-binary.ts';
 import {
   type Running,
   type ServerExit,
@@ -76,11 +77,6 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
   const { fleet, log, env } = options;
   const found = await findBinary(env, options.binary);
   const { path: binary, version } = found;
-  if (isUnsafe(found))
-    log.warn(
-      { version: version.join('.'), path: binary },
-      `any client can end this nats-server, or delete the log, by one message; install a current one and start again: ${updateCommand(env)}`,
-    );
   const storeDir = await makeStore(options.storeDir);
   const portsDir = join(storeDir, 'ports');
   const paths: ServerPaths = {
@@ -127,6 +123,11 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
       restart,
       hasFailedToWrite,
     });
+    if (isUnsafe(found))
+      log.info(
+        { version: version.join('.'), path: binary },
+        `this nats-server is old: any program on this machine can stop it, or delete the log, with one message; install a current one and start again: ${updateCommand(env)}`,
+      );
     if (options.port === null && port !== usualPort)
       log.warn({ port }, `port ${usualPort} is taken, so NATS listens on ${port}; choose another with --port`);
     const stop = async () => {

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../../errors.ts';
+import { isAtLeast, isUnsafe, parseRelease, type ServerRelease } from '../server-version.ts';
 
 /** Where packages install nats-server. Not all of these are on every PATH (Debian: `/usr/sbin`). */
 const folders = [
@@ -21,14 +22,7 @@ const packageName = `@stopgate/nats-server-${process.platform}-${process.arch}`;
 export type SearchEnvironment = Readonly<Record<string, string | undefined>>;
 const readVariable = (name: string, env: SearchEnvironment) => (env[name] === '' ? undefined : env[name]);
 
-/** Major, minor and patch. */
-export type ServerVersion = readonly [number, number, number];
-export type ServerBinary = {
-  readonly path: string;
-  readonly version: ServerVersion;
-  /** True for versions such as 2.11.0-RC.1, which precede 2.11.0. */
-  readonly prerelease: boolean;
-};
+export type ServerBinary = ServerRelease & { readonly path: string };
 
 /**
  * Returns the folder into which `docker/install-nats.sh` installs a current nats-server, or null if the user has no
@@ -92,9 +86,8 @@ async function readBinary(path: string, refused: string[]): Promise<ServerBinary
   if (!existsSync(path)) return null; // cheaper than a failed spawn: most PATH folders have no nats-server
   try {
     const { stdout } = await promisify(execFile)(path, ['--version'], { timeout: versionTimeoutMs });
-    const [, major = 0, minor = 0, patch = 0] = (/v?(\d+)\.(\d+)\.(\d+)/.exec(stdout) ?? []).map(Number);
-    const version: ServerVersion = [major, minor, patch];
-    if (isAtLeast(version, [2, 9, 0])) return { path, version, prerelease: /\d-/.test(stdout) };
+    const release = parseRelease(stdout);
+    if (isAtLeast(release.version, [2, 9, 0])) return { path, ...release };
     refused.push(`${path} is '${stdout.trim()}'`);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
@@ -105,23 +98,6 @@ async function readBinary(path: string, refused: string[]): Promise<ServerBinary
 
 /** It normally takes 50 ms. If a candidate hangs, the next one is tried. */
 const versionTimeoutMs = 20_000;
-
-export function isAtLeast(version: ServerVersion, wanted: ServerVersion): boolean {
-  const differing = version.findIndex((part, index) => part !== wanted[index]);
-  return differing < 0 || (version[differing] ?? 0) > (wanted[differing] ?? 0);
-}
-
-/**
- * Whether a single message from an anonymous client can delete every stream (`$JS.API.ACCOUNT.PURGE`, CVE-2025-30215,
- * fixed in 2.10.27 and 2.11.1) or crash the server (up to 2.9.14, by a request whose reply subject contains a wildcard,
- * nats-io/nats-server#3862). Permissions prevent neither.
- */
-export function isUnsafe({ version, prerelease }: Pick<ServerBinary, 'version' | 'prerelease'>): boolean {
-  const isFrom = (fixed: ServerVersion) =>
-    isAtLeast(version, fixed) && !(prerelease && version.join('.') === fixed.join('.'));
-  const [major, minor] = version;
-  return !isFrom([2, 11, 1]) && !(major === 2 && minor === 10 && isFrom([2, 10, 27]));
-}
 
 function packaged(): string[] {
   try {

@@ -3,7 +3,7 @@ import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-
 import { type NatsConnection, TimeoutError } from '@nats-io/nats-core';
 import { AppError } from '../../errors.ts';
 import { warnOfAccountLimit } from '../accounts.ts';
-import { refuseUntestedCluster } from '../cluster-version.ts';
+import { refuseUntestedCluster, warnOfUnsafeServer } from '../server-version.ts';
 import {
   confirmLoss,
   explainGap,
@@ -106,6 +106,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   const timeout = Math.min(Math.max(timeoutMsMin, 2 * tookMs), timeoutMsMax);
   const manager = await jetstreamManager(nc, { timeout, checkAPI: false });
   await warnOfAccountLimit(manager, version, options.log);
+  warnOfUnsafeServer(nc, options.log);
   const { created, config } = info;
   const identity: LogIdentity = { stream: config.name, created, accepted, findCoveredTo };
   const { stream } = identity;

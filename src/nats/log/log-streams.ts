@@ -14,7 +14,7 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { isId, logHeads } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
-import { defaultReplicas } from '../cluster-version.ts';
+import { defaultReplicas } from '../server-version.ts';
 import { lost, recogniseLog, warnOfLoss } from './log-continuity.ts';
 import { type AcceptedGaps, formatLogNote, nothingNoted, parseLogNote } from './log-note.ts';
 import {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { checkProgram } from '../../../src/agents/doctor/find-hooks.ts';
-import { isTestedServer } from '../../../src/nats/cluster-version.ts';
+import { isTestedServer } from '../../../src/nats/server-version.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { openNats } from '../../support/shared-server.ts';

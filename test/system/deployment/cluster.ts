@@ -12,7 +12,7 @@ import { delimiter, join } from 'node:path';
 import { vi } from 'vitest';
 import { parse } from 'yaml';
 import { readEnvironment } from '../../../src/config/environment.ts';
-import { refuseUntestedCluster } from '../../../src/nats/cluster-version.ts';
+import { refuseUntestedCluster } from '../../../src/nats/server-version.ts';
 import type { Command } from '../../support/command.ts';
 import { startShipped } from '../../support/shipped.ts';
 

