@@ -1,6 +1,5 @@
 /** What the version of a nats-server says about its safety. */
 import type { NatsConnection } from '@nats-io/nats-core';
-import { isLoopback } from '../config/values.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 
@@ -39,15 +38,14 @@ export function isUnsafe({ version, prerelease }: ServerRelease): boolean {
 export function warnOfUnsafeServer(nc: NatsConnection, log: Logger): void {
   const version = nc.info?.version ?? 'unknown';
   const address = nc.getServer();
-  if (!isUnsafe(parseRelease(version)) || isLoopback(hostOf(address))) return;
+  if (!isUnsafe(parseRelease(version)) || isThisMachine(address)) return;
   log.warn(
     { version, address },
     'any client of this nats-server can stop it, or delete the log, with one message: update it to 2.11.1 or later',
   );
 }
 
-/** @param address `HOST:PORT`; an IPv6 host is in brackets */
-const hostOf = (address: string) => address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+const isThisMachine = (address: string) => /^(127\.|localhost:|\[?::1)/i.test(address);
 
 // In older versions, peers of a replicated stream could assign different sequences after one of them was killed
 // (nats-server pull requests 4365, 5939, 6486, 6943). Stopgate replicas that read from different peers would then
