@@ -51,12 +51,17 @@ export function toDuration(text: string): number {
   throw refuse(`'${text}' is not a duration; write 250ms, 50s, 10m, 2h, 7d or a number of milliseconds`);
 }
 
-/** Parses a duration of at least 1 ms. */
+/** Parses a duration of at least 1 ms, such as a timeout. */
 export function toTimeout(text: string): number {
   const ms = toDuration(text);
+  if (/^\d+$/.test(text) && ms > 0 && ms < bareMsMin)
+    throw refuse(`'${text}' would be ${ms} ms; write ${ms}s for seconds, or ${ms}ms`);
   if (ms > 0) return ms;
-  throw refuse(`'${text}' leaves no time for an answer; write 5s, for example`);
+  throw refuse(`'${text}' leaves no time; write 5s, for example`);
 }
+
+/** No timeout is that short: a bare number below this is meant as seconds. */
+const bareMsMin = 100;
 
 export const timeoutMsDefault = 5_000;
 export const timeoutArg = {

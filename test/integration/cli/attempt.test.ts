@@ -145,7 +145,7 @@ describe('the exit code', () => {
     const fleet = standIn.newFleet();
     standIn.connection().subscribe(`stopgate.${fleet}.${verb}.*`, { callback: () => undefined });
     await standIn.connection().flush();
-    const place = ['--nats', standIn.url(), '--fleet', fleet, '--timeout', '50'];
+    const place = ['--nats', standIn.url(), '--fleet', fleet, '--timeout', '50ms'];
     const { code, stderr } = await runOnce([verb, 'w1', ...argv, ...place]);
     expect(stderr).toBe(`stopgate: no answer within 50 ms to the request 'stopgate.${fleet}.${verb}.w1'${hint}\n`);
     expect(code).toBe(3);

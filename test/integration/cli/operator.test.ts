@@ -78,6 +78,11 @@ test.each([
     entry: ['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume', prompt: 'Use b' }],
   },
   { argv: ['resolve', 'w1', '--stop'], entry: ['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'stop' }] },
+  {
+    argv: ['resolve', 'worker', 'w1', 'resume'],
+    entry: ['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume' }],
+  },
+  { argv: ['resolve', 'w1', 'stop'], entry: ['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'stop' }] },
   { argv: ['retire', 'w1'], entry: ['own.worker.w1.worker.retired', { by: 'ann' }] },
   { argv: ['pause', 'w1'], entry: ['own.worker.w1.worker.paused', { by: 'ann' }] },
   { argv: ['pause', 'w1', '--for', '30m'], entry: ['own.worker.w1.worker.paused', { by: 'ann', forMs: 1_800_000 }] },
@@ -154,6 +159,8 @@ describe('exit code 1', () => {
 
 test.each([
   { argv: ['resolve', 'w1'], says: 'one of --resume and --stop' },
+  { argv: ['resolve', 'w1', 'again'], says: `'again' is not understood; write "resume" or "stop" after the id` },
+  { argv: ['resolve', 'w1', 'resume', '--stop'], says: 'one of --resume and --stop' },
   { argv: ['resolve', 'w1', '--resume', '--stop'], says: 'one of --resume and --stop' },
   { argv: ['resolve', 'w1', '--stop', '--prompt', 'x'], says: 'omit it with --stop' },
   { argv: ['resolve', 'T-1', '--task', '--resume', '--prompt', 'x'], says: 'a task has no agent' },

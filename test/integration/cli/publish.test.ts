@@ -2,7 +2,7 @@
 
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { useStandIn } from '../../support/stand-in.ts';
+import { Refusal, useStandIn } from '../../support/stand-in.ts';
 import { jsonLines, openTerminal, runOnce, type TerminalOptions } from '../../support/terminal.ts';
 
 const standIn = useStandIn();
@@ -39,6 +39,20 @@ describe('one entry', () => {
     await log.publish(['worker', 'w1', 'heartbeat.sent']);
     await log.publish(['worker', 'w1', 'heartbeat.sent', '{"mood":"good"}']);
     expect((await log.stored()).map(([, data]) => data)).toEqual([{}, {}, { mood: 'good' }]);
+  });
+
+  test.each([
+    ['step.updated', { step: '1', status: 'finished' }, "not 'finished'"],
+    ['step.updated', { step: '1', status: 'done' }, ''],
+    ['task.claimed', { task: 'T-9' }, 'task T-9 did not exist; the claim created it'],
+  ])('%s %j: stderr says what its author may not expect', async (type, data, says) => {
+    const log = await openLog();
+    const unknown = () => {
+      throw new Refusal(404, { error: { code: 'NOT_FOUND', message: 'no such task', issues: [] } });
+    };
+    await standIn.answer(log.fleet, 'get.task.*', unknown);
+    const { code, stderr } = await log.publish(['worker', 'w1', type, JSON.stringify(data)]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: says === '' ? '' : expect.stringContaining(says) });
   });
 
   test('of an operator', async () => {

@@ -220,6 +220,18 @@ test('check refuses what a service would not start with here; for one elsewhere 
   );
 });
 
+test('check notes the programs of commands that this machine does not have', async () => {
+  const folder = join(elsewhere.path, 'mistyped');
+  await mkdir(folder);
+  const commands = '{ test: { run: [nmp, test] }, own: { run: [./check.sh] }, node: { run: [node, --test] } }';
+  await writeFile(join(folder, 'stopgate.yaml'), `policies: { default: {} }\ncommands: ${commands}\n`);
+  const { code, stderr } = await runCommand(['check'], { cwd: folder });
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: "note: commands.test: there is no program 'nmp' on the PATH of this machine\n",
+  });
+});
+
 test.each([
   ['HTTP that others reach, without a token', 'http: 0.0.0.0:4280\n', 'needs a token'],
   [

@@ -56,11 +56,37 @@ async function sendOne(context: PublishContext): Promise<number> {
   if (subject.length > 2 && !id.split('.').every(isId)) readId(entity, id);
   const draft = readDraft(subject.join('.'), text.trim(), flags.id, fleet);
   return withRequester(flags, io, async (requester) => {
+    const surprise = describeStatus(draft) ?? (await describeNewTask(draft, requester));
     const { seq } = await send(draft, requester, context);
     const refused = await refusalOf(draft, seq, requester);
     if (refused !== null) context.note(`stopgate: the entry was stored, but changes nothing: ${refused}`);
+    else if (surprise !== null) context.note(`stopgate: ${surprise}`);
     return 0;
   });
+}
+
+// What a valid entry does that its author may not expect (protocol.md §3).
+
+const usualStatuses = ['pending', 'in_progress', 'done', 'completed', 'cancelled', 'deleted'];
+
+/** Any status but those of a finished step counts as not done, a mistyped one too. */
+function describeStatus({ tail, data }: EntryDraft): string | null {
+  const { status } = data as { status?: unknown };
+  if (!tail.endsWith('.step.updated') || typeof status !== 'string' || usualStatuses.includes(status)) return null;
+  return `the step counts as not done: a step is done with the status done, completed or cancelled, not '${status}'`;
+}
+
+/** A claim of an unknown task creates it, so a mistyped id goes unnoticed. */
+async function describeNewTask({ tail, data }: EntryDraft, requester: Requester): Promise<string | null> {
+  const { task } = data as { task?: unknown };
+  if (!tail.endsWith('.task.claimed') || typeof task !== 'string') return null;
+  try {
+    await requester.request('get', `task.${task}`, {}, viewTimeoutMs);
+    return null;
+  } catch (error) {
+    const isUnknown = error instanceof AppError && error.code === 'actor.unknown';
+    return isUnknown ? `task ${task} did not exist; the claim created it` : null;
+  }
 }
 
 /** Returns why the service refused the entry, or null if it did not, or no service answers. */

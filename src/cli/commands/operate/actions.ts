@@ -8,7 +8,7 @@ import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { createAnswer, openRequest, throwIfRetired } from '../../../service/refusal.ts';
 import { cut } from '../../../terminal/text.ts';
-import { argument, defineCommand, flag, option } from '../../command.ts';
+import { argument, defineCommand, flag, option, words } from '../../command.ts';
 import { timeoutMsDefault, toDuration } from '../../option-values.ts';
 import { describeInput, describePaused } from '../../text/actor-text.ts';
 import { operatorArgs, publishOperatorEntry, taskFlag, type View } from './operator-entry.ts';
@@ -71,7 +71,7 @@ type Noticed = { readonly acknowledgedBy: string | null } | null;
 
 export const resolve = defineCommand({
   args: {
-    id: argument('WORKER', 'the id of the worker, or of a task with --task'),
+    target: words('WORKER', 'the id of the worker, or "task" and the id of a task; then "resume" or "stop"', true),
     resume: flag('continue: the worker becomes idle, a task goes back to its queue'),
     stop: flag('end: the worker becomes stopped, a task is cancelled'),
     prompt: option('TEXT', "with --resume: a prompt for the worker's agent"),
@@ -85,10 +85,11 @@ export const resolve = defineCommand({
   examples: [
     'stopgate resolve w1 --resume --prompt "Use the staging key"',
     'stopgate resolve w1 --stop --yes',
-    'stopgate resolve T-1 --task --resume',
+    'stopgate resolve task T-1 resume',
   ],
   run: async (context) => {
-    const { id, resume, stop, prompt, task, timeout } = context.flags;
+    const { prompt, timeout } = context.flags;
+    const { id, resume, stop, task } = readTarget(context.flags);
     if (resume === stop) throw new AppError('input.bad', 'pass one of --resume and --stop');
     if (prompt !== undefined && (stop || task))
       throw new AppError(
@@ -114,6 +115,27 @@ export const resolve = defineCommand({
     );
   },
 });
+
+type ResolveWords = { readonly target: readonly string[] } & Readonly<Record<'resume' | 'stop' | 'task', boolean>>;
+
+/** Reads `[worker|task] ID [resume|stop]`. The flags say the same. @throws AppError input.bad */
+function readTarget({ target, ...flags }: ResolveWords) {
+  const typed = [...target];
+  const entity = typed.length > 1 && ['worker', 'task'].includes(typed[0] ?? '') ? typed.shift() : undefined;
+  const [id = '', verdict, ...more] = typed;
+  const isVerdict = verdict === undefined || verdict === 'resume' || verdict === 'stop';
+  if (more.length > 0 || !isVerdict)
+    throw new AppError(
+      'input.bad',
+      `'${typed.slice(1).join(' ')}' is not understood; write "resume" or "stop" after the id`,
+    );
+  return {
+    id,
+    resume: flags.resume || verdict === 'resume',
+    stop: flags.stop || verdict === 'stop',
+    task: flags.task || entity === 'task',
+  };
+}
 
 /** OpenCode prompts a running session through its plugin. Sessions of other agents must be resumed by a person. */
 function describePrompting(view: View, prompt: string): string[] {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
 import { type Arguments, type DevFlags, defineCommand, flag, listOption, option } from '../../command.ts';
-import { clientArgs, countFrom, idOf, toDuration } from '../../option-values.ts';
+import { clientArgs, countFrom, idOf, toTimeout } from '../../option-values.ts';
 
 export const serveArgs = {
   http: option(
@@ -148,7 +148,7 @@ export const dev = defineCommand({
     'idle-exit': option(
       'DURATION',
       'exit when no agent has called for this long, e.g. 30m (default: never)',
-      toIdleExit,
+      toTimeout,
     ),
   },
   details: [
@@ -167,12 +167,6 @@ export const dev = defineCommand({
     return services.dev(resolved, { ...readNatsServer(flags, io.cwd), idleExitMs: flags['idle-exit'] }, io);
   },
 });
-
-function toIdleExit(text: string): number {
-  const ms = toDuration(text);
-  if (ms > 0) return ms;
-  throw new AppError('input.bad', `'${text}' would exit at once; write 30m, for example`);
-}
 
 /** Runs checks with side effects, next to a workspace. */
 export const runner = defineCommand({

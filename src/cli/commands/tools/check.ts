@@ -1,6 +1,6 @@
 /** check: validates a stopgate.yaml without a service, for editors and CI. */
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { loadConfig, missingSecrets } from '../../../config/config.ts';
 import type { ConfigFile } from '../../../config/file.ts';
 import { readConfigFile } from '../../../config/file-reader.ts';
@@ -35,9 +35,16 @@ export const check = defineCommand({
     const here = missing
       .filter((text) => !found.includes(text))
       .map((text) => `${text}; the service will not start here`);
-    const problems = flags.elsewhere ? found : [...found, ...here];
+    const problems = flags.elsewhere
+      ? found
+      : [...found, ...here.map((text) => `${text}; if it runs on another machine, add --elsewhere`)];
     const notes = read.ok
-      ? [...withoutRules(read.file), ...missingRoots(read.file.roots), ...(flags.elsewhere ? here : [])]
+      ? [
+          ...withoutRules(read.file),
+          ...missingRoots(read.file.roots),
+          ...missingPrograms(read.file.commands, io.env),
+          ...(flags.elsewhere ? here : []),
+        ]
       : [];
     const policies = read.ok ? [...read.file.policySet.policies.keys()] : [];
     const commands = read.ok ? Object.keys(read.file.commands) : [];
@@ -77,6 +84,16 @@ async function startFaults(
 
 const missingRoots = (roots: readonly string[]): string[] =>
   roots.filter((root) => !existsSync(root)).map((root) => `the root '${root}' does not exist on this machine`);
+
+/** A command with a path is relative to the worker's folder, which is not known here. */
+function missingPrograms(commands: ConfigFile['commands'], env: Io['env']): string[] {
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  const isMissing = (program: string) =>
+    !program.includes('/') && !folders.some((folder) => existsSync(join(folder, program)));
+  return Object.entries(commands)
+    .filter(([, { run }]) => isMissing(run[0]))
+    .map(([name, { run }]) => `commands.${name}: there is no program '${run[0]}' on the PATH of this machine`);
+}
 
 function count(names: readonly string[], one: string, many: string): string {
   const list = names.length === 0 ? '' : ` (${names.join(', ')})`;
