@@ -31,13 +31,10 @@ lacks_build() {
   [[ ! -e dist/.built || -n "$(find machines src package.json package-lock.json tsconfig.json -newer dist/.built)" ]]
 }
 
+node bin/require-node.js
 if lacks_dependencies || lacks_build; then take_lock; fi
 
 if lacks_dependencies; then
-  node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' || {
-    say "Node 20.19 or later is needed, this is $(node --version)"
-    exit 1
-  }
   say 'installing dependencies (npm ci)'
   # --include=dev: the build needs TypeScript even with NODE_ENV=production.
   npm ci --include=dev --no-audit --no-fund --loglevel=error >/dev/null
