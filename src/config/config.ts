@@ -6,6 +6,7 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { AppError, type ErrorIssue } from '../errors.ts';
 import { readPlainFile } from '../plain-file.ts';
+import { describeStopped } from '../service-file.ts';
 import { describeSystemError } from '../system-error.ts';
 import { readTokens } from './access-tokens.ts';
 import { type Environment, readEnvironment, readVariable } from './environment.ts';
@@ -193,10 +194,7 @@ export function selectFleets(
 export function refuseOtherService({ natsIsDefault, store }: Pick<Config, 'natsIsDefault' | 'store'>): void {
   if (!natsIsDefault || store === null) return;
   const folder = dirname(store.folder);
-  throw new AppError(
-    'service.unreachable',
-    `the service of ${folder} is not running; start "stopgate dev" there, or name a NATS server with --nats`,
-  );
+  throw new AppError('service.unreachable', describeStopped(folder, 'a NATS server with --nats'));
 }
 
 const defaultsWith = (random: () => number): Written => ({

@@ -6,6 +6,7 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { isId } from '../../machines/values/id.ts';
 import { readPlainFile } from '../plain-file.ts';
+import { isTrustedFile } from '../service-file.ts';
 import { givenCredentials } from './own-address.ts';
 import { isLoopback, isNatsUrl, readHttpAddress } from './values.ts';
 
@@ -25,8 +26,7 @@ export type Store = { readonly folder: string; readonly service: ServiceFile | n
 
 /**
  * Finds the nearest store with a service, otherwise the nearest store, in `cwd` or a folder above, up to `home` or the
- * root. Ignores another user's `service.json` unless they also own `cwd`: in a shared folder such as /tmp, a stranger
- * could answer for us.
+ * root. Ignores another user's `service.json` (`isTrustedFile`).
  */
 export function findStore(cwd: string, home = homedir()): Store | null {
   const stores = [...foldersAbove(cwd, home)]
@@ -46,8 +46,7 @@ function* foldersAbove(cwd: string, home: string): Generator<string> {
 /** Returns null unless the file can be read, trusted and understood. */
 function readService(path: string, cwd: string): ServiceFile | null {
   try {
-    const owners = [process.getuid?.(), statSync(cwd).uid];
-    if (process.getuid !== undefined && !owners.includes(statSync(path).uid)) return null;
+    if (!isTrustedFile(path, cwd)) return null;
     return toService(JSON.parse(readPlainFile(path)));
   } catch {
     return null; // missing, or being written

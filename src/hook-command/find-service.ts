@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { readPlainFile } from '../plain-file.ts';
+import { isTrustedFile } from '../service-file.ts';
 
 /** Both are undefined if no file names a service and none was ever started here. */
 export type Found = {
@@ -48,8 +49,7 @@ function ownService(file: string, cwd: string): string | undefined {
   const text = read(file);
   if (text === undefined) return undefined;
   try {
-    const owners = [process.getuid?.(), statSync(cwd).uid];
-    if (process.getuid !== undefined && !owners.includes(statSync(file).uid)) return undefined;
+    if (!isTrustedFile(file, cwd)) return undefined;
     const { http } = JSON.parse(text) as { http?: unknown };
     // dev writes only loopback addresses.
     return typeof http === 'string' && /^http:\/\/(?:127\.\d+\.\d+\.\d+|localhost|\[::1\])(?::\d+)?$/.test(http)

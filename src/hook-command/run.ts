@@ -3,7 +3,9 @@
  * anything fails, the agent gets an answer that lets it continue, unless the user asked for a block: a hook must not break
  * the agent. Uses only a few of Node's own modules, because agents run it at every tool call.
  */
+
 import type { Readable, Writable } from 'node:stream';
+import { describeStopped } from '../service-file.ts';
 import { decodeBody, withoutBareNumbers } from '../text/body-text.ts';
 import { type Answer, answerTimeoutMs, eventTimeoutMs, notJudged, unjudgedText } from './agent.ts';
 import { type HookOptions, type HookWaits, readOptions } from './options.ts';
@@ -74,8 +76,7 @@ export async function runHook(argv: readonly string[], io: HookIo): Promise<numb
   }
 }
 
-const noService = (folder: string): string =>
-  `the service of ${folder} is not running; start "stopgate dev" there, or name another with --http`;
+const noService = (folder: string): string => describeStopped(folder, 'another with --http');
 
 /** Loads its module on demand. The agent does not wait for this call. */
 async function wake(options: HookOptions, { stdin, stderr }: HookIo, note: (text: string) => void): Promise<number> {
