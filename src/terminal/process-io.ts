@@ -1,6 +1,7 @@
 /** The parts of the process that a command uses: streams, terminal and Ctrl-C. Tests provide their own. */
-import { fstatSync, writeFileSync } from 'node:fs';
+import { fstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Readable, Writable } from 'node:stream';
+import { isatty } from 'node:tty';
 import { AppError } from '../errors.ts';
 
 export type Io = {
@@ -14,7 +15,7 @@ export type Io = {
   /** Current size of the terminal. Used only if `isTTY`. */
   readonly size: () => { readonly columns: number; readonly rows: number };
   /**
-   * Fires at Ctrl-C and SIGTERM. A command that needs to clean up calls it once at its start. Otherwise these signals end
+   * Fires at Ctrl-C, SIGTERM and when the terminal is closed (SIGHUP). A command that needs to clean up calls it once at its start. Otherwise these signals end
    * the process as usual.
    */
   readonly interrupt: () => AbortSignal;
@@ -50,6 +51,19 @@ function openStdout(): Writable {
 /** npm forwards the Ctrl-C that the terminal already sends to all processes. Two within this time count as one. */
 const doubledMs = 500;
 
+/**
+ * Whether `nohup` started us. A handler would replace its setting, and closing the terminal would end the process. Where
+ * there is no /proc: whether no stream is a terminal, as under `nohup`.
+ */
+function ignoresHangup(): boolean {
+  try {
+    const ignored = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
+    return (BigInt(`0x${ignored}`) & 1n) === 1n; // SIGHUP is signal 1
+  } catch {
+    return ![0, 1, 2].some((fd) => isatty(fd));
+  }
+}
+
 /** The real process. A second Ctrl-C exits at once; `exit` handlers still run. */
 export function processIo(env: Io['env']): Io {
   return {
@@ -77,8 +91,9 @@ export function processIo(env: Io['env']): Io {
       for (const [signal, code] of [
         ['SIGINT', 130],
         ['SIGTERM', 143],
+        ['SIGHUP', 129],
       ] as const)
-        process.on(signal, () => take(code));
+        if (signal !== 'SIGHUP' || !ignoresHangup()) process.on(signal, () => take(code));
       return controller.signal;
     },
   };
