@@ -4,7 +4,8 @@ import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { ownFolder, startDev } from '../support/dev.ts';
+import { isRunning } from '../integration/runner/workspace.ts';
+import { ownFolder, serverPid, startDev } from '../support/dev.ts';
 import { serveShipped } from '../support/service.ts';
 import { main } from '../support/shipped.ts';
 
@@ -42,4 +43,12 @@ test('the five lines that it prints can be pasted, and lead from a rule to a sto
     code: 0,
     stdout: expect.stringMatching(/w1 · stopped[\s\S]*✓ Write tests/),
   });
+});
+
+test('a closed terminal ends it, and its nats-server', async () => {
+  const folder = await ownFolder();
+  const dev = await startDev(folder, serveShipped);
+  const pid = await serverPid(folder);
+  expect(await dev.kill('SIGHUP')).toBe(0);
+  expect(await isRunning(pid)).toBe(false);
 });
