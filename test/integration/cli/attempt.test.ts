@@ -1,6 +1,7 @@
 /** decide, probe and verify: what is asked, how the answer is printed, and the exit code. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Msg } from '@nats-io/nats-core';
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { allowed, blocked, Refusal, useStandIn } from '../../support/stand-in.ts';
@@ -20,6 +21,18 @@ async function ask(argv: readonly string[], handler: () => object, options: Term
   const result = await runOnce([...argv, '--nats', standIn.url(), '--fleet', fleet], options);
   return { ...result, asked };
 }
+
+test('on a terminal, decide says what a slow decision waits for', async () => {
+  const fleet = standIn.newFleet();
+  let decide: Msg | undefined;
+  standIn.connection().subscribe(`stopgate.${fleet}.decide.w1`, { callback: (_, message) => void (decide = message) });
+  await standIn.answer(fleet, 'get.worker.w1', () => {
+    setImmediate(() => decide?.respond(JSON.stringify(allowed)));
+    return { attempt: { waitsFor: 'slow' }, sentence: 'Waits for slow' };
+  });
+  const argv = ['decide', 'w1', '--nats', standIn.url(), '--fleet', fleet];
+  expect(await runOnce(argv, { isTTY: true })).toMatchObject({ code: 0, stderr: 'stopgate: w1: Waits for slow\n' });
+});
 
 describe('the exit code', () => {
   test.each(['decide', 'probe'])('%s: 0 for allow, 1 for block', async (verb) => {

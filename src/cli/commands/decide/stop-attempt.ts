@@ -1,8 +1,9 @@
 /** decide, probe and verify: three ways to ask about an attempt to stop. */
 import { readJson } from '../../../../machines/entries/json.ts';
-import type { Decision } from '../../../../machines/index.ts';
+import type { Decision, WorkerView } from '../../../../machines/index.ts';
 import { isId } from '../../../../machines/values/id.ts';
 import { AppError } from '../../../errors.ts';
+import type { Requester } from '../../../nats/requester.ts';
 import {
   type Arguments,
   argument,
@@ -118,7 +119,8 @@ async function askAttempt(
   return withRequester(flags, io, async (requester, fleet) => {
     try {
       const request = requester.request(verb, id, body, timeoutMs);
-      const answer = verb === 'decide' ? withRepeatHint(request, body.attempt) : request;
+      const shown = io.isTTY && verb === 'decide' ? withProgress(request, id, requester, context) : request;
+      const answer = verb === 'decide' ? withRepeatHint(shown, body.attempt) : shown;
       const decision = await show(await orNamed(answer, verb === 'verify-task' ? 'task' : 'worker', fleet));
       return decision.decision === 'allow' ? 0 : 1;
     } catch (error) {
@@ -131,6 +133,27 @@ async function askAttempt(
       throw error;
     }
   });
+}
+
+/** A decision without checks takes milliseconds. */
+const progressMs = 1_000;
+
+/** Says on stderr what the decision waits for, whenever that changes. */
+async function withProgress<Answer>(
+  answer: Promise<Answer>,
+  worker: string,
+  requester: Requester,
+  { note }: Context<AttemptFlags>,
+): Promise<Answer> {
+  let shown = '';
+  const show = async () => {
+    const { attempt, sentence } = (await requester.request('get', `worker.${worker}`, {}, progressMs)) as WorkerView;
+    if (attempt === null || sentence === shown) return;
+    shown = sentence;
+    note(`stopgate: ${worker}: ${sentence}`);
+  };
+  const timer = setInterval(() => void show().catch(() => {}), progressMs);
+  return answer.finally(() => clearInterval(timer));
 }
 
 /** Without an answer it is unknown whether the attempt counts. Adds to the error how to repeat it so that it counts once. */
