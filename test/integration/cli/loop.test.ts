@@ -168,10 +168,21 @@ test('Ctrl-C ends the command with what it has started', async () => {
   expect(await isRunning(Number(command.stdout()))).toBe(false);
 });
 
-test('a service that comes later judges what was done before', async () => {
+test('without a service no turn is paid for', async () => {
   await start();
   await replica?.close();
-  const command = startCommand(lineOf(': >done', []), { cwd: folder.path });
+  const { code, stderr } = await run(': >done', []);
+  expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('no stopgate service serves') });
+  await expect(file('done')).rejects.toThrow('ENOENT');
+});
+
+test('a service that is away at the end of a turn judges it when it is back', async () => {
+  await start();
+  const script = 'echo working; until [ -e go ]; do sleep 0.05; done; : >done';
+  const command = startCommand(lineOf(script, []), { cwd: folder.path });
+  await command.printed('working');
+  await replica?.close();
+  await folder.write('go', '');
   await command.printed('turn 1 of w1 is not judged yet');
   await start();
   expect(await command.ended).toBe(0);

@@ -114,7 +114,6 @@ async function refuseEmpty(readTask: () => Promise<string>, { flags, note }: Loo
 async function refuseUnknownTask(requester: Requester, task: string | undefined): Promise<void> {
   if (task === undefined) return;
   await requester.request('get', `task.${task}`, {}, viewTimeoutMs).catch((error: unknown) => {
-    // Ignored if the service is unreachable: it may be back when the turn has ended.
     if (!(error instanceof AppError && error.code === 'actor.unknown')) return;
     const create = `create it: stopgate publish task ${task} task.created`;
     throw new AppError(
@@ -124,18 +123,18 @@ async function refuseUnknownTask(requester: Requester, task: string | undefined)
   });
 }
 
-/** @throws AppError entry.refused if the task cannot be claimed */
+/**
+ * Also finds out, before a turn is paid for, whether a service will judge it.
+ * @throws AppError service.unreachable; entry.refused if the task cannot be claimed
+ */
 async function register(requester: Requester, worker: string, { flags, io, note }: LoopContext): Promise<void> {
   const { policy, queue, task } = flags;
   await requester.publish(`worker.${worker}.worker.registered`, { agent: 'loop', cwd: io.cwd, policy, queue });
   const claim = task === undefined ? null : await requester.publish(`worker.${worker}.task.claimed`, { task });
-  if (claim === null && flags.policy === undefined) return;
-  // Ignored if the service is unreachable: it may be back when the turn has ended.
-  const view = (await requester.request('get', `worker.${worker}`, {}, viewTimeoutMs).catch(() => null)) as Pick<
+  const view = (await requester.request('get', `worker.${worker}`, {}, viewTimeoutMs)) as Pick<
     WorkerView,
     'refused' | 'policy'
-  > | null;
-  if (view === null) return;
+  >;
   if (claim !== null) throwIfRefused(view, claim.seq);
   if (flags.policy === undefined || view.policy === flags.policy) return;
   const why = 'there is no such policy, or its task or "assign" names another';
