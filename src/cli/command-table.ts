@@ -109,6 +109,10 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       summary: 'follow the log: entries and decisions, one per line',
       load: async () => (await import('./commands/inspect/tail.ts')).tail,
     },
+    'dead-letters': {
+      summary: 'list the entries that were not valid, and why',
+      load: async () => (await import('./commands/inspect/dead-letters.ts')).deadLetters,
+    },
   },
   Operate: {
     ack: {

@@ -51,6 +51,7 @@ export async function openRequester(options: RequesterOptions): Promise<Requeste
     follow: async (...follow) => (await log()).follow(...follow),
     read: async (...tail) => (await log()).read(...tail),
     readNewest: async (...newest) => (await log()).readNewest(...newest),
+    readDeadLetters: async (...newest) => (await log()).readDeadLetters(...newest),
     async loadStart(beforeMs) {
       const { loadStart } = await import('./snapshots/snapshots.ts');
       return loadStart(nc, options.fleet, beforeMs);

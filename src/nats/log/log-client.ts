@@ -5,6 +5,7 @@ import { AppError } from '../../errors.ts';
 import { rejectOnPermissionViolation } from '../connection.ts';
 import { type LogRange, openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, readLog } from './log-reader.ts';
+import { deadName } from './stream-info.ts';
 
 export type LogClient = {
   /**
@@ -23,6 +24,8 @@ export type LogClient = {
   read(tail?: string): Promise<LogRange>;
   /** The newest `count` messages on `stopgate.<fleet>.<tail>`, oldest first. @throws AppError as `read` does */
   readNewest(tail: string, count: number): Promise<LogMessage[]>;
+  /** The newest `count` dead letters on `stopgate.<fleet>.dead.<tail>`, oldest first. @throws AppError as `read` does */
+  readDeadLetters(tail: string, count: number): Promise<LogMessage[]>;
 };
 
 export function createLogClient(nc: NatsConnection, fleet: string): LogClient {
@@ -35,6 +38,7 @@ export function createLogClient(nc: NatsConnection, fleet: string): LogClient {
       Promise.race([readLog(nc, stream, options, onMessage), rejectOnPermissionViolation(nc, operatorHint)]),
     read: (tail) => openLogRange(nc, stream, tail === undefined ? {} : { subject: `${root}.${tail}` }),
     readNewest: (tail, count) => readNewest(nc, stream, `${root}.${tail}`, count),
+    readDeadLetters: (tail, count) => readNewest(nc, deadName(fleet), `${root}.dead.${tail}`, count),
   };
 }
 

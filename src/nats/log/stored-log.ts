@@ -155,7 +155,8 @@ async function readAccount(manager: JetStreamManager): Promise<StoreReport['acco
   return { bytes: info.storage, bytesMax: bytesMax > 0 ? bytesMax : null };
 }
 
-function parseDeadLetter(data: Uint8Array): DeadLetter[] {
+/** Returns none if the message is not a dead letter. */
+export function parseDeadLetter(data: Uint8Array): DeadLetter[] {
   const read = readJson(new TextDecoder().decode(data));
   const parsed = deadLetterSchema.safeParse(read.ok ? read.value : null);
   return parsed.success ? [parsed.data] : [];

@@ -107,6 +107,21 @@ describe('while it runs', () => {
     });
   });
 
+  test('an entry that was not valid is listed, and marked in the log', async () => {
+    const client = await connect(dev);
+    await client.publish('worker.w5.tool.used', { tool: 5 });
+    await expect.poll(async () => (await cli('dead-letters', '--worker', 'w5')).stdout).toMatch(
+      /worker\.w5\.tool\.used +tool: must be a string, not 5/,
+    );
+    const asJson = await cli('dead-letters', '--worker', 'w5', '--json');
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ code: 'BAD_SHAPE', subject: 'stopgate.main.worker.w5.tool.used' });
+    expect((await cli('dead-letters', '--worker', 'w6')).stdout).toBe(
+      "No dead letters in fleet 'main' about worker w6\n",
+    );
+    const followed = await cli('tail', '--no-follow', '--worker', 'w5');
+    expect(followed.stdout).toContain('not valid, so it changes nothing: tool: must be a string, not 5');
+  });
+
   test('a second one on the same store is refused, and names the first', async () => {
     const second = await runCommand(['dev', '--port', '0', '--http', 'off'], { cwd: folder.path });
     expect(second).toMatchObject({ code: 2, stdout: '' });

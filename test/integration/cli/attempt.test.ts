@@ -25,7 +25,11 @@ async function ask(argv: readonly string[], handler: () => object, options: Term
 test('on a terminal, decide says what a slow decision waits for', async () => {
   const fleet = standIn.newFleet();
   let decide: Msg | undefined;
-  standIn.connection().subscribe(`stopgate.${fleet}.decide.w1`, { callback: (_, message) => void (decide = message) });
+  standIn.connection().subscribe(`stopgate.${fleet}.decide.w1`, {
+    callback: (_, message) => {
+      decide = message;
+    },
+  });
   await standIn.answer(fleet, 'get.worker.w1', () => {
     setImmediate(() => decide?.respond(JSON.stringify(allowed)));
     return { attempt: { waitsFor: 'slow' }, sentence: 'Waits for slow' };

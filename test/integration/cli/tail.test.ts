@@ -49,6 +49,14 @@ test.each([
   });
 });
 
+test('while it follows, a terminal learns that nothing has matched yet', async () => {
+  const log = await openLog();
+  const { terminal, ended } = await log.tail(['--worker', 'nobody'], { isTTY: true });
+  await expect.poll(terminal.stderr).toMatch('stopgate: no entries about worker nobody yet');
+  terminal.pressCtrlC();
+  expect(await ended).toBe(0);
+});
+
 test('old entries, then new ones, a line each; Ctrl-C ends it with 0', async () => {
   const log = await openLog();
   await log.put('worker.w1.tool.used', { tool: 'Bash', ok: true });

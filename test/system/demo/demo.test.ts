@@ -109,6 +109,7 @@ test('an answer that is not as it must be fails it', async () => {
     closed: new Promise(() => {}),
     read: () => expect.unreachable(),
     readNewest: () => expect.unreachable(),
+    readDeadLetters: () => expect.unreachable(),
     loadStart: async () => null,
     serverName: '',
     close: async () => undefined,

@@ -1,9 +1,10 @@
 /** tail: follows the log. */
-import { isHousekeeping, topicOf } from '../../../../machines/index.ts';
+import { isHousekeeping, readEntry, topicOf } from '../../../../machines/index.ts';
 import { AppError } from '../../../errors.ts';
 import { type LogLine, toLogLine } from '../../../nats/log/log-line.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
+import { clean, cut } from '../../../terminal/text.ts';
 import { defineCommand, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { clientArgs, countFrom, idOf, readsLog } from '../../option-values.ts';
@@ -11,6 +12,8 @@ import { formatLogLine } from '../../text/timeline.ts';
 
 /** How many of the newest entries are searched for matches. */
 const windowMin = 10_000;
+/** The newest entries are read by then, unless the log is far away. */
+const silenceMs = 1_000;
 
 export const tail = defineCommand({
   args: {
@@ -21,7 +24,7 @@ export const tail = defineCommand({
     ...clientArgs,
   },
   details: [
-    'Prints the newest entries of the log, then each new one, including decisions, until Ctrl-C. With --no-follow it exits after the newest. Times are in UTC.',
+    'Prints the newest entries of the log, then each new one, including decisions, until Ctrl-C. With --no-follow it exits after the newest. Times are in UTC. An entry that is not valid is marked with the reason.',
     `Searches the newest ${windowMin.toLocaleString('en')} entries for matches.`,
     '--json implies --all. "stopgate replay" and "stopgate publish -" can read its lines.',
     readsLog,
@@ -32,10 +35,18 @@ export const tail = defineCommand({
     const signal = AbortSignal.any([io.interrupt(), out.closed]);
     let printed = Promise.resolve();
     let isEmpty = true;
-    const show = (line: LogLine) => {
+    const show = (line: LogLine & { readonly fault: string | null }) => {
       isEmpty = false;
+      const { fault, ...entry } = line;
       printed = printed.then(() =>
-        flags.json ? out.json(line) : out.print(formatLogLine(line, out.colors, out.width())),
+        flags.json
+          ? out.json(entry)
+          : out.print(
+              formatLogLine(entry, out.colors, out.width()),
+              ...(fault === null
+                ? []
+                : [out.colors.red(cut(clean(`  not valid, so it changes nothing: ${fault}`), out.width()))]),
+            ),
       );
     };
     const matches = (subject: string): boolean => {
@@ -46,26 +57,39 @@ export const tail = defineCommand({
     const window = last === 0 ? 0 : Math.max(last, windowMin);
     const recent = createNewestEntries(last, window, show);
     const onMessage = (message: LogMessage) =>
-      recent.push(matches(message.subject) ? toLogLine(message) : null, message.seq);
+      recent.push(matches(message.subject) ? { ...toLogLine(message), fault: faultOf(message) } : null, message.seq);
     await withRequester(flags, io, async (requester, fleet) => {
       const isFollowing = !flags['no-follow'];
+      const about = only === null ? '' : ` about worker ${only}`;
+      const sayNothingYet = () => {
+        if (isEmpty && isFollowing && io.isTTY)
+          note(`stopgate: no entries${about} yet; waiting for one (Ctrl-C ends it)`);
+      };
+      const silence = setTimeout(sayNothingYet, silenceMs);
       const reading = isFollowing
         ? requester.follow({ last: window, signal }, onMessage)
         : readTo(requester, window, onMessage);
-      await reading.catch((cause: unknown) => {
-        if (cause instanceof AppError) throw cause;
-        const why = (cause as Error).message;
-        throw new AppError('log.unavailable', `the log of fleet '${fleet}' cannot be read: ${why}`, { cause });
-      });
+      await reading
+        .finally(() => clearTimeout(silence))
+        .catch((cause: unknown) => {
+          if (cause instanceof AppError) throw cause;
+          const why = (cause as Error).message;
+          throw new AppError('log.unavailable', `the log of fleet '${fleet}' cannot be read: ${why}`, { cause });
+        });
       recent.end();
       await printed;
-      if (isEmpty && !isFollowing && io.isTTY)
-        note(`stopgate: no entries${only === null ? '' : ` about worker ${only}`}`);
+      if (isEmpty && !isFollowing && io.isTTY) note(`stopgate: no entries${about}`);
       if (isFollowing && !signal.aborted) throw new AppError('service.unreachable', 'the connection to NATS was lost');
     });
     return 0;
   },
 });
+
+/** Why the machines ignore an entry (protocol.md §9), or null. The rules version in force does not matter here. */
+function faultOf({ subject, data }: LogMessage): string | null {
+  const entry = readEntry(subject, Buffer.from(data).toString(), data.length);
+  return entry !== null && 'code' in entry ? entry.message : null;
+}
 
 async function readTo(requester: Requester, count: number, onMessage: (message: LogMessage) => void): Promise<void> {
   if (count > 0) for (const message of await requester.readNewest('>', count)) onMessage(message);
