@@ -10,6 +10,7 @@ import {
   type AcceptedGaps,
   formatLogNote,
   isGapAccepted,
+  isMarked,
   type LogMark,
   type LogNote,
   parseLogNote,
@@ -247,13 +248,10 @@ export async function recogniseLog(
 async function compareMark(manager: JetStreamManager, stream: string, mark: LogMark | null): Promise<boolean | null> {
   if (mark === null) return null;
   const found = await readPosition(manager, stream, mark.seq);
-  if (found !== null) return isMark(found, mark);
+  if (found !== null) return isMarked(found, mark);
   const { state } = await manager.streams.info(stream);
   return mark.seq < state.first_seq ? null : false;
 }
-
-const isMark = (found: LogPosition, { atMs, digest }: LogMark): boolean =>
-  found.atMs === atMs && found.digest === digest;
 
 /** Warns that acknowledged entries are gone. */
 export function warnOfLoss({ config, state }: StreamInfo, { folded }: LogNote, log: Logger): void {
@@ -273,7 +271,7 @@ export async function noteFolded(manager: JetStreamManager, fleet: string, posit
   const note = parseLogNote(dead?.config.description ?? '');
   if (dead === null || (note.folded?.seq ?? 0) >= position.seq) return;
   const found = await readPosition(manager, logName(fleet), position.seq);
-  if (found === null || !isMark(found, position)) return;
+  if (found === null || !isMarked(found, position)) return;
   const begun = note.begun ?? (await readFirst(manager, logName(fleet)));
   const { seq, atMs, digest } = position;
   const description = formatLogNote(fleet, { ...note, begun, folded: { seq, atMs, digest } });

@@ -1,7 +1,6 @@
 /**
  * The log note: identifies the log and says how far it is folded. It is stored in the description of the dead-letter
- * stream, so a start can compare it with the log it finds. It is a sentence because people read it in `nats stream
- * info`.
+ * stream, so a start can compare it with the log it finds. It is short, because `nats stream ls` shows it in a column.
  */
 import { formatIsoTime, parseIsoTime } from '../../../machines/index.ts';
 import type { LogPosition } from './log-reader.ts';
@@ -30,8 +29,11 @@ export function isGapAccepted(
   return nextSeq <= (isAtBeginning ? beginSeq : toSeq + 1);
 }
 
-/** Identifies an entry well enough to recognise its log. */
+/** Identifies an entry well enough to recognise its log. `digest`: at least the first 16 hex digits of the payload's. */
 export type LogMark = Omit<LogPosition, 'subject'>;
+
+export const isMarked = (found: LogPosition, { atMs, digest }: LogMark): boolean =>
+  found.atMs === atMs && found.digest.startsWith(digest);
 
 export type LogNote = {
   /** The log's first entry at the first note; every backup of the log contains it. Null before the first note. */
@@ -45,29 +47,31 @@ export const nothingNoted: LogNote = { begun: null, accepted: nothingAccepted, f
 
 export function formatLogNote(fleet: string, { begun, accepted, folded }: LogNote): string {
   const { toSeq, beginSeq } = accepted;
-  const begin = begun === null ? '' : `; its log began with ${formatMark(begun)}`;
-  const gaps = toSeq === 0 ? '' : `; gaps accepted up to entry ${toSeq}, and a beginning at entry ${beginSeq}`;
-  const end = folded === null ? '' : `; folded up to ${formatMark(folded)}`;
-  return `stopgate: refused entries of fleet ${fleet}${begin}${gaps}${end}`;
+  const begin = begun === null ? '' : `; from ${formatMark(begun)}`;
+  const gaps = toSeq === 0 ? '' : `; gaps to ${toSeq}, begin ${beginSeq}`;
+  const end = folded === null ? '' : `; to ${formatMark(folded)}`;
+  return `stopgate: dead letters of ${fleet}${begin}${gaps}${end}`;
 }
 
+const markDigits = 16;
+
 const formatMark = ({ seq, atMs, digest }: LogMark): string =>
-  `entry ${seq} of ${formatIsoTime(atMs)} (sha256 ${digest})`;
+  `${seq}@${formatIsoTime(atMs)}#${digest.slice(0, markDigits)}`;
 
 /** Returns an empty note for a description that is not ours. */
 export const parseLogNote = (description: string): LogNote => ({
-  begun: parseMark(description, 'began with'),
+  begun: parseMark(description, 'from'),
   accepted: parseAccepted(description),
-  folded: parseMark(description, 'folded up to'),
+  folded: parseMark(description, 'to'),
 });
 
 function parseMark(description: string, what: string): LogMark | null {
-  const mark = new RegExp(`${what} entry (\\d+) of (\\S+) \\(sha256 ([0-9a-f]{64})\\)`).exec(description);
+  const mark = new RegExp(`; ${what} (\\d+)@([^#\\s]+)#([0-9a-f]{${markDigits}})`).exec(description);
   const atMs = parseIsoTime(mark?.[2] ?? '');
   return mark === null || atMs === null ? null : { seq: Number(mark[1]), atMs, digest: mark[3] as string };
 }
 
 function parseAccepted(description: string): AcceptedGaps {
-  const [, to, begin] = /gaps accepted up to entry (\d+), and a beginning at entry (\d+)/.exec(description) ?? [];
+  const [, to, begin] = /; gaps to (\d+), begin (\d+)/.exec(description) ?? [];
   return to === undefined ? nothingAccepted : { toSeq: Number(to), beginSeq: Number(begin) };
 }

@@ -32,7 +32,7 @@ test.each([
 });
 
 test('the note survives formatting and parsing, and a foreign description is an empty note', () => {
-  const mark = (seq: number) => ({ seq, atMs: Date.parse('2026-01-01T00:00:00.017Z') + seq, digest: 'ab'.repeat(32) });
+  const mark = (seq: number) => ({ seq, atMs: Date.parse('2026-01-01T00:00:00.017Z') + seq, digest: 'ab'.repeat(8) });
   for (const accepted of [nothingAccepted, withinTo50, all])
     for (const [begun, folded] of [
       [null, null],
@@ -41,4 +41,8 @@ test('the note survives formatting and parsing, and a foreign description is an 
     ] as const)
       expect(parseLogNote(formatLogNote('main', { begun, accepted, folded }))).toEqual({ begun, accepted, folded });
   expect(parseLogNote('a description of somebody else')).toEqual(nothingNoted);
+  // `nats stream ls` shows it in one column.
+  expect(
+    formatLogNote('main', { begun: mark(1), accepted: nothingAccepted, folded: mark(9_999_999) }).length,
+  ).toBeLessThan(150);
 });
