@@ -3,26 +3,8 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { claudeTranscripts } from '../agents/claude/transcript.ts';
 import { codexRollouts } from '../agents/codex/rollout.ts';
-import { type RecordedSession, type Recording, timeOf } from '../agents/recording.ts';
-import { parseLine, type ReadLines } from './read-steps.ts';
-
-/** `fromMs` is the time of the first line that has one. */
-export type SessionFile = {
-  readonly path: string;
-  readonly identity: RecordedSession;
-  readonly fromMs: number | null;
-};
-
-/** A session and its sub-agents. */
-export type SessionFiles = {
-  readonly agent: string;
-  readonly recording: Recording;
-  readonly session: string;
-  /** The session's own file, or the first of its sub-agents' files if that is missing. */
-  readonly file: string;
-  readonly main: readonly SessionFile[];
-  readonly children: readonly SessionFile[];
-};
+import { type Recording, timeOf } from '../agents/recording.ts';
+import { parseLine, type ReadLines, type SessionFile, type SessionFiles } from './session-files.ts';
 
 export type FoundSessions = {
   /** In the order in which they began. */

@@ -4,10 +4,10 @@ import { agents, createHookCallHandler, toId } from '../agents/index.ts';
 import type { RecordedFields, RecordedStep } from '../agents/recording.ts';
 import { AppError } from '../errors.ts';
 import { setNewest } from '../set-newest.ts';
-import type { SessionFiles } from './find-sessions.ts';
 import { createPastService } from './past-service.ts';
 import type { JudgedSession, JudgedStop, PastStop, StopOutcome } from './past-stop.ts';
-import { type ReadLines, readSteps, type StepCounts } from './read-steps.ts';
+import { readSteps, type StepCounts } from './read-steps.ts';
+import type { ReadLines, SessionFiles } from './session-files.ts';
 
 /**
  * The file in which each turn was first seen. Turns of a fork that the earlier session has, too, are not counted again.

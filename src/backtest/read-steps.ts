@@ -1,21 +1,9 @@
 /** Reads the files of one session, line by line, in the order of time. */
-import { fieldsOf, type RecordedFields, type RecordedStep, type Recording } from '../agents/recording.ts';
-import { tryJson } from '../text/json-text.ts';
-import type { SessionFile, SessionFiles } from './find-sessions.ts';
-
-/** Yields the lines of a file in chunks. Null for a line that is too long. @throws AppError if it cannot be read */
-export type ReadLines = (path: string) => AsyncIterable<readonly (string | null)[]>;
+import type { RecordedStep, Recording } from '../agents/recording.ts';
+import { parseLine, type ReadLines, type SessionFile, type SessionFiles } from './session-files.ts';
 
 export type StepCounts = { damaged: number };
 type FileStep = { readonly step: RecordedStep; readonly file: string };
-
-/** Parses a line. Null if it is damaged, undefined if it holds nothing. */
-export function parseLine(line: string | null, canSkip: Recording['canSkip']): RecordedFields | null | undefined {
-  if (line === null) return null;
-  if (line.trim() === '' || canSkip(line)) return undefined;
-  const value = tryJson(line);
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? fieldsOf(value) : null;
-}
 
 /**
  * A sub-agent's file is opened when the clock reaches its first line, and closed at its end, so only the files of

@@ -3,13 +3,15 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { formatIsoTime, type PolicySet } from '../../../../machines/index.ts';
-import { findSessions, type SessionFiles } from '../../../backtest/find-sessions.ts';
+import { findSessions } from '../../../backtest/find-sessions.ts';
 import { judgeSession, type SeenTurns } from '../../../backtest/judge-session.ts';
 import type { JudgedSession } from '../../../backtest/past-stop.ts';
+import type { SessionFiles } from '../../../backtest/session-files.ts';
 import { starterPolicy } from '../../../backtest/starter-policy.ts';
 import { createSummary, type Summary } from '../../../backtest/summary.ts';
 import { readConfigFile } from '../../../config/file-reader.ts';
 import { AppError } from '../../../errors.ts';
+import { clean } from '../../../terminal/text.ts';
 import { escapeControls } from '../../../text/json-text.ts';
 import { type Context, defineCommand, type Flags, flag, option, words } from '../../command.ts';
 import { readLines } from '../../input.ts';
@@ -52,7 +54,10 @@ export const backtest = defineCommand({
     const read = (path: string) => readLines(path, io);
     const progress = createProgress(io);
     progress.show('looking for sessions');
-    const found = await findSessions(paths, { sinceMs, readLines: read });
+    const found = await findSessions(flags.paths.length > 0 ? paths : paths.filter((path) => existsSync(path)), {
+      sinceMs,
+      readLines: read,
+    });
     progress.clear();
     const seen: SeenTurns = new Map();
     const summing = createSummary(policy.policies);
@@ -99,12 +104,12 @@ async function choosePolicy(context: BacktestContext): Promise<UsedPolicy> {
   return { file: null, yaml: starterPolicy, policies: read.file.policySet };
 }
 
-/** The folders in which the agents keep their sessions, if they exist. */
+/** The folders in which the agents keep their sessions. */
 function usualFolders({ env }: BacktestContext['io']): string[] {
   const home = env.HOME || homedir();
   const claude = env.CLAUDE_CONFIG_DIR || join(home, '.claude');
   const codex = env.CODEX_HOME || join(home, '.codex');
-  return [join(claude, 'projects'), join(codex, 'sessions')].filter((folder) => existsSync(folder));
+  return [join(claude, 'projects'), join(codex, 'sessions')];
 }
 
 /** Writes each session when it is judged, so that memory does not grow with their number. */
@@ -127,7 +132,7 @@ async function printJson(
 }
 
 async function printText(
-  { out, note, asTyped }: BacktestContext,
+  { flags, out, note, asTyped }: BacktestContext,
   { file, yaml }: UsedPolicy,
   { paths, sinceMs, strange }: Where,
   sessions: AsyncIterable<JudgedSession>,
@@ -144,9 +149,9 @@ async function printText(
   if (strange.length > 1)
     note(`stopgate: ${strange.length} files are no transcripts of Claude Code or Codex, such as '${strange[0]}'`);
   if (isFirst) {
-    const when = sinceMs === 0 ? '' : ` since ${formatIsoTime(sinceMs)}`;
-    const where = paths.length === 0 ? 'the folders of Claude Code and Codex' : paths.join(', ');
-    await out.print(`No sessions${when} in ${where}.`);
+    const isDefault = flags.paths.length === 0 && flags.since === undefined;
+    const when = isDefault ? ' of the last 7 days' : sinceMs === 0 ? '' : ` since ${formatIsoTime(sinceMs)}`;
+    await out.print(`No sessions${when} in ${paths.map(clean).join(', ')}.`);
     if (sinceMs !== 0) await out.print(asTyped('Look further back: stopgate backtest --since 90d'));
     return;
   }
