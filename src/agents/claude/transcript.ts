@@ -78,6 +78,12 @@ const sidechainLinesMax = 20_000;
 /** Reasons for which a message ends although the turn continues. */
 const goesOn: ReadonlySet<string> = new Set(['tool_use', 'pause_turn', 'max_tokens', 'model_context_window_exceeded']);
 
+/**
+ * Tools whose start matters: the delivery of an output is a stop, and a question waits for a person. The start of any
+ * other tool shows only that the agent is alive, which its end shows too.
+ */
+const judgedAtStart: ReadonlySet<string> = new Set(['StructuredOutput', 'AskUserQuestion']);
+
 /** Prompts that these programs typed are a person's. Others are as the hook names them, such as `system`. */
 const personSources: ReadonlySet<string | undefined> = new Set(['typed', 'queued', 'suggestion_accepted', 'user']);
 
@@ -205,6 +211,7 @@ function createReader({ session, child: ownChild }: RecordedSession): RecordRead
     for (const { id: call, name, input } of calls) {
       const tool = textOf(name) ?? '';
       setNewest(chain.tools, textOf(call) ?? '', { name: tool, input }, toolsMax);
+      if (!judgedAtStart.has(tool)) continue;
       const fields = { tool_name: tool, tool_input: input, tool_use_id: textOf(call) };
       steps.push(callOf(chain, line, 'PreToolUse', fields));
     }

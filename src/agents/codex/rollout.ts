@@ -112,7 +112,8 @@ function createReader({ session, child }: RecordedSession): RecordReader {
     const name = space.startsWith('mcp__') ? `${space}__${plain}` : plain;
     const id = textOf(item.call_id) ?? '';
     setNewest(tools, id, { name, input }, toolsMax);
-    return [...start(line), callOf(line, 'PreToolUse', { tool_name: name, tool_input: input, tool_use_id: id })];
+    // The start of a tool shows only that the agent is alive, which its end shows too.
+    return start(line);
   }
 
   function finish(line: RecordedFields, item: RecordedFields): RecordedStep[] {

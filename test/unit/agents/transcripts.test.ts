@@ -35,23 +35,16 @@ test('a resumed and compacted session of Claude Code: each turn once, without th
   expect(shown(steps)).toEqual([
     'SessionStart',
     'UserPromptSubmit Write a parser for lists and test it',
-    'PreToolUse TaskCreate',
-    'PreToolUse TaskCreate',
     'PostToolUse TaskCreate',
     'PostToolUse TaskCreate',
-    'PreToolUse Write',
     'PostToolUse Write',
-    'PreToolUse TaskUpdate',
     'PostToolUse TaskUpdate',
     'Stop The parser is written. Everything works and all tests pass.',
     'UserPromptSubmit You have not run the tests',
-    'PreToolUse Bash',
     'PostToolUse Bash',
-    'PreToolUse TaskUpdate',
     'PostToolUse TaskUpdate',
     'Stop Now it is done.',
     'UserPromptSubmit And now?',
-    'PreToolUse Bash',
     'PostToolUseFailure Bash',
     'Stop After the compaction.',
   ]);
@@ -90,12 +83,7 @@ test("a sub-agent's transcript is attributed to it", () => {
   );
   const steps = read(claudeTranscripts, linesOf(`${folder}/4094ab71-fad3-4aac-aef0-9eb1b0ba6426/subagents/${child}`));
   const id = child.slice('agent-'.length, -'.jsonl'.length);
-  expect(shown(steps)).toEqual([
-    `SubagentStart ${id}`,
-    `PreToolUse ${id} Write`,
-    `PostToolUse ${id} Write`,
-    `SubagentStop ${id} child done`,
-  ]);
+  expect(shown(steps)).toEqual([`SubagentStart ${id}`, `PostToolUse ${id} Write`, `SubagentStop ${id} child done`]);
 });
 
 // Older versions, written by hand: nothing runs them any more.
@@ -156,6 +144,18 @@ test('a command of Claude Code is no prompt; a slash command that starts a turn 
   expect(shown(steps)).toEqual(['SessionStart', 'UserPromptSubmit /review now', 'Stop Fine.']);
 });
 
+test('the delivery of an output is judged before it, and a question when it is asked', () => {
+  const call = (id: string, name: string) => said('m1', { type: 'tool_use', id, name, input: { answer: 1 } });
+  const result = prompt([{ type: 'tool_result', tool_use_id: 't1', content: 'ok' }]);
+  const steps = read(claudeTranscripts, [
+    prompt('Do it'),
+    call('t1', 'StructuredOutput'),
+    result,
+    call('t2', 'AskUserQuestion'),
+  ]);
+  expect(shown(steps).slice(2)).toEqual(['PreToolUse StructuredOutput', 'PreToolUse AskUserQuestion']);
+});
+
 test('a failure of the API is no stop', () => {
   const failure = said(
     'm1',
@@ -170,24 +170,17 @@ test('a failure of the API is no stop', () => {
 
 const rollouts = readdirSync(new URL('./recordings/codex/sessions/2026/11/29', import.meta.url)).sort();
 
-test('a resumed session of Codex: a stop at the end of each turn, and one that a hook has blocked', () => {
+test('a resumed session of Codex: each turn ends with a stop, and calls of tools that it lacks reach no hook', () => {
   const steps = read(codexRollouts, linesOf(`codex/sessions/2026/11/29/${rollouts[0]}`));
   expect(shown(steps)).toEqual([
     'SessionStart',
     'UserPromptSubmit Write a sum',
-    // The calls of tools that this version lacks reach no hook.
-    'PreToolUse update_plan',
-    'PreToolUse apply_patch',
-    'PreToolUse exec_command',
     'PostToolUse exec_command',
-    'PreToolUse exec_command',
     'PostToolUse exec_command',
     'Stop First attempt to stop.',
-    'PreToolUse create_goal',
     'PostToolUse create_goal',
     'Stop Second attempt to stop.',
     'UserPromptSubmit Go on',
-    'PreToolUse update_goal',
     'PostToolUse update_goal',
     'Stop Resumed.',
   ]);
