@@ -4,7 +4,7 @@ import type { JudgedSession, JudgedStop, StopOutcome } from '../../backtest/past
 import type { StopThatMattered, Summary } from '../../backtest/summary.ts';
 import { type Colors, clean, cut, formatCount, pad, widthOf, wrap } from '../../terminal/text.ts';
 
-/** `promptColumns` is 0 on a narrow terminal, which has no room for the prompt of a session. */
+/** `promptColumns` is 0 without room for the prompt of a session, and in a file, where the reasons are not cut. */
 export type BacktestLayout = {
   readonly width: number;
   readonly colors: Colors;
@@ -20,7 +20,7 @@ export const backtestLayout = (width: number, colors: Colors): BacktestLayout =>
   width,
   colors,
   projectColumns: width < wideFrom ? 14 : 18,
-  promptColumns: width < wideFrom ? 0 : 28,
+  promptColumns: width < wideFrom || width === Number.POSITIVE_INFINITY ? 0 : 28,
 });
 
 export function formatIntroduction(file: string | null, yaml: string | null, layout: BacktestLayout): string[] {
@@ -195,12 +195,12 @@ const closing = [
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** In the zone of this machine: `Nov 29 00:56`. */
+/** In UTC, like all times that commands print: `Nov 29 00:56`. */
 function shownTime(iso: string | null): string {
   if (iso === null) return '';
   const date = new Date(iso);
   const two = (value: number) => String(value).padStart(2, '0');
-  return `${months[date.getMonth()]} ${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
+  return `${months[date.getUTCMonth()]} ${two(date.getUTCDate())} ${two(date.getUTCHours())}:${two(date.getUTCMinutes())}`;
 }
 
 const shownProject = (cwd: string | null): string => clean(basename((cwd ?? '').replaceAll('\\', '/')));
