@@ -2,8 +2,8 @@
 export const starterPolicy = `policies:
   default:
     checks:
-      - plan: {}         # every step of the agent's own plan is done
-      - name: tests      # a test has run since the last change
+      - plan: {} # every step of the agent's own plan is done
+      - name: tests # a test has run since the last change
         ran: "*test*"
         when: { filesModified: true }
 `;
