@@ -72,7 +72,10 @@ export async function judgeSession(
     if (stop === null) continue;
     for (const check of firedIn(stop)) fired.add(check);
     if (atMs !== null && atMs < sinceMs) continue;
-    stops.push(toStop(stop, step.body, atMs));
+    const judged = toStop(stop, step.body, atMs);
+    const before = stops.findLast(({ worker }) => worker === judged.worker);
+    if (before !== undefined && before.next === null) before.again = true;
+    stops.push(judged);
   }
   return {
     agent: name,
@@ -102,7 +105,8 @@ function isCopy(seen: SeenTurns, { turn }: RecordedStep, file: string): boolean 
 /** A person's prompt after a stop that would have been blocked shows what the missing block has cost. */
 function notePrompt(stops: readonly JudgedStop[], atMs: number | null, prompt: string): void {
   for (const stop of stops) {
-    if (stop.outcome !== 'blocked' || stop.subagent !== null || stop.next !== null || atMs === null) continue;
+    if (stop.outcome !== 'blocked' || stop.subagent !== null || stop.again || stop.next !== null || atMs === null)
+      continue;
     stop.next = { at: formatIsoTime(atMs), afterMs: Math.max(0, atMs - Date.parse(stop.at)), prompt };
   }
 }
@@ -122,6 +126,7 @@ function toStop(stop: PastStop, body: RecordedFields, atMs: number | null): Judg
     cause: decision.cause,
     reason: outcome === 'unjudged' && missing.length > 0 ? '' : decision.reason,
     missing: isJudged ? [] : missing,
+    again: false,
     next: null,
   };
 }

@@ -26,6 +26,8 @@ export type JudgedStop = {
   readonly reason: string;
   /** The checks without a result, if the answer depends on them. */
   readonly missing: readonly string[];
+  /** The same worker stopped again without a person's prompt: a hook or a notification kept it at work. */
+  again: boolean;
   /** A person's next prompt in the session, if the stop was blocked and one came. */
   next: { readonly at: string; readonly afterMs: number; readonly prompt: string } | null;
 };

@@ -80,11 +80,11 @@ const absenceMsMax = 8 * 60 * 60 * 1_000;
 
 /**
  * How much a blocked stop mattered. First come stops after which a person had to prompt the agent again, the longest
- * absence first. Then come stops after which nothing followed, so that the work stayed as it was. A sub-agent's stop comes
- * last, because its parent may have finished the work.
+ * absence first. Then come stops after which nothing followed, so that the work stayed as it was. Stops that did not end
+ * the work, of a sub-agent or of an agent that went on, come last.
  */
-function weightOf({ next, subagent }: JudgedStop): number {
-  if (subagent !== null) return 0;
+function weightOf({ next, again, subagent }: JudgedStop): number {
+  if (subagent !== null || again) return 0;
   return next === null ? 1 : 2 + Math.min(next.afterMs, absenceMsMax);
 }
 

@@ -29,7 +29,7 @@ export function formatIntroduction(file: string | null, yaml: string | null, lay
     yaml === null
       ? wrap(`Judged by ${clean(file ?? '')}. Nothing is run or sent.`, width)
       : [
-          ...wrap('There is no stopgate.yaml here, so a starter policy judges. Nothing is run or sent.', width),
+          ...wrap('No stopgate.yaml here, so a starter policy judges. Nothing is run or sent.', width),
           '',
           ...yaml
             .trimEnd()
@@ -174,8 +174,9 @@ function formatMattered(mattered: readonly StopThatMattered[], { colors, width }
 
 const numbers: Readonly<Record<number, string>> = { 2: 'two', 3: 'three' };
 
-function whatFollowed({ next, subagent }: JudgedStop): string {
+function whatFollowed({ next, again, subagent }: JudgedStop): string {
   if (subagent !== null) return `it was a sub-agent's stop (${clean(subagent)})`;
+  if (again) return 'the agent went on by itself';
   if (next === null) return 'nothing followed: the work was left like that';
   return `you came back after ${shownDuration(next.afterMs)}: “${clean(next.prompt)}”`;
 }
@@ -190,7 +191,7 @@ function formatFaults({ damagedLines, refusedCalls }: Summary): string[] {
 
 const closing = [
   'Try other rules:  stopgate backtest --policy FILE',
-  'Use them:         stopgate init, and then stopgate dev',
+  'Use them:         stopgate dev, and in a second terminal stopgate init',
 ];
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

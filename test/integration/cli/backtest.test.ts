@@ -21,7 +21,7 @@ test('the recorded sessions, without a stopgate.yaml: a line each, then the summ
   const terminal = await openTerminal();
   expect(await terminal.run('backtest', claude, codex)).toBe(0);
   const lines = terminal.stdout().split('\n');
-  expect(lines[0]).toBe('There is no stopgate.yaml here, so a starter policy judges. Nothing is run or sent.');
+  expect(lines[0]).toBe('No stopgate.yaml here, so a starter policy judges. Nothing is run or sent.');
   expect(lines).toContain('          ran: "*test*"');
   expect(lines.filter((line) => /^Nov 29/.test(line))).toHaveLength(7);
   expect(terminal.stdout()).toContain(
@@ -137,6 +137,15 @@ test('a fork does not count the turns that it copies, in whatever order the file
   expect(await stopsOf(fork)).toEqual([3]);
   expect(await stopsOf(fork, parser)).toEqual([3, 1]);
   expect(await stopsOf(parser, parser, fork)).toEqual([3, 1]);
+});
+
+test('a stop after which the agent went on by itself did not leave the work as it was', async () => {
+  const { sessions } = await judge(await openTerminal(), claude);
+  const kept = sessions.find(({ prompt }: { prompt: string }) => prompt === 'Blocked by a hook');
+  expect(kept.stops).toMatchObject([
+    { outcome: 'blocked', again: true, next: null },
+    { outcome: 'blocked', again: false, next: null },
+  ]);
 });
 
 test('stops of sub-agents are part of their session', async () => {

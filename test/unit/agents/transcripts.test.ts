@@ -105,7 +105,7 @@ const prompt = (content: unknown, fields: object = {}) =>
 const said = (id: string, content: object, fields: object = {}) =>
   line({ type: 'assistant', message: { id, content: [content], stop_reason: null }, ...fields });
 
-test('without a reason for its end, a message is a stop if a prompt or the end of the file follows', () => {
+test('without a reason for its end, a message is a stop if a prompt, the feedback of a hook or the end of the file follows', () => {
   const steps = read(claudeTranscripts, [
     prompt('Do it'),
     said('m1', { type: 'text', text: 'Let me look.' }),
@@ -117,8 +117,14 @@ test('without a reason for its end, a message is a stop if a prompt or the end o
     prompt('[Request interrupted by user]'),
     prompt('Go on'),
     said('m5', { type: 'text', text: 'Really done.' }),
+    prompt('Stop hook feedback:\nNot yet.', { isMeta: true }),
+    said('m6', { type: 'text', text: 'Now.' }),
   ]);
-  expect(shown(steps).filter((call) => call.startsWith('Stop'))).toEqual(['Stop Done.', 'Stop Really done.']);
+  expect(shown(steps).filter((call) => call.startsWith('Stop'))).toEqual([
+    'Stop Done.',
+    'Stop Really done.',
+    'Stop Now.',
+  ]);
 });
 
 test('sub-agents in the main file are told apart by the chain of their lines', () => {
