@@ -19,6 +19,9 @@ const recordings: readonly Recording[] = [claudeTranscripts, codexRollouts];
 /** A file says within its first lines which session it holds. Claude Code writes a few lines about its queue first. */
 const headLinesMax = 200;
 
+/** Files read at the same time, each with a chunk of 64 KiB. Most of the time is spent waiting for the disk. */
+const headsAtOnce = 16;
+
 type Found = SessionFile & { readonly recording: Recording; readonly changedMs: number };
 
 /** @param sinceMs files that did not change since then are not read */
@@ -28,13 +31,17 @@ export async function findSessions(
 ): Promise<FoundSessions> {
   const files = new Map<string, number>();
   for (const path of paths) for (const file of await listFiles(path)) await addFile(files, file);
+  const recent = [...files].filter(([, changedMs]) => changedMs >= sinceMs);
   const strange: string[] = [];
   const found: Found[] = [];
-  for (const [path, changedMs] of files) {
-    if (changedMs < sinceMs) continue;
-    const head = await readHead(path, readLines);
-    if (head === null) strange.push(path);
-    else found.push({ ...head, path, changedMs });
+  for (let from = 0; from < recent.length; from += headsAtOnce) {
+    const some = recent.slice(from, from + headsAtOnce);
+    const heads = await Promise.all(some.map(([path]) => readHead(path, readLines)));
+    for (const [index, [path, changedMs]] of some.entries()) {
+      const head = heads[index] ?? null;
+      if (head === null) strange.push(path);
+      else found.push({ ...head, path, changedMs });
+    }
   }
   return { sessions: group(found), files: found.length, strange };
 }
