@@ -16,7 +16,7 @@ const list: readonly Agent[] = [claude, codex, gemini, copilot, qwen, cursor, op
 export const agents: ReadonlyMap<string, Agent> = new Map(list.map((agent) => [agent.name, agent]));
 
 export type { Agent, HookCall, ReadHook, Translation, WorkerEntry } from './agent.ts';
-export { createHookCallHandler, type OnHeld } from './shared/hook-call-handler.ts';
+export { createHookCallHandler, type HookService, type OnHeld } from './shared/hook-call-handler.ts';
 export type { HeldRequest } from './shared/permission-requests.ts';
 export { type PriorWorker, toPriorWorker, unknownWorker } from './shared/prior-worker.ts';
 export { toId } from './shared/text.ts';

@@ -161,6 +161,10 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       summary: 'decide a recorded log again, optionally under other policies',
       load: async () => (await import('./commands/tools/replay.ts')).replay,
     },
+    backtest: {
+      summary: 'judge what agents already did here under a policy, without a service',
+      load: async () => (await import('./commands/tools/backtest.ts')).backtest,
+    },
     test: {
       summary: 'test policies with cases, without a service',
       load: async () => (await import('./commands/tools/test.ts')).test,

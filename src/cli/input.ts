@@ -7,7 +7,10 @@ import { createGunzip } from 'node:zlib';
 import { AppError } from '../errors.ts';
 import type { Io } from '../terminal/process-io.ts';
 
-/** Longer lines become null and their text is dropped. Longer than any entry that can be stored, prompt or config. */
+/**
+ * Longer lines become null and their text is dropped. Longer than any entry that can be stored, prompt or config, and than
+ * a line of a transcript without several images.
+ */
 const charactersMax = 8 * 1_048_576;
 
 /** `-` is stdin. @throws AppError input.bad at the first read if the file cannot be read */

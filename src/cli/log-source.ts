@@ -6,6 +6,7 @@ import type { Requester } from '../nats/requester.ts';
 import type { Context } from './command.ts';
 import { type ServiceAddress, withRequester } from './connection.ts';
 import { findLogFiles, readLines } from './input.ts';
+import { createProgress } from './progress.ts';
 
 type Fold = Pick<Replay, 'fold' | 'foldMessage' | 'startFrom' | 'firstLines'>;
 type Source = Context<ServiceAddress & { readonly file: string | undefined; readonly archive: string | undefined }>;
@@ -179,19 +180,19 @@ function seqOf(line: string): number | null {
 
 const shownEvery = 20_000;
 
-/** Shows progress in one line on stderr, which it overwrites. Silent for short logs and without a terminal. */
-function openProgress({ io: { stderr, isTTY } }: Source, count: number) {
-  const isShown = isTTY && 'isTTY' in stderr && stderr.isTTY === true && count > shownEvery;
-  const clear = () => void (isShown && stderr.write('\r\u001b[K'));
+/** Silent for short logs, and if stdout is no terminal. */
+function openProgress({ io }: Source, count: number) {
+  const progress = createProgress(io);
+  const isShown = io.isTTY && count > shownEvery;
   let read = 0;
   let next = shownEvery;
   return {
-    clear,
+    clear: () => void (isShown && progress.clear()),
     add(more: number) {
       read += more;
       if (read < next || !isShown) return;
       next = read + shownEvery;
-      stderr.write(`\r\u001b[Kread ${read.toLocaleString('en')} of ${count.toLocaleString('en')} entries`);
+      progress.show(`read ${read.toLocaleString('en')} of ${count.toLocaleString('en')} entries`);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** The eight scenes of the demo. Each prints what happens and checks every answer. */
+/** The nine scenes of the demo. Each prints what happens and checks every answer. */
 import { equal, match } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -24,7 +24,7 @@ export async function playAll(stage: Stage, narrator: Narrator): Promise<void> {
     '',
     ...rules.trimEnd().split('\n'),
   );
-  const scenes = [planFirst, worthWaiting, threeTimes, askPerson, cannotRun, runaway, gamedTest, waitForCi];
+  const scenes = [planFirst, worthWaiting, threeTimes, askPerson, cannotRun, runaway, gamedTest, waitForCi, lastWeek];
   for (const play of scenes) await play(stage, narrator);
   await narrator.plain(
     '',
@@ -193,6 +193,60 @@ const waitForCi: Scene = async ({ agents, serveCheck }, narrator) => {
   await narrator.say('ci', 'is green');
   await narrator.decision(decision);
 };
+
+const lastWeek: Scene = async ({ folder, cli }, narrator) => {
+  await narrator.heading('9. What would it have changed last week? A backtest reads what an agent already did');
+  const transcripts = join(folder, 'transcripts');
+  await mkdir(transcripts);
+  await writeFile(join(transcripts, 'ivy.jsonl'), transcriptOfIvy());
+  await narrator.say('ivy', 'worked last week, without stopgate. Claude Code has kept her transcript');
+  const { code, text } = await cli('backtest', transcripts, '--json');
+  equal(code, 0, 'stopgate backtest fails');
+  const { summary } = JSON.parse(text) as {
+    summary: {
+      stops: number;
+      outcomes: { allowed: number; blocked: number };
+      mattered: { stop: { reason: string; next: { afterMs: number; prompt: string } | null } }[];
+    };
+  };
+  const { stops, outcomes, mattered } = summary;
+  const found = `${stops} stops: ${outcomes.blocked} blocked, ${outcomes.allowed} allowed`;
+  equal(found, '2 stops: 1 blocked, 1 allowed', `stopgate backtest finds ${found}`);
+  await narrator.say('CLI', `stopgate backtest: ${found}. The stop that mattered most:`);
+  const { reason, next } = mattered[0]?.stop ?? { reason: '', next: null };
+  equal(reason, '1 of 2 plan steps remain: Write tests', 'stopgate backtest names another reason');
+  await narrator.say('CLI', reason);
+  await narrator.say('CLI', `you came back after ${(next?.afterMs ?? 0) / 60_000} minutes: "${next?.prompt}"`);
+};
+
+/** The lines of Claude Code's transcripts that say what happened. */
+function transcriptOfIvy(): string {
+  const startMs = Date.now() - 5 * 24 * 60 * 60 * 1_000;
+  const lineAt = (minute: number, fields: object) => {
+    const timestamp = new Date(startMs + minute * 60_000).toISOString();
+    const common = { sessionId: 'ivy', uuid: `ivy-${minute}`, cwd: '/srv/shop', isSidechain: false };
+    return `${JSON.stringify({ ...common, timestamp, ...fields })}\n`;
+  };
+  const prompt = (minute: number, content: string) => lineAt(minute, { type: 'user', message: { content } });
+  const answer = (minute: number, content: object, stop_reason: string) =>
+    lineAt(minute, { type: 'assistant', message: { id: `m${minute}`, content: [content], stop_reason } });
+  const result = (minute: number, tool_use_id: string) =>
+    lineAt(minute, { type: 'user', message: { content: [{ type: 'tool_result', tool_use_id, content: 'ok' }] } });
+  const plan = (id: string, ...statuses: string[]) => {
+    const todos = ['Fix the login', 'Write tests'].map((content, index) => ({ content, status: statuses[index] }));
+    return { type: 'tool_use', id, name: 'TodoWrite', input: { todos } };
+  };
+  return [
+    prompt(0, 'Fix the login'),
+    answer(1, plan('t1', 'completed', 'pending'), 'tool_use'),
+    result(2, 't1'),
+    answer(5, { type: 'text', text: 'The login works, and everything is tested.' }, 'end_turn'),
+    prompt(47, 'You wrote no tests'),
+    answer(48, plan('t2', 'completed', 'completed'), 'tool_use'),
+    result(49, 't2'),
+    answer(50, { type: 'text', text: 'Now it is tested.' }, 'end_turn'),
+  ].join('');
+}
 
 const hasGit = (): Promise<boolean> =>
   promisify(execFile)('git', ['--version']).then(

@@ -24,7 +24,7 @@ const srcRooms = [
   ['app'],
   ['cli', 'http'],
   ['mcp', 'acp'],
-  ['inspector', 'client'],
+  ['inspector', 'client', 'backtest'],
   ['agents', 'notify'],
   ['runner'],
   ['service'],

@@ -51,11 +51,20 @@ type Options = {
   /** Monotonic time in milliseconds. */
   readonly stopwatch?: () => number;
   readonly onHeld?: OnHeld;
+  /** Resolves links on this machine's disk. */
+  readonly links?: ResolveLinks;
 };
+type ResolveLinks = (paths: ReadonlySet<string>) => Promise<ReadonlyMap<string, string>>;
+
+/** The use cases that a hook call needs. */
+export type HookService = Pick<
+  Service,
+  'peek' | 'publish' | 'decide' | 'probe' | 'operate' | 'judging' | 'untilAnswered'
+>;
 
 export function createHookCallHandler(
-  service: Service,
-  { stopwatch = () => performance.now(), onHeld = () => {} }: Options = {},
+  service: HookService,
+  { stopwatch = () => performance.now(), onHeld = () => {}, links = resolveLinks }: Options = {},
 ): HookCallHandler {
   const mutex = createKeyedMutex();
   const workers = createWorkerStore(service);
@@ -104,7 +113,7 @@ export function createHookCallHandler(
    */
   return async (call, options = {}) => {
     const next = await mutex.runExclusive(call.worker, () =>
-      store(service, { workers, scheduled, added, homes, plans }, call, options),
+      store(service, { workers, scheduled, added, homes, plans, links }, call, options),
     );
     return answer(call, next, options);
   };
@@ -122,8 +131,8 @@ type NextStep =
   | { readonly kind: 'ask'; readonly held: HeldRequest };
 
 async function store(
-  service: Service,
-  { workers, scheduled, added, homes, plans }: HandlerState,
+  service: HookService,
+  { workers, scheduled, added, homes, plans, links }: HandlerState,
   call: HookCall,
   { key, taskList, mayWrite = () => true, noteUnread = () => {} }: CallOptions,
 ): Promise<NextStep | null> {
@@ -140,7 +149,7 @@ async function store(
     home,
     scheduled: [scheduled, added].flatMap((prompts) => prompts.get(call.worker) ?? []).concat(wakeUps ?? []),
   };
-  const { worker, entries, stop, check, ask, immediateAnswer, command, ...rest } = await translate(call, prior);
+  const { worker, entries, stop, check, ask, immediateAnswer, command, ...rest } = await translate(call, prior, links);
   rememberScheduled({ scheduled, added }, call, rest);
   setNewest(homes, worker, folderOf(worker, entries) ?? home, workersMax);
   for (const field of rest.unread) noteUnread(field);
@@ -189,6 +198,7 @@ type HandlerState = {
   readonly added: Map<string, readonly string[]>;
   readonly homes: Map<string, string | null>;
   readonly plans: SharedPlans;
+  readonly links: ResolveLinks;
 };
 
 /** Copies changed step states to the plans of workers that share the list. */
@@ -209,20 +219,20 @@ async function shareSteps(
 }
 
 /** Translation is pure, so run it once to collect the paths that it needs, resolve their links, and run it again. */
-async function translate(call: HookCall, prior: PriorWorker): Promise<Translation> {
+async function translate(call: HookCall, prior: PriorWorker, resolve: ResolveLinks): Promise<Translation> {
   const paths = new Set<string>();
   const first = call.translate(prior, (path) => {
     paths.add(path);
     return path;
   });
   if (paths.size === 0) return first;
-  const links = await resolveLinks(paths);
+  const links = await resolve(paths);
   // The second run may ask for new paths. Their folders are resolved already.
   return call.translate(prior, (path) => links.get(path) ?? path);
 }
 
 /** Executes a command that a person typed as a prompt. @returns the answer for the person */
-async function runCommand(service: Service, id: string, command: PersonCommand): Promise<string> {
+async function runCommand(service: HookService, id: string, command: PersonCommand): Promise<string> {
   if (command.kind === 'status') {
     const view = await service.peek(id, 0);
     return view === null ? 'stopgate: this session is not known yet.' : describeStatus(view);
@@ -255,7 +265,7 @@ function withMessageIds(entries: readonly WorkerEntry[], key: string | undefined
  * then run twice: the agent may end without another call, and its task must count as completed.
  */
 async function runCheck(
-  service: Service,
+  service: HookService,
   reported: ReportedFindings,
   {
     worker,
@@ -288,7 +298,7 @@ function createPacer(stopwatch: () => number): (worker: string, check: Unsolicit
 }
 
 /** Returns errors as values, because the promise may reject before it is awaited. */
-async function decide(service: Service, worker: string, body: object): Promise<Decision | Error> {
+async function decide(service: HookService, worker: string, body: object): Promise<Decision | Error> {
   try {
     return await service.decide(worker, body);
   } catch (error) {
@@ -314,7 +324,7 @@ const publisherFor =
     publish({ entity: 'worker', id: worker, type, data });
 
 /** Reads reflect what earlier calls stored through this replica. Entries of other replicas are not waited for. */
-function createWorkerStore(service: Service): WorkerStore {
+function createWorkerStore(service: HookService): WorkerStore {
   let storedSeq = 0;
   return {
     find: (worker) => service.peek(worker, storedSeq),

@@ -126,7 +126,7 @@ export async function request(
 
 /** Returns the operator's answer, or null if none came in time or the agent stopped waiting (`gone`). */
 export async function awaitAnswer(
-  service: Service,
+  service: Pick<Service, 'untilAnswered' | 'peek'>,
   { worker, request: id, seq: askedSeq, input, askMs }: HeldRequest,
   gone: AbortSignal,
   publish: Publish,

@@ -73,6 +73,7 @@ test('every answer is as it must be, and nothing is left', async () => {
   expect(printed).toContain('fay has used 6.00 dollars and 120,000 tokens');
   expect(printed).toMatch(/Changed files that must stay: test\/sum\.mjs[\s\S]*Command sum failed \(exit 1\)/);
   expect(printed).toMatch(/cannot tell yet: 1 of 3 jobs[\s\S]*cannot tell yet: 2 of 3 jobs[\s\S]*ci +is green/);
+  expect(printed).toMatch(/2 stops: 1 blocked, 1 allowed[\s\S]*you came back after 42 minutes: "You wrote no tests"/);
   expect(printed).toContain('npm start');
   expect(await readdir(folder)).toEqual([]);
 });

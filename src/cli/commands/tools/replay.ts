@@ -11,15 +11,13 @@ import {
   type ReplayLine,
   type WhatIfCounts,
 } from '../../../../machines/index.ts';
-import { readConfigFile } from '../../../config/file-reader.ts';
-import { describePosition } from '../../../config/problems.ts';
 import { AppError } from '../../../errors.ts';
 import { type Colors, clean, cut, describeAnswer, paintAnswer } from '../../../terminal/text.ts';
 import { type Context, defineCommand, type Flags, flag, option, optionalArgument } from '../../command.ts';
-import { readText } from '../../input.ts';
 import { formatListing, type Listing, taskListing, workerListing } from '../../listing/listing.ts';
 import { feedFold } from '../../log-source.ts';
 import { clientArgs, idOf, timeForms, toTime } from '../../option-values.ts';
+import { readPolicyFile } from '../../policy-file.ts';
 
 const args = {
   file: optionalArgument(
@@ -181,19 +179,11 @@ async function printDifferences(
 }
 
 /** Returns undefined if the file does not mention policies: then those in the log apply, as for a service. */
-async function readPolicies(path: string, { io, note, flags }: ReplayContext): Promise<PolicySet | undefined> {
-  const read = readConfigFile(await readText(path, io), path);
-  if (!read.ok) {
-    const issues = read.problems.map((problem) => ({
-      path: describePosition(problem, path),
-      message: problem.message,
-    }));
-    throw new AppError('config.bad', `'${path}' is not a valid configuration`, { issues });
-  }
-  for (const warning of read.unknownNames) note(`stopgate: ${warning}`);
-  if (read.file.policyForm !== null) return read.file.policySet;
-  if (!flags.diff) note(`stopgate: '${path}' has no policies, so those in the log apply`);
-  return undefined;
+async function readPolicies(path: string, context: ReplayContext): Promise<PolicySet | undefined> {
+  const policies = await readPolicyFile(path, context);
+  if (policies === undefined && !context.flags.diff)
+    context.note(`stopgate: '${path}' has no policies, so those in the log apply`);
+  return policies;
 }
 
 // Formats the output of a replay for people.

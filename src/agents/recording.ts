@@ -1,0 +1,63 @@
+/**
+ * What an agent keeps of its sessions, read as the hook calls that it would have made. A backtest passes these calls to
+ * the agent's own adapter. Reading is pure: no clock and no I/O.
+ */
+import type { UsageReport } from '../../machines/index.ts';
+
+export type RecordedFields = Readonly<Record<string, unknown>>;
+
+/** `atMs` is null if the line has no time. */
+export type RecordedStep = {
+  readonly atMs: number | null;
+  /**
+   * Names the turn, equally in every file that holds a copy of it: a fork or a resumed session begins with a copy of the
+   * earlier one. Null before the first turn.
+   */
+  readonly turn: string | null;
+} & (
+  | {
+      readonly kind: 'call';
+      /** A hook call as the agent would have sent it. */
+      readonly body: RecordedFields;
+      /** Becomes the id of a stop. */
+      readonly key: string;
+    }
+  /** The tokens of one request to the model. `worker`: the session, as in the agent's telemetry. */
+  | { readonly kind: 'usage'; readonly worker: string; readonly report: UsageReport }
+);
+
+/** Which session a file belongs to. `child`: its sub-agent, if the file is about one. */
+export type RecordedSession = { readonly session: string; readonly child: string | null };
+
+export type RecordReader = {
+  /** Reads one line. Lines must come in the file's order. */
+  read(line: RecordedFields): readonly RecordedStep[];
+  /** Returns what is known only at the end of the file. */
+  end(): readonly RecordedStep[];
+};
+
+export type Recording = {
+  /** The name of the agent. */
+  readonly agent: string;
+  /** True for a line that cannot matter. Most of a file are such lines, and they need not be parsed. */
+  readonly canSkip: (line: string) => boolean;
+  /** Returns null if this line does not say it. */
+  readonly identify: (line: RecordedFields) => RecordedSession | null;
+  readonly open: (session: RecordedSession) => RecordReader;
+};
+
+export const fieldsOf = (value: unknown): RecordedFields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as RecordedFields) : {};
+
+export const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+export const listOf = (value: unknown): readonly RecordedFields[] => (Array.isArray(value) ? value.map(fieldsOf) : []);
+
+/** Returns null if the text is not a time. */
+export function timeOf(value: unknown): number | null {
+  const atMs = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(atMs) ? null : atMs;
+}
+
+export const countOf = (value: unknown): number =>
+  typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
