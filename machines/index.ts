@@ -76,11 +76,11 @@ export { type DecisionKey, isOtherDecision, noteDecision } from './fleet/stored-
 export type { Deadline } from './fleet/time/deadlines.ts';
 export { nextDeadline } from './fleet/time/due-time.ts';
 export type { Attempt, Facts, NextTask, PendingCheck, PolicyInForce } from './guards/attempt.ts';
-export { slotTimeoutMs } from './guards/circumstances.ts';
 export * from './guards/decision.ts';
 export { type GuardName, guardNames } from './guards/decision.ts';
 export type { Guard, GuardResult, GuardScope } from './guards/guard.ts';
 export { guards } from './guards/index.ts';
+export { slotTimeoutMs } from './guards/pending-check.ts';
 export type { HookRun } from './guards/task-hooks/hook.ts';
 export { type BudgetLine, describeLine, usedUp } from './policy/budget.ts';
 export {

@@ -1,8 +1,10 @@
 /** Guard `checks`: every check of the policy must pass. Checks with effects are pending until an entry answers them. */
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import { evaluateChecks, unreached } from '../policy/checks/evaluate.ts';
-import { circumstancesOf, pendingSince, promptFor } from './circumstances.ts';
+import { circumstancesOf } from './circumstances.ts';
 import { allow, block, constantPass, type Guard, sharedVerdict } from './guard.ts';
+import { pendingSince } from './pending-check.ts';
+import { promptFor } from './prompt.ts';
 
 export const checks: Guard = (scope) => {
   const { worker, attempt } = scope;

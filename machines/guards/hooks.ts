@@ -5,8 +5,10 @@ import { createWork, type Work } from '../policy/glob.ts';
 import { promisesOf } from '../policy/promise.ts';
 import { cutMiddle } from '../values/text.ts';
 import type { TaskFacts } from './attempt.ts';
-import { circumstancesOf, pendingSince, promptFor } from './circumstances.ts';
+import { circumstancesOf } from './circumstances.ts';
 import { allow, block, constantPass, type Guard, type GuardResult, type GuardScope } from './guard.ts';
+import { pendingSince } from './pending-check.ts';
+import { promptFor } from './prompt.ts';
 import { evaluateHooks } from './task-hooks/evaluate.ts';
 import type { HookFacts, HookResults, HookRun, JudgedTask } from './task-hooks/hook.ts';
 

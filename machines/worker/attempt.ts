@@ -3,7 +3,6 @@
  * state `validating` evaluate the guards, then decide or wait (protocol.md §4 and §5).
  */
 import type { Attempt, PendingCheck } from '../guards/attempt.ts';
-import { expiredResult, startPending } from '../guards/circumstances.ts';
 import { type GuardName, isWorkGuard, type WorkGuard } from '../guards/decision.ts';
 import {
   advanceTo,
@@ -16,6 +15,7 @@ import {
 import { type DecidingResult, type GuardResult, reasonsOf } from '../guards/guard.ts';
 import { guardRows } from '../guards/index.ts';
 import { type StopOutcome, stopOutcomes } from '../guards/outcome.ts';
+import { expiredResult, startPending } from '../guards/pending-check.ts';
 import { extendStreak } from '../guards/stuck.ts';
 import { keptAnswer } from '../guards/task-hooks/evaluate.ts';
 import { type CheckResult, isAbout } from '../policy/checks/check-result.ts';

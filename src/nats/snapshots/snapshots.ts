@@ -3,8 +3,9 @@
  *
  * 1. Taken: `host/maintenance/snapshot-taker.ts` decides when. It captures the folded fleet as lines
  *    (`machines/fleet/snapshot/snapshot.ts`) and the host's own state, while the fold continues.
- * 2. Stored: `snapshot-store.ts` puts it into an object store and keeps the newest three. `snapshot-file.ts` has the
- *    form: gzipped lines with a SHA-256. Dropped ones may move to `past-snapshots.ts`, for time travel.
+ * 2. Stored: as gzipped lines with a SHA-256 (`snapshot-file.ts`) in the object store `STOPGATE-SNAPSHOTS_<fleet>`
+ *    (`snapshot-bucket.ts`), which keeps the newest three (`snapshot-store.ts`). Some of the dropped ones are kept for
+ *    time travel, in `STOPGATE-PAST_<fleet>` (`past-snapshots.ts`).
  * 3. Checked and loaded: `find-start.ts`, at the start of a replica, takes the newest that belongs to the log, has the
  *    right digest, and whose every field is valid.
  * 4. The log is trimmed: `host/maintenance/log-retention.ts` removes old entries before the second newest snapshot that
