@@ -75,12 +75,12 @@ export {
 export { type DecisionKey, isOtherDecision, noteDecision } from './fleet/stored-decisions.ts';
 export type { Deadline } from './fleet/time/deadlines.ts';
 export { nextDeadline } from './fleet/time/due-time.ts';
-export type { Attempt, Facts, NextTask, PendingCheck, PolicyInForce } from './guards/attempt.ts';
+export type { Attempt, AwaitedCheck, Facts, NextTask, PolicyInForce } from './guards/attempt.ts';
+export { slotTimeoutMs } from './guards/awaited-check.ts';
 export * from './guards/decision.ts';
 export { type GuardName, guardNames } from './guards/decision.ts';
 export type { Guard, GuardResult, GuardScope } from './guards/guard.ts';
 export { guards } from './guards/index.ts';
-export { slotTimeoutMs } from './guards/pending-check.ts';
 export type { HookRun } from './guards/task-hooks/hook.ts';
 export { type BudgetLine, describeLine, usedUp } from './policy/budget.ts';
 export {

@@ -205,7 +205,7 @@ function trackAttempt(fleet: Fleet, record: WorkerRecord, before: WorkerContext,
   const { pending } = attempt;
   const known = before.attempt?.attempt === attempt.attempt ? before.attempt.pending : null;
   if (pending !== null && pending.number !== known?.number) {
-    fleet.outcomes.push({ kind: 'checkPending', worker, attempt: attempt.attempt, check: pending });
+    fleet.outcomes.push({ kind: 'checkAwaited', worker, attempt: attempt.attempt, check: pending });
   }
 }
 

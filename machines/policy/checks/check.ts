@@ -98,7 +98,7 @@ type Report = {
   readonly feedback: Feedback | null;
 };
 export type Findings = Record<string, CheckFinding>;
-export type CheckOutcome = CheckFinding | { readonly kind: 'pending'; readonly check: EffectfulCheck };
+export type CheckOutcome = CheckFinding | { readonly kind: 'awaits'; readonly check: EffectfulCheck };
 /** The combined outcome of several checks. */
 export type GroupOutcome = Exclude<CheckOutcome, { kind: 'skip' | 'entered' | 'warn' }>;
 
