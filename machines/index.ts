@@ -88,6 +88,7 @@ export {
   checkTimeoutMs,
   type EffectfulCheck,
   type GitAspects,
+  isEffectful,
 } from './policy/checks/check.ts';
 export { type CheckResult, type Feedback, feedbackSchema, type Validation } from './policy/checks/check-result.ts';
 export { missingFilesMessage, noneHoldsMessage } from './policy/checks/kinds.ts';
