@@ -75,8 +75,8 @@ export {
 export { type DecisionKey, isOtherDecision, noteDecision } from './fleet/stored-decisions.ts';
 export type { Deadline } from './fleet/time/deadlines.ts';
 export { nextDeadline } from './fleet/time/due-time.ts';
-export type { Attempt, Facts, NextTask, PendingCheck, PolicyInForce } from './guards/attempt.ts';
-export { slotTimeoutMs } from './guards/circumstances.ts';
+export type { Attempt, AwaitedCheck, Facts, NextTask, PolicyInForce } from './guards/attempt.ts';
+export { slotTimeoutMs } from './guards/awaited-check.ts';
 export * from './guards/decision.ts';
 export { type GuardName, guardNames } from './guards/decision.ts';
 export type { Guard, GuardResult, GuardScope } from './guards/guard.ts';
@@ -88,6 +88,7 @@ export {
   checkTimeoutMs,
   type EffectfulCheck,
   type GitAspects,
+  isEffectful,
 } from './policy/checks/check.ts';
 export { type CheckResult, type Feedback, feedbackSchema, type Validation } from './policy/checks/check-result.ts';
 export { missingFilesMessage, noneHoldsMessage } from './policy/checks/kinds.ts';

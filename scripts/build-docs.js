@@ -3,7 +3,8 @@
  * CHANGELOG.md. The output is static: the service serves it under /docs, and any web server can.
  *
  * For each page it writes NAME.html and NAME.md. It also writes llms.txt (an index for language models), llms-full.txt
- * (all pages in one file) and search.json (the sections that search.js indexes in the browser).
+ * (all pages in one file, from which the service serves NAME.md, since packages have no other) and search.json (the
+ * sections that search.js indexes in the browser).
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, resolve } from 'node:path';
@@ -28,16 +29,17 @@ const sections = [];
 for (const page of pages.values()) {
   const html = renderPage(page);
   write(`${page.name}.html`, html);
-  write(
-    `${page.name}.md`,
-    page.markdown.replaceAll(/\]\(([^)\s]+)\)/g, (_, href) => `](${hrefOf(href, page, 'md') ?? href})`),
+  page.siteMarkdown = page.markdown.replaceAll(
+    /\]\(([^)\s]+)\)/g,
+    (_, href) => `](${hrefOf(href, page, 'md') ?? href})`,
   );
+  write(`${page.name}.md`, page.siteMarkdown);
 }
 write('search.json', JSON.stringify(sections));
 write('llms.txt', llmsIndex());
 write(
   'llms-full.txt',
-  [...pages.values()].map(({ name, markdown }) => `<!-- ${name}.md -->\n\n${markdown}`).join('\n'),
+  [...pages.values()].map(({ name, siteMarkdown }) => `<!-- ${name}.md -->\n\n${siteMarkdown}`).join('\n'),
 );
 cpSync(join(assets, 'docs.css'), join(out, 'docs.css'));
 write(

@@ -106,11 +106,11 @@ async function stageClient(folder) {
  * a name that is not taken. The documentation lists optional packages, which are looked for when they are used.
  */
 async function stageProgramPackage(folder) {
-  // Without the pictures, which would double the size.
-  const isShipped = (file) => !file.endsWith('.map') && !/docs.pictures/.test(file);
+  // Without the pictures, which would double the size, and the site's Markdown, which is in docs/ and in llms-full.txt.
+  const isShipped = (file) => !file.endsWith('.map') && !/dist.docs.(?:pictures|.*\.md$)/.test(file);
   cpSync(join(dist, 'program/dist'), join(folder, 'dist'), { recursive: true, dereference: true, filter: isShipped });
   for (const name of readdirSync(join(folder, 'dist/docs'), { recursive: true, encoding: 'utf8' }))
-    if (/\.(?:html|md)$/.test(name)) removePictures(join(folder, 'dist/docs', name));
+    if (name.endsWith('.html') || name === 'llms-full.txt') removePictures(join(folder, 'dist/docs', name));
   const types = (name) => join(folder, 'dist', name);
   writeTypes([
     { entry: join(dist, 'machines/index.d.ts'), file: types('machines/index.d.ts'), packages: ['xstate', 'zod'] },

@@ -4,7 +4,7 @@ import { checkRequestFields, checkResultSchema } from '../policy/checks/check-re
 import { policySetSchema } from '../policy/policy-set.ts';
 import { idSchema, name } from '../values/schemas.ts';
 
-// `check.started` and `check.finished`: the progress of a pending check or remote hook.
+// `check.started` and `check.finished`: the progress of an awaited check or remote hook.
 
 /** The check got a slot on a runner, and its timeout starts. Only the first such entry counts. */
 export const checkStarted = z.object(checkRequestFields);

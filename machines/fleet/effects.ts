@@ -4,7 +4,7 @@
  * replicas perform the effect. To add a kind of effect, derive it here and perform it in the host.
  */
 import { checkMessageId, hookMessageId, notifiedMessageId, timerMessageId } from '../entries/message-ids.ts';
-import type { PendingCheck } from '../guards/attempt.ts';
+import type { AwaitedCheck } from '../guards/attempt.ts';
 import type { Evaluation } from '../task/records.ts';
 import {
   type Escalation,
@@ -38,7 +38,7 @@ type EffectOf<Kind extends string, Data> = {
 /** An open attempt waits for this check, or for a remote hook of a held task. */
 export type CheckEffect = EffectOf<
   'check',
-  { readonly worker: WorkerContext; readonly attempt: string; readonly check: PendingCheck }
+  { readonly worker: WorkerContext; readonly attempt: string; readonly check: AwaitedCheck }
 >;
 /** An `iteration.validated` waits for this remote hook. */
 export type HookEffect = EffectOf<'hook', { readonly task: string; readonly evaluation: Evaluation }>;

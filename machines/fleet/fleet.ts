@@ -14,7 +14,7 @@ import type { PastClaim, StateMove, TaskRecord, WorkerRecord } from './records.t
 import { SnapshotMap } from './snapshot-map.ts';
 import { createDeadlines, type Deadlines } from './time/deadlines.ts';
 
-export type { Forgettable, StateMove, TaskRecord, WorkerRecord } from './records.ts';
+export type { StateMove, TaskRecord, WorkerRecord } from './records.ts';
 
 /** `owner`: the replica that notifies people, as long as it is a member. */
 export type Escalated = { readonly entity: EscalatedEntity; readonly id: string; readonly owner: string | null };

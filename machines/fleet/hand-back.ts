@@ -1,4 +1,4 @@
-/** Handles the tasks of a stale worker: they return to their queues, or a person is asked (protocol.md §8). */
+/** Handles the tasks of a stale worker: they are handed back to their queues, or a person is asked (protocol.md §8). */
 import { escalate } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { type Fleet, positionOf, type WorkerRecord } from './fleet.ts';
@@ -11,7 +11,7 @@ const shownMax = 3;
 /**
  * Escalates a worker that became stale while holding tasks. Called if its policy has `onStale: escalate`.
  */
-export function escalateStale(fleet: Fleet, record: WorkerRecord): void {
+export function escalateWithTasks(fleet: Fleet, record: WorkerRecord): void {
   const { worker, tasks } = record.snapshot.context.worker;
   const named = tasks.length > shownMax ? [...tasks.slice(0, shownMax), '…'] : tasks;
   const reason = `Worker ${worker} is stale and holds ${named.join(', ')}`;
@@ -27,8 +27,8 @@ export function escalateStale(fleet: Fleet, record: WorkerRecord): void {
 }
 
 /**
- * Returns the tasks of a worker that stayed stale to their queues. Called if the configuration has `releaseAfter` (seed
- * 004, Rate Limit Considerations: a new worker can be launched to replace it).
+ * Hands the tasks of a worker that stayed stale back to their queues. Called if the configuration has `releaseAfter`
+ * (seed 004, Rate Limit Considerations: a new worker can be launched to replace it).
  */
 export function handBack(fleet: Fleet, record: WorkerRecord): void {
   const { worker, tasks } = record.snapshot.context.worker;

@@ -2,7 +2,7 @@
  * Outcomes report what happened in a step of the fold, for logs, metrics and replies. Work to be done is not an
  * outcome: it is derived from the state (`effects.ts`).
  */
-import type { PendingCheck } from '../guards/attempt.ts';
+import type { AwaitedCheck } from '../guards/attempt.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
 import type { HookRun } from '../guards/task-hooks/hook.ts';
 import type { EscalatedEntity } from '../values/escalation.ts';
@@ -12,7 +12,7 @@ export type FoldOutcome =
   /** `openedMs`: when the attempt began, by the log's clock. */
   | { readonly kind: 'decided'; readonly decision: Decision; readonly openedMs: number }
   /** A check was requested, even if the wait ended within the same step. */
-  | { readonly kind: 'checkPending'; readonly worker: string; readonly attempt: string; readonly check: PendingCheck }
+  | { readonly kind: 'checkAwaited'; readonly worker: string; readonly attempt: string; readonly check: AwaitedCheck }
   | { readonly kind: 'repeated'; readonly worker: string; readonly attempt: string }
   /** `attempt` is the id in the entry, or `seq-<seq>`. */
   | { readonly kind: 'validated'; readonly task: string; readonly attempt: string; readonly result: HookResult }

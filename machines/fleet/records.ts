@@ -6,6 +6,7 @@ import { count, flag, lazy, number, object, text, textOrNull, time, timeOrNull }
 import { type Presence, presences, type State, workerStates } from '../values/states.ts';
 import type { WorkerSnapshot } from '../worker/worker.ts';
 import type { KnownAttempts } from './known-attempts.ts';
+import { forgettableFields } from './time/forgettable.ts';
 
 /** A transition of a machine, for people to see. */
 export type StateMove = { readonly from: State; readonly to: State; readonly event: string; readonly atMs: number };
@@ -13,15 +14,6 @@ export type StateMove = { readonly from: State; readonly to: State; readonly eve
 const stateMove = lazy(() =>
   object({ from: z.enum(workerStates), to: z.enum(workerStates), event: text, atMs: time }).nullable(),
 );
-
-/** Fields that decide when a stopped actor is forgotten (`forgetting.ts`). */
-const forgettableFields = {
-  /** Time of the last entry that names it, except `timer.fired`. */
-  namedMs: field<number>(0, time),
-  /** When it stopped; null if it has not. */
-  stoppedMs: field<number | null>(null, timeOrNull),
-  isForgetArmed: field<boolean>(false, flag),
-};
 
 /** For each field: initial value and schema in snapshots. */
 export const workerRecordFields = {
@@ -64,7 +56,6 @@ type Mutable<Table extends Record<string, { readonly start: unknown }>> = {
   -readonly [Name in keyof Table]: Table[Name]['start'];
 };
 
-export type Forgettable = Mutable<typeof forgettableFields>;
 export type WorkerRecord = { snapshot: WorkerSnapshot } & Mutable<typeof workerRecordFields>;
 export type TaskRecord = { snapshot: TaskSnapshot } & Mutable<typeof taskRecordFields>;
 

@@ -89,8 +89,7 @@ function moveTask(
     carryEvaluations(fleet, task, before.context, context);
   if (context.worker !== before.context.worker) trackPastClaim(fleet, task, before.context, context);
   const isStopped = record.snapshot.value === 'stopped';
-  noteStop(fleet, record, isStopped);
-  if (isStopped) armForget(fleet, 'forgetTask', task);
+  noteStop(fleet, 'forgetTask', task, record, isStopped);
   const waitedFor = before.value === 'stopped' ? empty : before.context.after;
   const waitsFor = isStopped ? empty : context.after;
   if (waitsFor !== waitedFor) waitFor(fleet, task, record, waitedFor, waitsFor);

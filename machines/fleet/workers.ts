@@ -17,7 +17,7 @@ import { createRecord } from './records.ts';
 import { describeFull, exceedsState, growthOfTask, growthOfWorker, newActorSize } from './state-size.ts';
 import { stepTask } from './tasks.ts';
 import { armStaleDeadlines, armWaiting } from './time/due-time.ts';
-import { armForget, noteStop } from './time/forgetting.ts';
+import { noteStop } from './time/forgetting.ts';
 
 /** Returns the worker's record. An unknown worker is registered at the time of the current entry. */
 export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
@@ -65,7 +65,7 @@ export function moveWorker(
   // A decision may lead back to the state before the attempt, and still counts as a move.
   if (record.snapshot.value.state !== value.state || after.lastDecision !== before.lastDecision)
     record.lastMove = moveOf(fleet, value.state, record.snapshot.value.state, event);
-  noteWorkerStop(fleet, record);
+  noteStop(fleet, 'forgetWorker', after.worker, record, record.snapshot.value.state === 'stopped');
   if (after.lastDecision !== before.lastDecision) carryDecision(fleet, before, after);
   if (after.escalation !== before.escalation)
     trackEscalation(fleet, 'worker', after.worker, after.escalation !== null, record.owner);
@@ -100,16 +100,6 @@ function returnPlans(fleet: Fleet, before: WorkerContext, after: WorkerContext):
     const steps = stepsOf(before.plan, task);
     stepTask(fleet, task, { type: 'steps.returned', steps, ...positionOf(fleet) });
   }
-}
-
-/** Notes whether the worker has stopped. Call it after each step of its machine. */
-function noteWorkerStop(fleet: Fleet, record: WorkerRecord): void {
-  const isStopped = record.snapshot.value.state === 'stopped';
-  if (!isStopped && record.stoppedMs === null) return;
-  noteStop(fleet, record, isStopped);
-  if (!isStopped) return;
-  const { worker } = record.snapshot.context.worker;
-  armForget(fleet, 'forgetWorker', worker);
 }
 
 /** Turns a worker's entry into an event of its machine. `facts`: facts about the fleet. */
@@ -205,7 +195,7 @@ function trackAttempt(fleet: Fleet, record: WorkerRecord, before: WorkerContext,
   const { pending } = attempt;
   const known = before.attempt?.attempt === attempt.attempt ? before.attempt.pending : null;
   if (pending !== null && pending.number !== known?.number) {
-    fleet.outcomes.push({ kind: 'checkPending', worker, attempt: attempt.attempt, check: pending });
+    fleet.outcomes.push({ kind: 'checkAwaited', worker, attempt: attempt.attempt, check: pending });
   }
 }
 

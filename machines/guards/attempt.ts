@@ -23,9 +23,10 @@ export type PolicyInForce = {
 
 /**
  * A check or remote hook that waits for its answer until `deadlineMs`. `number`: its 1-based number in the attempt. A
- * check on a runner first waits for a slot: its `timeoutMs` counts from `startedMs`, which is null until then.
+ * check on a runner first waits for a slot: its `timeoutMs` counts from `startedMs`, which is null until then. An attempt
+ * keeps it as `pending`, which is the name in snapshots and views.
  */
-export type PendingCheck = {
+export type AwaitedCheck = {
   readonly number: number;
   readonly name: string;
   readonly sinceMs: number;
@@ -55,8 +56,8 @@ export type Attempt = {
   readonly findings: Readonly<Findings>;
   /** Answers of remote hooks, by `<task>:<key>`. */
   readonly hookResults: HookResults;
-  readonly pending: PendingCheck | null;
-  /** How many checks and hooks have been pending so far. */
+  readonly pending: AwaitedCheck | null;
+  /** How many checks and hooks have been asked so far. */
   readonly pendingCount: number;
   /** How long the attempt has waited for answers from outside, by the log's clock. */
   readonly waitedMs: { readonly checks: number; readonly hooks: number };

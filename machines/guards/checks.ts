@@ -1,8 +1,10 @@
-/** Guard `checks`: every check of the policy must pass. Checks with effects are pending until an entry answers them. */
+/** Guard `checks`: every check of the policy must pass. Checks with effects are awaited: an entry answers them. */
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import { evaluateChecks, unreached } from '../policy/checks/evaluate.ts';
-import { circumstancesOf, pendingSince, promptFor } from './circumstances.ts';
+import { awaitedSince } from './awaited-check.ts';
+import { circumstancesOf } from './circumstances.ts';
 import { allow, block, constantPass, type Guard, sharedVerdict } from './guard.ts';
+import { promptFor } from './prompt.ts';
 
 export const checks: Guard = (scope) => {
   const { worker, attempt } = scope;
@@ -36,15 +38,15 @@ export const checks: Guard = (scope) => {
       const { messages: reasons = [outcome.message] } = outcome;
       return { kind: 'decides', detail: outcome.message, input: withNotRun(), kept, ruling, reasons };
     }
-    case 'pending': {
+    case 'awaits': {
       const { check } = outcome;
-      const pending = pendingSince(attempt, {
+      const waiting = awaitedSince(attempt, {
         name: check.name,
         timeoutMs: check.timeoutMs ?? checkTimeoutMs,
         onRunner: check.kind !== 'remote',
       });
-      const pendingCheck = { by: 'checks', check, ...pending } as const;
-      return { kind: 'pending', detail: `asked ${check.name}`, input, kept, check: pendingCheck };
+      const awaited = { by: 'checks', check, ...waiting } as const;
+      return { kind: 'awaits', detail: `asked ${check.name}`, input, kept, check: awaited };
     }
   }
 };

@@ -97,7 +97,7 @@ const decidesFor = (result: GuardResult, to: StopOutcome): boolean =>
 /** Tells whether the attempt must stay open at this guard, until an answer or a task arrives. */
 export function mustWait({ asked }: GuardEvaluation, guard: GuardName): boolean {
   const last = asked.at(-1);
-  return last?.guard === guard && (last.result.kind === 'pending' || last.result.kind === 'hold');
+  return last?.guard === guard && (last.result.kind === 'awaits' || last.result.kind === 'hold');
 }
 
 /** Returns null if the guard was not evaluated. */
@@ -120,11 +120,11 @@ export function advanceTo(until: GuardName, from: Attempt, { asked, showsInputs 
 
 type Progress = { -readonly [Key in keyof Attempt]: Attempt[Key] } & { verdicts: Verdict[] };
 
-/** Adds the result of a guard that does not pass: a verdict with its input, or the pending check or hold. */
+/** Adds the result of a guard that does not pass: a verdict with its input, or the awaited check or hold. */
 export function stopAt(guard: GuardName, result: GuardResult, from: Attempt, verdict: Verdict['verdict']): Attempt {
   const attempt: Progress = { ...from, verdicts: [...from.verdicts], guard };
   keep(attempt, guard, result);
-  if (result.kind === 'pending') return { ...attempt, pending: result.check, pendingCount: result.check.number };
+  if (result.kind === 'awaits') return { ...attempt, pending: result.check, pendingCount: result.check.number };
   if (result.kind === 'hold') return { ...attempt, isHeld: true };
   const { detail, input } = result;
   const tookMs = waitedMs(attempt, guard);

@@ -4,7 +4,7 @@
  */
 import type { Findings } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
-import type { Attempt, JudgedWorker, PendingCheck } from './attempt.ts';
+import type { Attempt, AwaitedCheck, JudgedWorker } from './attempt.ts';
 import { type Decision, type GuardName, type Verdict, workGuards } from './decision.ts';
 import type { JudgedTask } from './task-hooks/hook.ts';
 
@@ -31,7 +31,7 @@ export type GuardResult = {
   | { readonly kind: 'pass'; readonly verdict?: Verdict }
   /** `reasons`: the uncut parts of the ruling's reason. Default: the reason alone. */
   | { readonly kind: 'decides'; readonly ruling: Ruling; readonly reasons?: readonly string[] }
-  | { readonly kind: 'pending'; readonly check: PendingCheck }
+  | { readonly kind: 'awaits'; readonly check: AwaitedCheck }
   /** The attempt stays open until a task arrives or the hold ends. */
   | { readonly kind: 'hold' }
 );

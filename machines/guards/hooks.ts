@@ -5,8 +5,10 @@ import { createWork, type Work } from '../policy/glob.ts';
 import { promisesOf } from '../policy/promise.ts';
 import { cutMiddle } from '../values/text.ts';
 import type { TaskFacts } from './attempt.ts';
-import { circumstancesOf, pendingSince, promptFor } from './circumstances.ts';
+import { awaitedSince } from './awaited-check.ts';
+import { circumstancesOf } from './circumstances.ts';
 import { allow, block, constantPass, type Guard, type GuardResult, type GuardScope } from './guard.ts';
+import { promptFor } from './prompt.ts';
 import { evaluateHooks } from './task-hooks/evaluate.ts';
 import type { HookFacts, HookResults, HookRun, JudgedTask } from './task-hooks/hook.ts';
 
@@ -23,7 +25,7 @@ export const hooks: Guard = (scope) => {
   for (const task of tasks) {
     if (task.hooks.length === 0) continue;
     const judged = judgeTask(scope, task, work);
-    if (judged.kind === 'pending') return judged;
+    if (judged.kind === 'awaits') return judged;
     judgedTasks.push(...(judged.kept?.judgedTasks ?? []));
     if (judged.isError) error ??= judged.detail;
     details.push(judged.detail);
@@ -43,12 +45,12 @@ function judgeTask(scope: GuardScope, task: TaskFacts, work: Work): GuardResult 
   const prefix = attempt.facts.tasks.length > 1 ? `${task.task}: ` : '';
   const evaluated = { task: task.task, hooks: task.hooks.filter((hook) => hook.enabled).map((hook) => hook.hook) };
   const outcome = evaluateHooks(task.hooks, hookFactsOf(scope, task, work), resultsOf(scope, task.task));
-  if (outcome.kind === 'pending') {
+  if (outcome.kind === 'awaits') {
     const { key, name } = outcome;
-    const pending = pendingSince(attempt, { name, timeoutMs: checkTimeoutMs, onRunner: false });
+    const waiting = awaitedSince(attempt, { name, timeoutMs: checkTimeoutMs, onRunner: false });
     const hook = { task: task.task, key: `${task.task}:${key}`, remote: name };
-    const check = { by: 'hooks', ...hook, ...pending } as const;
-    return { kind: 'pending', detail: `${prefix}asked ${name}`, input: evaluated, check };
+    const check = { by: 'hooks', ...hook, ...waiting } as const;
+    return { kind: 'awaits', detail: `${prefix}asked ${name}`, input: evaluated, check };
   }
   const { runs } = outcome;
   const input = { task: evaluated.task, hooks: evaluated.hooks, said: runs.map(shortRun) };

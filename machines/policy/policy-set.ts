@@ -63,7 +63,7 @@ export type Assignment = {
   readonly labels?: Readonly<Record<string, string>> | undefined;
 };
 
-/** `releaseAfterMs`: how long a worker may be stale before its tasks return to their queues; null is forever. */
+/** `releaseAfterMs`: how long a worker may be stale before its tasks are handed back; null is forever. */
 export type PolicySet = {
   readonly policies: ReadonlyMap<string, Policy>;
   readonly assign: readonly Assignment[];

@@ -6,7 +6,7 @@ import type { AttemptFields } from '../entries/worker.ts';
 import { planOfTask, surroundingsOf } from '../fleet/facts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { policyInForce } from '../fleet/policies.ts';
-import type { PendingCheck, PolicyInForce } from '../guards/attempt.ts';
+import type { AwaitedCheck, PolicyInForce } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
 import { idleOf } from '../guards/idle.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
@@ -17,10 +17,10 @@ import type { WorkerContext } from '../worker/context.ts';
 import type { Surroundings } from '../worker/events.ts';
 import type { WorkerSnapshot } from '../worker/worker.ts';
 
-/** Either the decision, or a pending check whose result must be passed to `next`. */
+/** Either the decision, or an awaited check whose result must be passed to `next`. */
 export type Probe =
   | { readonly decision: Decision }
-  | { readonly pending: PendingCheck; readonly worker: WorkerContext; readonly next: (result: CheckResult) => Probe };
+  | { readonly awaited: AwaitedCheck; readonly worker: WorkerContext; readonly next: (result: CheckResult) => Probe };
 
 /**
  * The question to answer. `stop` evaluates all guards. The others evaluate only `checks` and `hooks`, regardless of the
@@ -52,15 +52,15 @@ export function probe(
   };
   const step = (snapshot: WorkerSnapshot): Probe => {
     const { worker: judged } = snapshot.context;
-    const pending = judged.attempt?.pending ?? null;
-    if (pending === null)
+    const awaited = judged.attempt?.pending ?? null;
+    if (awaited === null)
       return { decision: dryRun(judged.lastDecision as Decision, context, found, { atMs, isStop: scope === 'stop' }) };
     const next = (result: CheckResult) => {
-      const data = { ...result, attempt: probeId, check: pending.name };
+      const data = { ...result, attempt: probeId, check: awaited.name };
       const event = { type: 'check.finished', data, seq: 0, atMs, facts: surroundings() } as const;
       return step(fleet.workerStepper.next(snapshot, event));
     };
-    return { pending, worker: { ...judged, plan: known.context.worker.plan }, next };
+    return { awaited, worker: { ...judged, plan: known.context.worker.plan }, next };
   };
   // The probe ignores an open attempt: it starts as if there were none.
   const from = {

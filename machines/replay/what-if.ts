@@ -13,7 +13,7 @@ import { advanceClock, foldEntry } from '../fleet/fold.ts';
 import { isKnownAttempt } from '../fleet/known-attempts.ts';
 import type { FoldOutcome } from '../fleet/outcome.ts';
 import { nextDeadline } from '../fleet/time/due-time.ts';
-import type { PendingCheck } from '../guards/attempt.ts';
+import type { AwaitedCheck } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -119,8 +119,8 @@ type Pair = {
   readonly waitedMs: Map<string, number>;
   /** Answers of the log's checks, by question. */
   readonly answers: Map<string, CheckResult>;
-  /** The check that is pending under the other policies. */
-  pending: PendingCheck | null;
+  /** The check that the attempt waits for under the other policies. */
+  awaited: AwaitedCheck | null;
   /** The first check without an answer in the log. */
   unknown: string | null;
 };
@@ -169,7 +169,7 @@ function foldInBoth(both: BothFolds, stored: StoredEntry): void {
 
 function createPair(worker: string, attempt: string, atMs: number): Pair {
   const maps = { questions: new Map(), waitedMs: new Map(), answers: new Map() };
-  return { worker, attempt, atMs, before: null, after: null, ...maps, pending: null, unknown: null };
+  return { worker, attempt, atMs, before: null, after: null, ...maps, awaited: null, unknown: null };
 }
 
 /** Processes the outcomes under the log's policies. @returns the attempts that were decided */
@@ -178,7 +178,7 @@ function processBefore({ pairs, onPaired }: BothFolds, outcomes: readonly FoldOu
   for (const outcome of outcomes) {
     const pair = pairOf(pairs, outcome);
     if (pair === undefined) continue;
-    if (outcome.kind === 'checkPending') {
+    if (outcome.kind === 'checkAwaited') {
       const question = questionOf(outcome.check);
       pair.questions.set(outcome.check.name, question);
       pair.questions.set(`#${outcome.check.number}`, question);
@@ -198,12 +198,12 @@ function processAfter(both: BothFolds, outcomes: readonly FoldOutcome[], byClock
   for (const outcome of outcomes) {
     const pair = pairOf(pairs, outcome);
     if (pair === undefined) continue;
-    if (byClock && pair.pending !== null && !waitsNoLonger(pair, pair.pending)) pair.unknown ??= pair.pending.name;
-    if (outcome.kind === 'checkPending') {
-      pair.pending = outcome.check;
+    if (byClock && pair.awaited !== null && !waitsNoLonger(pair, pair.awaited)) pair.unknown ??= pair.awaited.name;
+    if (outcome.kind === 'checkAwaited') {
+      pair.awaited = outcome.check;
       settle(both, pair.worker, pair.attempt);
     } else if (outcome.kind === 'decided') {
-      pair.pending = null;
+      pair.awaited = null;
       pair.after = outcome.decision;
       finish(pairs, pair, onPaired);
     }
@@ -211,7 +211,7 @@ function processAfter(both: BothFolds, outcomes: readonly FoldOutcome[], byClock
 }
 
 function pairOf(pairs: BothFolds['pairs'], outcome: FoldOutcome): Pair | undefined {
-  if (outcome.kind === 'checkPending') return pairs.get(keyOf(outcome.worker, outcome.attempt));
+  if (outcome.kind === 'checkAwaited') return pairs.get(keyOf(outcome.worker, outcome.attempt));
   if (outcome.kind !== 'decided') return undefined;
   return pairs.get(keyOf(outcome.decision.worker, outcome.decision.attempt ?? ''));
 }
@@ -222,7 +222,7 @@ function finish(pairs: BothFolds['pairs'], pair: Pair, onPaired: BothFolds['onPa
   onPaired(pair);
 }
 
-/** Fires one deadline at a time, so that a check that becomes pending at one is answered before the next. */
+/** Fires one deadline at a time, so that a check that is asked at one is answered before the next. */
 function advanceAfter(both: BothFolds, after: Fleet, toMs: number): void {
   for (;;) {
     const next = nextDeadline(after);
@@ -232,11 +232,11 @@ function advanceAfter(both: BothFolds, after: Fleet, toMs: number): void {
   advanceClock(after, toMs);
 }
 
-/** Answers the pending check from the log. If the log has no answer, the attempt is unknown and continues. */
+/** Answers the awaited check from the log. If the log has no answer, the attempt is unknown and continues. */
 function settle(both: BothFolds, worker: string, attempt: string): void {
   const { after, pairs } = both;
   const pair = pairs.get(keyOf(worker, attempt));
-  const check = pair?.pending;
+  const check = pair?.awaited;
   if (after === null || pair === undefined || check == null) return;
   const answer = answerTo(pair, check);
   if (answer === null && pair.before === null) return; // The answer may still come.
@@ -245,7 +245,7 @@ function settle(both: BothFolds, worker: string, attempt: string): void {
   // Continue as if the check agreed with the log's decision, because the following entries resulted from that.
   const outcome = pair.before?.decision === 'block' ? 'fail' : 'pass';
   const data: CheckResult = { ...(answer ?? { outcome }), attempt, check: check.name, number: check.number };
-  pair.pending = null;
+  pair.awaited = null;
   const entry: OwnWorkerEntry = { area: 'ownWorker', fleet: after.name, id: worker, type: 'check.finished', data };
   processAfter(both, foldEntry(after, { seq: after.seq, atMs: after.nowMs, entry }).outcomes, false);
 }
@@ -257,7 +257,7 @@ function recordAnswer({ pairs }: BothFolds, { id, data }: Extract<OwnWorkerEntry
   if (question !== undefined && !pair.answers.has(question)) pair.answers.set(question, data);
 }
 
-function answerTo(pair: Pair, check: PendingCheck): CheckResult | null {
+function answerTo(pair: Pair, check: AwaitedCheck): CheckResult | null {
   const answer = pair.answers.get(questionOf(check)) ?? null;
   // With more time, the check might have answered.
   return answer?.outcome === 'timeout' && !waitsNoLonger(pair, check) ? null : answer;
@@ -266,13 +266,13 @@ function answerTo(pair: Pair, check: PendingCheck): CheckResult | null {
 /**
  * Tells whether the check waits no longer than it did in the log. Then no answer there means no answer here.
  */
-const waitsNoLonger = (pair: Pair, check: PendingCheck): boolean =>
+const waitsNoLonger = (pair: Pair, check: AwaitedCheck): boolean =>
   timeoutOf(check) <= (pair.waitedMs.get(questionOf(check)) ?? Number.NEGATIVE_INFINITY);
 
-const timeoutOf = ({ deadlineMs, sinceMs }: PendingCheck): number => deadlineMs - sinceMs;
+const timeoutOf = ({ deadlineMs, sinceMs }: AwaitedCheck): number => deadlineMs - sinceMs;
 
 /** Identifies what is checked, regardless of the check's name and settings. */
-function questionOf(check: PendingCheck): string {
+function questionOf(check: AwaitedCheck): string {
   if (check.by === 'hooks') return `hook ${check.key}`;
   const { name: _, base: __, when: ___, onError: ____, timeoutMs: _____, ...question } = check.check;
   return JSON.stringify(question);
@@ -280,7 +280,7 @@ function questionOf(check: PendingCheck): string {
 
 function endOf({ pairs, onPaired }: BothFolds): void {
   for (const pair of pairs.values()) {
-    if (pair.pending !== null) pair.unknown ??= pair.pending.name;
+    if (pair.awaited !== null) pair.unknown ??= pair.awaited.name;
     onPaired(pair);
   }
   pairs.clear();

@@ -115,7 +115,7 @@ function judge(context: TaskContext, begun: OpenEvaluation, at: TaskEventBase, w
   const outcome = evaluate(context, begun, at, work);
   const { attempt } = begun;
   const others = context.evaluations.filter((evaluation) => evaluation.attempt !== attempt);
-  if (outcome.kind === 'pending') {
+  if (outcome.kind === 'awaits') {
     const pending = pendingFor(begun, outcome, at.atMs);
     return pending === begun.pending ? context : { ...context, evaluations: [...others, { ...begun, pending }] };
   }
@@ -137,7 +137,7 @@ function judge(context: TaskContext, begun: OpenEvaluation, at: TaskEventBase, w
 
 function pendingFor(
   { pending }: OpenEvaluation,
-  { key, name }: HooksOutcome & { kind: 'pending' },
+  { key, name }: HooksOutcome & { kind: 'awaits' },
   nowMs: number,
 ): Evaluation['pending'] {
   if (pending?.key === key && pending.name === name) return pending;
@@ -164,7 +164,7 @@ function evaluate(
   return evaluateHooks(context.hooks, scope, results);
 }
 
-type Ended = Exclude<HooksOutcome, { kind: 'pending' }>;
+type Ended = Exclude<HooksOutcome, { kind: 'awaits' }>;
 
 function resultOf({ fleet, task }: TaskContext, { fields }: OpenEvaluation, outcome: Ended): HookResult {
   const place = { fleet, attempt: fields.attempt ?? null, taskId: task, iteration: fields.iteration };

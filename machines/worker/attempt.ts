@@ -2,8 +2,8 @@
  * Opens, updates and ends a worker's attempt. Input from outside only changes the context here. The transitions of
  * state `validating` evaluate the guards, then decide or wait (protocol.md §4 and §5).
  */
-import type { Attempt, PendingCheck } from '../guards/attempt.ts';
-import { expiredResult, startPending } from '../guards/circumstances.ts';
+import type { Attempt, AwaitedCheck } from '../guards/attempt.ts';
+import { expiredResult, startTimeout } from '../guards/awaited-check.ts';
 import { type GuardName, isWorkGuard, type WorkGuard } from '../guards/decision.ts';
 import {
   advanceTo,
@@ -77,7 +77,7 @@ const noteVerdict = (detail: string) => ({ guard: 'policy', verdict: 'error', de
 const noWait = Object.freeze({ checks: 0, hooks: 0 });
 
 /**
- * Tells whether a `check.started` or `check.finished` is about the pending check of the open attempt. Others are
+ * Tells whether a `check.started` or `check.finished` is about the awaited check of the open attempt. Others are
  * ignored.
  */
 export const isAboutPending = (
@@ -88,7 +88,7 @@ export const isAboutPending = (
 /** Call only if `isAboutPending`. */
 export function startCheck({ attempt }: WorkerContext, { atMs }: WorkerEventOf<'check.started'>): Change {
   const { pending } = attempt as Attempt;
-  return { attempt: { ...(attempt as Attempt), pending: startPending(pending as PendingCheck, atMs) } };
+  return { attempt: { ...(attempt as Attempt), pending: startTimeout(pending as AwaitedCheck, atMs) } };
 }
 
 /** Call only if `isAboutPending`. */
@@ -116,7 +116,7 @@ function answered(
   result: CheckResult,
 ): Attempt {
   const attempt = context.attempt as Attempt;
-  const { by, sinceMs, ...pending } = attempt.pending as PendingCheck;
+  const { by, sinceMs, ...pending } = attempt.pending as AwaitedCheck;
   const facts = factsFor(context, attempt.inForce, event);
   const waitedMs = { ...attempt.waitedMs, [by]: attempt.waitedMs[by] + facts.nowMs - sinceMs };
   const next = { ...attempt, facts, waitedMs, pending: null };

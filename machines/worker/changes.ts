@@ -45,7 +45,7 @@ function endCall(calls: readonly ToolCall[], { tool, call }: WorkerEventOf<'tool
 
 /**
  * Adds the checks of the task to the attempt and continues its evaluation at `checks`. Keeps answers from outside and
- * the pending check. A held attempt does not change: its checks have passed, and it cannot complete a task.
+ * the awaited check. A held attempt does not change: its checks have passed, and it cannot complete a task.
  */
 function joinTask(attempt: Attempt, facts: Surroundings | undefined): Attempt {
   if (attempt.isHeld) return attempt;

@@ -3,7 +3,10 @@ import type { JudgedWorker } from '../guards/attempt.ts';
 import type { Ruling } from '../guards/guard.ts';
 import type { Policy } from '../policy/policy.ts';
 
-/** Agents whose adapters recognise `/stopgate off` in a person's prompt. */
+/**
+ * Agents whose adapters read `/stopgate off` in a person's prompt. A fact of the rules, because it decides the text of
+ * decisions; `test/unit/agents/agents.test.ts` compares it with the adapters.
+ */
 export const promptedAgents: ReadonlySet<string> = new Set([
   'claude',
   'codex',

@@ -7,6 +7,7 @@
  * check can turn a failure into a pass, so these two cases bound all others.
  */
 import {
+  type AwaitedCheck,
   advanceClock,
   copyFleet,
   createFleet,
@@ -15,7 +16,6 @@ import {
   type Fleet,
   foldEntry,
   nextDeadline,
-  type PendingCheck,
   type PolicySet,
   readEntry,
   viewWorker,
@@ -141,7 +141,7 @@ export function createPastService(policies: PolicySet): PastService {
   }
 }
 
-const answerTo = (worker: string, attempt: string, { name, number }: PendingCheck, outcome: 'pass' | 'fail'): Entry =>
+const answerTo = (worker: string, attempt: string, { name, number }: AwaitedCheck, outcome: 'pass' | 'fail'): Entry =>
   toEntry(`own.worker.${worker}.check.finished`, { attempt, check: name, number, outcome });
 
 function toEntry(subject: string, data: object): Entry {

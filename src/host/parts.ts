@@ -14,10 +14,10 @@ import {
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
+import type { LogTrimmer } from '../nats/log/log-trimmer.ts';
 import type { FoldStart } from '../nats/snapshots/find-start.ts';
 import type { SnapshotInfo } from '../nats/snapshots/snapshot-bucket.ts';
 import type { SnapshotStore } from '../nats/snapshots/snapshot-store.ts';
-import type { LogTrimmer } from '../nats/snapshots/snapshots.ts';
 import { createTimerQueue, type TimerQueue } from '../timer.ts';
 import { type Checks, createChecks } from './effects/checks.ts';
 import { createEffects, type Effects } from './effects/effects.ts';
@@ -45,10 +45,10 @@ import { createWriteGate, type WriteGate } from './intake/write-gate.ts';
 import { createLifecycle, type Lifecycle } from './lifecycle.ts';
 import { createFoldNote, type FoldNote } from './maintenance/fold-note.ts';
 import { createLogHealth, type LogHealth } from './maintenance/log-health.ts';
+import { createRetention, type Retention } from './maintenance/log-retention.ts';
 import { createLogWatch, type LogWatch } from './maintenance/log-watch.ts';
 import { createMembership, type Membership } from './maintenance/membership.ts';
 import { createPolicyPublisher, type PolicyPublisher } from './maintenance/policy-publisher.ts';
-import { createRetention, type Retention } from './maintenance/retention.ts';
 import { createSnapshotTaker, type SnapshotSchedule, type SnapshotTaker } from './maintenance/snapshot-taker.ts';
 import { createOwnEntries, type OwnEntries } from './own-entries.ts';
 

@@ -21,14 +21,32 @@ export function addDocsRoutes(app: FastifyInstance): void {
       if (folder === undefined)
         throw new AppError('actor.unknown', 'the documentation is not built: run "npm run docs"');
       const name = nameOf(params['*']);
-      const path = join(folder, name);
+      const isMarkdown = extname(name) === '.md';
+      const path = join(folder, isMarkdown ? allPages : name);
       const { mtimeMs, size } = await statFile(path, name);
       const etag = `"${mtimeMs.toString(36)}-${size.toString(36)}"`;
       reply.headers({ etag, 'cache-control': 'no-cache', 'content-security-policy': pagePolicy });
       if (headers['if-none-match'] === etag) return reply.code(304).send();
-      return reply.type(contentTypes[extname(name)] ?? 'text/plain; charset=utf-8').send(await readFile(path));
+      return reply
+        .type(contentTypes[extname(name)] ?? 'text/plain; charset=utf-8')
+        .send(isMarkdown ? markdownIn(await readFile(path, 'utf8'), name) : await readFile(path));
     },
   );
+}
+
+/** The Markdown of all pages, each after a line that names it. Packages have it only once. */
+const allPages = 'llms-full.txt';
+const pageNamed = /^<!-- \S+\.md -->$/m;
+
+/** @throws AppError actor.unknown if there is no such page */
+function markdownIn(all: string, name: string): string {
+  const heading = `<!-- ${name} -->\n\n`;
+  // All but the first follow a line feed.
+  const at = `\n${all}`.indexOf(`\n${heading}`);
+  if (at < 0) throw unknownPage(name);
+  const rest = all.slice(at + heading.length);
+  const next = rest.search(pageNamed);
+  return next < 0 ? rest : rest.slice(0, next - 1);
 }
 
 /** The file of a path below /docs/: `` is index.html, `policies` is policies.html. The path cannot leave the folder. */
@@ -41,7 +59,9 @@ function nameOf(path: string): string {
 /** @throws AppError actor.unknown if there is no such file */
 async function statFile(path: string, name: string) {
   const found = await stat(path).catch(() => null);
-  if (found?.isFile() !== true)
-    throw new AppError('actor.unknown', `there is no page ${name.slice(0, 200)} in the documentation`);
+  if (found?.isFile() !== true) throw unknownPage(name);
   return found;
 }
+
+const unknownPage = (name: string): AppError =>
+  new AppError('actor.unknown', `there is no page ${name.slice(0, 200)} in the documentation`);

@@ -67,33 +67,17 @@ export function gapsIn(buckets: readonly Silence[], leastMs: number): Gap[] {
 }
 
 const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000];
-const steps = [
-  1,
-  10,
-  100,
-  second,
-  2 * second,
-  5 * second,
-  10 * second,
-  30 * second,
-  minute,
-  2 * minute,
-  5 * minute,
-  10 * minute,
-  15 * minute,
-  30 * minute,
-  hour,
-  2 * hour,
-  3 * hour,
-  6 * hour,
-  12 * hour,
-  day,
-  2 * day,
-  7 * day,
-  28 * day,
-  91 * day,
-  364 * day,
-];
+const times = (unit: number, counts: readonly number[]): readonly number[] => counts.map((count) => count * unit);
+/** Round steps of time, for both kinds of axis: a quarter of an hour is round, 20 seconds are not. */
+const roundSteps = [
+  times(1, [1, 2, 5, 10, 20, 50, 100, 200, 500]),
+  times(second, [1, 2, 5, 10, 15, 30]),
+  times(minute, [1, 2, 5, 10, 15, 30]),
+  times(hour, [1, 2]),
+].flat();
+/** Beyond two hours, the time axis follows the day, and durations count hours in decimal steps. */
+const stepsOfLog = [...roundSteps, ...times(hour, [3, 6, 12]), ...times(day, [1, 2, 7, 28, 91, 364])];
+const stepsOfDurations = [...roundSteps, ...times(hour, [5, 10, 20])];
 const labelWidth = 84;
 /** The first Monday after the epoch. */
 const firstMonday = 4 * day;
@@ -101,7 +85,7 @@ const firstMonday = 4 * day;
 /** Returns the labels of the time axis, at round times in the reader's time zone. Weeks begin on Mondays. */
 export function ticksOf({ fromMs, toMs, width }: Axis): { readonly ms: number; readonly text: string }[] {
   const most = Math.max(1, Math.floor(width / labelWidth));
-  const step = steps.find((width) => (toMs - fromMs) / width <= most) ?? (steps.at(-1) as number);
+  const step = stepsOfLog.find((width) => (toMs - fromMs) / width <= most) ?? (stepsOfLog.at(-1) as number);
   const offset = clockOffset(fromMs) + (step >= 7 * day ? firstMonday : 0);
   const ticks: { ms: number; text: string }[] = [];
   for (let tickMs = Math.ceil((fromMs - offset) / step) * step + offset; tickMs <= toMs + hour; tickMs += step) {
@@ -144,35 +128,6 @@ export type ValueAxis = {
   readonly ticks: readonly { readonly value: number; readonly text: string }[];
 };
 
-/** Round steps for durations: a quarter of an hour is round, 20 seconds are not. */
-const timeSteps = [
-  1,
-  2,
-  5,
-  10,
-  20,
-  50,
-  100,
-  200,
-  500,
-  second,
-  2 * second,
-  5 * second,
-  10 * second,
-  15 * second,
-  30 * second,
-  minute,
-  2 * minute,
-  5 * minute,
-  10 * minute,
-  15 * minute,
-  30 * minute,
-  hour,
-  2 * hour,
-  5 * hour,
-  10 * hour,
-  20 * hour,
-];
 /** More labels would overlap beside a low chart. */
 const stepsMax = 3;
 
@@ -188,7 +143,7 @@ export function createValueAxis(highest: number, unit: ValueUnit): ValueAxis {
 function stepOf(highest: number, unit: ValueUnit): number {
   if (highest === 0) return unit === 'ms' ? second : 1;
   const least = highest / stepsMax;
-  if (unit === 'ms') return timeSteps.find((ms) => ms >= least) ?? roundUp(least / hour) * hour;
+  if (unit === 'ms') return stepsOfDurations.find((ms) => ms >= least) ?? roundUp(least / hour) * hour;
   // Counts have no fractions.
   return Math.max(unit === 'count' ? 1 : 0, roundUp(least));
 }

@@ -1,8 +1,8 @@
 /** probe: may this worker stop? Runs the checks of a stop, but stores and counts nothing (protocol.md §5). */
 import {
+  type AwaitedCheck,
   type CheckResult,
   type Decision,
-  type PendingCheck,
   type ProbeScope,
   probe,
   type WorkerContext,
@@ -25,7 +25,7 @@ export async function probeWorker(
   await host.caughtUp();
   const startedMs = performance.now();
   let found = probe(host.fleet, worker, fields, host.logNow(), scope);
-  while ('pending' in found) found = found.next(await callInTime(host, found.pending, found.worker, signal));
+  while ('awaited' in found) found = found.next(await callInTime(host, found.awaited, found.worker, signal));
   const tookMs = Math.round((performance.now() - startedMs) * 1_000) / 1_000;
   return { ...found.decision, replica, tookMs };
 }
@@ -33,7 +33,7 @@ export async function probeWorker(
 /** Enforces the check's timeout with a timer, since a probe has no deadline in the log. @throws the reason of `signal` */
 async function callInTime(
   host: Host,
-  check: PendingCheck,
+  check: AwaitedCheck,
   worker: WorkerContext,
   signal: AbortSignal,
 ): Promise<CheckResult> {

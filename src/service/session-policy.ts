@@ -1,5 +1,5 @@
 /** sessionPolicy: the policy of an agent's next session. judging: what judges a worker's work. */
-import { type Check, type EffectfulCheck, type Fleet, policyInForce } from '../../machines/index.ts';
+import { type Check, type Fleet, isEffectful, policyInForce } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
 
 /** The policy of an agent's next session. */
@@ -28,8 +28,8 @@ export function sessionPolicy({ fleet }: Host, agent: string, policy: string | n
 /** What judges the work of a worker, beyond what its view says. */
 export type Judging = {
   /**
-   * The names of its policy's checks that inspect the work itself (`files`, `git`, `command`, `remote`), including the members
-   * of groups. All others judge what the agent has reported.
+   * The names of its policy's checks that inspect the work itself (`isEffectful`), including the members of groups. All
+   * others judge what the agent has reported.
    */
   readonly inspecting: ReadonlySet<string>;
   /** Whether a task that it holds has an enabled hook. */
@@ -40,14 +40,12 @@ export function judgingOf(fleet: Fleet, worker: string): Judging {
   const context = fleet.workers.read(worker)?.snapshot.context.worker;
   if (context === undefined) return { inspecting: new Set(), hasHooks: false };
   const { checks } = policyInForce(fleet, context).policy;
-  const inspecting = flatten(checks).filter(({ kind }) => inspectingKinds.has(kind));
+  const inspecting = flatten(checks).filter(isEffectful);
   const hasHooks = context.tasks.some((task) =>
     fleet.tasks.get(task)?.snapshot.context.hooks.some(({ enabled }) => enabled),
   );
   return { inspecting: new Set(inspecting.map(({ name }) => name)), hasHooks };
 }
-
-const inspectingKinds: ReadonlySet<string> = new Set<EffectfulCheck['kind']>(['files', 'git', 'command', 'remote']);
 
 const flatten = (checks: readonly Check[]): readonly Check[] =>
   checks.flatMap((check) => (check.kind === 'all' || check.kind === 'any' ? flatten(check.of) : [check]));

@@ -1,6 +1,7 @@
 /**
  * Writes the folded state of a fleet as lines of JSON, and restores it (protocol.md §15). Equal states give equal
- * lines, and a fold that continues from a snapshot reaches the same state as a fold from the beginning.
+ * lines, and a fold that continues from a snapshot reaches the same state as a fold from the beginning. When snapshots
+ * are taken, stored and loaded is in `src/nats/snapshots/snapshots.ts`.
  *
  * Each line is a list: the name of a part of the fleet, then its values (`parts.ts`). Lines are made one by one while
  * the fold continues, but show the state at the start of the snapshot. Everything read is validated before it is used:

@@ -3,7 +3,7 @@
  */
 import { resumeAttempt, resumeHeldOn } from '../attempts.ts';
 import { type Fleet, pendingIn, positionOf } from '../fleet.ts';
-import { escalateStale, handBack } from '../hand-back.ts';
+import { escalateWithTasks, handBack } from '../hand-back.ts';
 import { beginUnattended } from '../queues/queues.ts';
 import { stepTask, taskSurroundings } from '../tasks.ts';
 import { refreshPresence, stepWorker } from '../workers.ts';
@@ -57,7 +57,7 @@ function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
     return;
   }
   if (kind === 'escalate') {
-    escalateStale(fleet, record);
+    escalateWithTasks(fleet, record);
     return;
   }
   if (kind === 'release') {

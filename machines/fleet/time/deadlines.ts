@@ -4,8 +4,9 @@
  */
 
 /**
- * `attempt` and `evaluation` time out what they name; `escalate` and `release` take the tasks from a stale worker;
- * `forget…` drop stopped actors; `waiting` and `unattended` lead to notices; `limit` and `stale` update presence.
+ * `attempt` and `evaluation` time out what they name; `escalate` and `release` take the tasks from a stale worker, which are
+ * then escalated with it or handed back; `forget…` drop stopped actors; `waiting` and `unattended` lead to notices;
+ * `limit` and `stale` update presence. Snapshots have these names.
  */
 export type Deadline = {
   readonly atMs: number;

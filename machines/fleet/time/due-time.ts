@@ -1,7 +1,7 @@
 /**
  * Decides when deadlines are due. Most deadlines are not removed when they become obsolete, so each is checked against
  * the current state when it comes up. A stale worker that holds tasks has two more: when it is escalated, and when its
- * tasks return to their queues.
+ * tasks are handed back.
  */
 import { parseIsoTime } from '../../values/time.ts';
 import type { WorkerContext } from '../../worker/context.ts';
@@ -88,14 +88,14 @@ export function armStaleness(fleet: Fleet, record: WorkerRecord, beforeMs: numbe
 const staleDueMs = (record: WorkerRecord, atMs: number): number | null =>
   record.staleArmed ? Math.max(atMs, staleFromMs(record)) : null;
 
-/** Sets the `escalate` and `release` deadlines of a worker. Call it when their conditions may have become true. */
+/** Sets the deadlines of a stale worker to escalate it (`escalate`) and to hand its tasks back (`release`). Call it when their conditions may have become true. */
 export function armStaleDeadlines(fleet: Fleet, worker: string): void {
   const record = fleet.workers.get(worker);
   if (record === undefined) return;
   const escalateMs = escalationDueMs(fleet, record);
   if (escalateMs !== null) fleet.deadlines.push({ atMs: escalateMs, kind: 'escalate', id: worker, attempt: '' });
-  const releaseMs = handBackDueMs(fleet, record);
-  if (releaseMs !== null) fleet.deadlines.push({ atMs: releaseMs, kind: 'release', id: worker, attempt: '' });
+  const handBackMs = handBackDueMs(fleet, record);
+  if (handBackMs !== null) fleet.deadlines.push({ atMs: handBackMs, kind: 'release', id: worker, attempt: '' });
 }
 
 /**
@@ -118,7 +118,7 @@ function escalationDueMs(fleet: Fleet, record: WorkerRecord): number | null {
 }
 
 /**
- * Returns when the stale worker's tasks return to their queues, or null. Starts after a usage limit (protocol.md §8).
+ * Returns when the stale worker's tasks are handed back, or null. Starts after a usage limit (protocol.md §8).
  */
 function handBackDueMs({ policies: { releaseAfterMs } }: Fleet, record: WorkerRecord): number | null {
   const since = releaseAfterMs === null ? null : stalenessOf(record);

@@ -6,23 +6,24 @@
  * when the log's clock next advances.
  */
 import { attemptMessageId } from '../../entries/message-ids.ts';
-import { actorKey, type Fleet, type Forgettable, type TaskRecord, type WorkerRecord } from '../fleet.ts';
+import { actorKey, type Fleet, type TaskRecord, type WorkerRecord } from '../fleet.ts';
 import { changeQueue } from '../queues/queues.ts';
 import { sizeOfTask, sizeOfWorker } from '../state-size.ts';
 import type { Deadline } from './deadlines.ts';
-
-/** Updates when an actor stopped. Call it after each step of its machine. */
-export function noteStop(fleet: Fleet, record: Forgettable, isStopped: boolean): void {
-  if (isStopped === (record.stoppedMs !== null)) return;
-  record.stoppedMs = isStopped ? fleet.nowMs : null;
-}
+import type { Forgettable } from './forgettable.ts';
 
 type Kind = Extract<Deadline['kind'], 'forgetWorker' | 'forgetTask'>;
+
+/** Notes whether an actor has stopped, and sets the deadline to forget it. Call it after each step of its machine. */
+export function noteStop(fleet: Fleet, kind: Kind, id: string, record: Forgettable, isStopped: boolean): void {
+  if (isStopped !== (record.stoppedMs !== null)) record.stoppedMs = isStopped ? fleet.nowMs : null;
+  if (isStopped) armForget(fleet, kind, id);
+}
 
 const recordOf = (fleet: Fleet, kind: Kind, id: string): WorkerRecord | TaskRecord | undefined =>
   kind === 'forgetWorker' ? fleet.workers.get(id) : fleet.tasks.get(id);
 
-/** Sets the deadline to forget an actor. Call it when the actor stopped, or may no longer be needed. */
+/** Sets the deadline to forget an actor. Call it when the actor may no longer be needed. */
 export function armForget(fleet: Fleet, kind: Kind, id: string): void {
   const record = recordOf(fleet, kind, id);
   if (record === undefined || record.isForgetArmed) return;

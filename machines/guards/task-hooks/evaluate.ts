@@ -38,7 +38,7 @@ function evaluateGroup(
   let error: string | null = null;
   for (const [index, member] of members.entries()) {
     const outcome = evaluate(member, index);
-    if (outcome.kind === 'pending') return outcome;
+    if (outcome.kind === 'awaits') return outcome;
     if (outcome.kind === 'answer') answers.push(outcome);
     else error ??= outcome.error;
   }
@@ -78,7 +78,7 @@ function remoteOutcome(form: HookForm, results: HookResults): HookOutcome {
   const name = form.name as string;
   // A check may be named `constructor`.
   const result = Object.hasOwn(results, name) ? results[name] : undefined;
-  return result === undefined ? { kind: 'pending', key: name, name } : outcomeOf(form, result);
+  return result === undefined ? { kind: 'awaits', key: name, name } : outcomeOf(form, result);
 }
 
 /** The outcome of a hook that could not be evaluated, as its `onError` says. */
@@ -127,7 +127,7 @@ export type HooksOutcome =
   | (HookAnswer & { readonly hookId: string; readonly runs: readonly HookRun[] })
   /** No hook is enabled, or all skipped. */
   | { readonly kind: 'none'; readonly runs: readonly HookRun[] }
-  | { readonly kind: 'pending'; readonly hookId: string; readonly key: string; readonly name: string };
+  | { readonly kind: 'awaits'; readonly hookId: string; readonly key: string; readonly name: string };
 
 /**
  * Evaluates hooks in registration order up to the first that completes or escalates. If all continue, the last answer
@@ -135,14 +135,14 @@ export type HooksOutcome =
  */
 export function evaluateHooks(hooks: readonly Hook[], facts: HookFacts, results: HookResults): HooksOutcome {
   const runs: HookRun[] = [];
-  let last: Exclude<HooksOutcome, { kind: 'pending' }> = { kind: 'none', runs };
+  let last: Exclude<HooksOutcome, { kind: 'awaits' }> = { kind: 'none', runs };
   let saved = noCheckpoint;
   const reported = readResults(facts);
   for (const each of hooks) {
     const { hook, enabled, form } = each;
     if (!enabled) continue;
     const outcome = evaluateHook(form, facts, results, reported);
-    if (outcome.kind === 'pending') return { hookId: hook, ...outcome };
+    if (outcome.kind === 'awaits') return { hookId: hook, ...outcome };
     runs.push(runOf(each, outcome, results));
     if (outcome.kind === 'skip') continue;
     saved = joinCheckpoints(saved, outcome);

@@ -62,7 +62,7 @@ export type HookSkip = { readonly kind: 'skip'; readonly error: string | null };
 export type HookOutcome =
   | HookAnswer
   | HookSkip
-  | { readonly kind: 'pending'; readonly key: string; readonly name: string };
+  | { readonly kind: 'awaits'; readonly key: string; readonly name: string };
 
 /** The evaluation of one hook, whether it decided or not (seed 001, Hook Debugging). */
 export type HookRun = {

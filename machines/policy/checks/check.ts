@@ -77,8 +77,11 @@ export type Kind = CheckFields['kind'];
 /** The normal form: defaults filled in, every check with a name that is unique in the policy. */
 export type Check = CheckSettings & CheckFields;
 export type CheckOf<K extends Kind> = Extract<Check, { kind: K }>;
-/** Checks that a replica runs and an entry answers. The fold evaluates all others. */
-export type EffectfulCheck = CheckOf<'files' | 'git' | 'command' | 'remote'>;
+/** Checks that inspect the work itself: a replica runs them and an entry answers. The fold evaluates all others. */
+const effectfulKinds = ['files', 'git', 'command', 'remote'] as const satisfies readonly Kind[];
+export type EffectfulCheck = CheckOf<(typeof effectfulKinds)[number]>;
+export const isEffectful = (check: Check): check is EffectfulCheck =>
+  (effectfulKinds as readonly Kind[]).includes(check.kind);
 
 export type CheckFacts = Circumstances & Evidence & { readonly plan: Plan; readonly validation: Validation };
 
@@ -98,7 +101,7 @@ type Report = {
   readonly feedback: Feedback | null;
 };
 export type Findings = Record<string, CheckFinding>;
-export type CheckOutcome = CheckFinding | { readonly kind: 'pending'; readonly check: EffectfulCheck };
+export type CheckOutcome = CheckFinding | { readonly kind: 'awaits'; readonly check: EffectfulCheck };
 /** The combined outcome of several checks. */
 export type GroupOutcome = Exclude<CheckOutcome, { kind: 'skip' | 'entered' | 'warn' }>;
 

@@ -1,6 +1,6 @@
 /**
  * Evaluates the checks of a policy (protocol.md §5 and §8; seed 000, Composite Validator; seed 002,
- * CompositeChecker). Effectful checks are pending, one after the other, until an entry answers them. Answered checks
+ * CompositeChecker). Effectful checks are awaited, one after the other, until an entry answers them. Answered checks
  * are kept in `findings` and not evaluated again.
  */
 import { formatDuration } from '../../values/time.ts';
@@ -57,7 +57,7 @@ function evaluateEvery(checks: readonly Check[], scope: CheckScope): ChecksOutco
   let error: GroupOutcome | null = null;
   for (const check of checks) {
     const outcome = scope.evaluate(check, scope);
-    if (outcome.kind === 'pending') return outcome;
+    if (outcome.kind === 'awaits') return outcome;
     if (outcome.kind === 'escalate') escalate ??= outcome;
     if (outcome.kind === 'error') error ??= outcome;
     if (outcome.kind === 'fail') failures.push(outcome.message);
@@ -93,7 +93,7 @@ function evaluate(check: Check, scope: CheckScope): CheckOutcome {
     return check.onFail === 'block' ? evaluateKind(check, scope) : warnOf(check, scope);
   }
   const outcome = evaluateKind(check, scope);
-  if (outcome.kind === 'pending') return outcome;
+  if (outcome.kind === 'awaits') return outcome;
   findings[check.name] = outcome;
   return collect(outcome, feedback);
 }
@@ -103,7 +103,7 @@ function warnOf(group: CheckOf<'all' | 'any'>, scope: CheckScope): CheckOutcome 
   const { evaluate: evaluateKind } = checkKinds[group.kind] as CheckKind<Kind>;
   const feedback: Feedback[] = [];
   const outcome = evaluateKind(group, { ...scope, feedback });
-  if (outcome.kind === 'pending') return outcome;
+  if (outcome.kind === 'awaits') return outcome;
   // Members inherited the group's `onError` and have already applied it, so it is not applied to the group again.
   const finding =
     outcome.kind === 'error' && group.onError === 'warn'

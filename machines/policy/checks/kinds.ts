@@ -23,14 +23,14 @@ const allCheck: CheckKind<'all'> = {
 };
 
 /**
- * Evaluates the checks in order, up to the first that fails, escalates or is pending. If there is none, an error is
+ * Evaluates the checks in order, up to the first that fails, escalates or is awaited. If there is none, an error is
  * returned if any check had one.
  */
 export function evaluateAll(checks: readonly Check[], scope: CheckScope): GroupOutcome {
   let worst: GroupOutcome = { kind: 'pass' };
   for (const check of checks) {
     const outcome = scope.evaluate(check, scope);
-    if (outcome.kind === 'fail' || outcome.kind === 'escalate' || outcome.kind === 'pending') return outcome;
+    if (outcome.kind === 'fail' || outcome.kind === 'escalate' || outcome.kind === 'awaits') return outcome;
     if (outcome.kind === 'error' && worst.kind === 'pass') worst = outcome;
   }
   return worst;
@@ -53,7 +53,7 @@ function evaluateAny(checks: readonly Check[], scope: CheckScope): GroupOutcome 
   let error: GroupOutcome | null = null;
   for (const check of checks) {
     const outcome = scope.evaluate(check, { ...scope, feedback });
-    if (outcome.kind === 'pass' || outcome.kind === 'pending') return outcome;
+    if (outcome.kind === 'pass' || outcome.kind === 'awaits') return outcome;
     if (outcome.kind === 'warn') {
       scope.feedback.push(...feedback.filter((item) => item.outcome === 'warn'));
       return { kind: 'pass' };
@@ -78,14 +78,14 @@ const commandCheck: CheckKind<'command'> = {
   form: () => idSchema.optional().describe("a command of the runner's own configuration"),
   normalize: (command) => ({ kind: 'command', command }),
   defaultName: (command) => command,
-  evaluate: (check) => ({ kind: 'pending', check }),
+  evaluate: (check) => ({ kind: 'awaits', check }),
 };
 
 /** `files: [...]`: these paths must exist under the worker's folder. A runner checks this. */
 const filesCheck: CheckKind<'files'> = {
   form: () => z.array(z.string().min(1)).min(1).optional().describe("paths that must exist under the worker's folder"),
   normalize: (files) => ({ kind: 'files', files }),
-  evaluate: (check) => ({ kind: 'pending', check }),
+  evaluate: (check) => ({ kind: 'awaits', check }),
 };
 
 /** The fixed text of protocol.md §5, used by the runner. */
@@ -130,7 +130,7 @@ const gitCheck: CheckKind<'git'> = {
     unchanged,
     since,
   }),
-  evaluate: (check) => ({ kind: 'pending', check }),
+  evaluate: (check) => ({ kind: 'awaits', check }),
 };
 
 /** `plan: {}`: every step of the worker's plan must be done. With `required: true`, there must be at least one. */
@@ -151,7 +151,7 @@ const remoteCheck: CheckKind<'remote'> = {
   form: () => idSchema.optional().describe('asks stopgate.<fleet>.check.<name>'),
   normalize: (remote) => ({ kind: 'remote', remote }),
   defaultName: (remote) => remote,
-  evaluate: (check) => ({ kind: 'pending', check }),
+  evaluate: (check) => ({ kind: 'awaits', check }),
 };
 
 /** `rules: [...]`: the attempt must have reported each of these rules as passed. */

@@ -3,6 +3,7 @@
  * in this process. Stores each result as an entry. Cancels calls whose result is no longer needed.
  */
 import {
+  type AwaitedCheck,
   type CheckEffect,
   type CheckResult,
   checkStartedMessageId,
@@ -11,7 +12,6 @@ import {
   type HookEffect,
   isTooDeep,
   nextPromptLengthMax,
-  type PendingCheck,
   retriedMessageId,
   titleLengthMax,
   tooDeepMessage,
@@ -32,7 +32,7 @@ export type Checks = {
   readonly check: Performer<CheckEffect>;
   readonly hook: Performer<HookEffect>;
   /** Calls the check that an attempt waits for. Never rejects: a check that cannot be called has the outcome `error`. */
-  call(pending: PendingCheck, worker: WorkerContext, attempt: string, control: CallControl): Promise<CheckResult>;
+  call(awaited: AwaitedCheck, worker: WorkerContext, attempt: string, control: CallControl): Promise<CheckResult>;
 };
 
 type CallControl = Pick<CheckTimes, 'signal' | 'onStarted'>;
@@ -56,18 +56,18 @@ export function createChecks(options: ChecksOptions): Checks {
   const { fleet, lifecycle, logClock, entries, traces, newId, onRefused } = options;
   /** Calls `onUsage` with the usage that the check reports. */
   const run = async (
-    pending: PendingCheck,
+    awaited: AwaitedCheck,
     worker: WorkerContext,
     attempt: string,
     control: CallControl,
     onUsage: OnUsage,
   ) => {
-    const { usage, ...result } = await dispatch(options, pending, worker, attempt, control).catch(asError);
+    const { usage, ...result } = await dispatch(options, awaited, worker, attempt, control).catch(asError);
     if (usage !== undefined) await onUsage(usage);
-    return toCheckResult(attempt, pending.name, result);
+    return toCheckResult(attempt, awaited.name, result);
   };
-  const call: Checks['call'] = (pending, worker, attempt, control) =>
-    run(pending, worker, attempt, control, notCounted);
+  const call: Checks['call'] = (awaited, worker, attempt, control) =>
+    run(awaited, worker, attempt, control, notCounted);
   /** Counts each call separately, under a unique id: a replica that takes over calls the model again. */
   const storeUsage = async (worker: string, key: string, usage: UsageReport) =>
     void (await entries.untilStored({
@@ -118,29 +118,29 @@ export function createChecks(options: ChecksOptions): Checks {
 }
 
 /** Identifies the request of the open attempt, so that a late answer is not taken for that of the next request. */
-const requestOf = ({ attempt }: WorkerContext, { number }: PendingCheck) => ({ seq: attempt?.seq, number });
+const requestOf = ({ attempt }: WorkerContext, { number }: AwaitedCheck) => ({ seq: attempt?.seq, number });
 
 /** Calls the check over NATS, through a runner, or in this process. */
 async function dispatch(
   options: ChecksOptions,
-  pending: PendingCheck,
+  awaited: AwaitedCheck,
   worker: WorkerContext,
   attempt: string,
   control: CallControl,
 ): Promise<RunResult> {
-  const { timeoutMs, deadlineMs } = pending;
+  const { timeoutMs, deadlineMs } = awaited;
   const { lifecycle, logClock } = options;
   const { signal } = control;
   const onPending = (reason: string | null, askedAgainMs: number) =>
-    options.pendingReplies.note({ worker: worker.worker, attempt, check: pending.name, reason, askedAgainMs });
-  const question = () => questionOf(options.fleet, worker, attempt, pending);
+    options.pendingReplies.note({ worker: worker.worker, attempt, check: awaited.name, reason, askedAgainMs });
+  const question = () => questionOf(options.fleet, worker, attempt, awaited);
   const remote = (name: string) => askRemote(options, name, question(), { timeoutMs, deadlineMs, signal, onPending });
-  if (pending.by === 'hooks') return remote(pending.remote);
-  if (pending.check.kind === 'remote') return remote(pending.check.remote);
-  const request = runRequestOf(options, pending.check, worker, attempt, question);
-  const startTimeoutMs = deadlineMs - pending.sinceMs;
+  if (awaited.by === 'hooks') return remote(awaited.remote);
+  if (awaited.check.kind === 'remote') return remote(awaited.check.remote);
+  const request = runRequestOf(options, awaited.check, worker, attempt, question);
+  const startTimeoutMs = deadlineMs - awaited.sinceMs;
   // The timeout runs from the first start, which may have been on another replica.
-  let endMs = pending.startedMs === null ? null : deadlineMs;
+  let endMs = awaited.startedMs === null ? null : deadlineMs;
   const onStarted = () => {
     endMs ??= logClock.now() + timeoutMs;
     control.onStarted();

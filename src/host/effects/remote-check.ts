@@ -4,10 +4,10 @@
  */
 import {
   type AttemptFields,
+  type AwaitedCheck,
   cutMiddle,
   type Evaluation,
   type Fleet,
-  type PendingCheck,
   promisesOf,
   type WorkerContext,
 } from '../../../machines/index.ts';
@@ -80,8 +80,8 @@ function readReply(name: string, text: string): CheckReply {
 }
 
 /** The question about a worker that wants to stop. A hook is asked about its own task, a check about the last claimed one. */
-export function questionOf(fleet: Fleet, worker: WorkerContext, attempt: string, pending: PendingCheck): object {
-  const task = pending.by === 'hooks' ? pending.task : (worker.tasks.at(-1) ?? null);
+export function questionOf(fleet: Fleet, worker: WorkerContext, attempt: string, awaited: AwaitedCheck): object {
+  const task = awaited.by === 'hooks' ? awaited.task : (worker.tasks.at(-1) ?? null);
   return question(fleet, { worker, task, attempt, fields: worker.attempt?.fields ?? {} });
 }
 

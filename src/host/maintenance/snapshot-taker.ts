@@ -1,8 +1,8 @@
 /**
  * Takes snapshots of the folded state (protocol.md §15). One replica takes them, on a schedule, at shutdown and on
- * request, while the fold continues. A start continues from the newest one.
+ * request (`service/snapshot.ts`), while the fold continues. A start continues from the newest one.
+ * `nats/snapshots/snapshots.ts` lists the other steps in the life of a snapshot.
  */
-
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Fleet, formatIsoTime, ownerFor, takeSnapshot } from '../../../machines/index.ts';
@@ -19,8 +19,8 @@ import type { LogClock } from '../fold/log-clock.ts';
 import type { Outbox, OutboxState } from '../fold/outbox.ts';
 import type { ReplyInboxes } from '../intake/reply-inboxes.ts';
 import type { Lifecycle } from '../lifecycle.ts';
+import type { Retention } from './log-retention.ts';
 import type { PolicyPublisher, PublishedPolicies } from './policy-publisher.ts';
-import type { Retention } from './retention.ts';
 
 /** `seq`: the last folded entry. `bytes`: the stored, compressed size. */
 export type SnapshotTaken = {

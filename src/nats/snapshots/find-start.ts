@@ -1,6 +1,6 @@
 /**
  * Finds where a fold begins: at the newest intact snapshot that belongs to the log, or at the first entry (protocol.md
- * §15).
+ * §15). `snapshots.ts` lists the other steps in the life of a snapshot.
  */
 import {
   describeUnknownRules,

@@ -28,20 +28,30 @@ test.each([
   expect(headers['content-security-policy']).toContain("default-src 'self'");
 });
 
+test('the Markdown of each page is the file that the build writes for other web servers', async () => {
+  const names = readdirSync(site, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
+  expect(names.length).toBeGreaterThan(60);
+  for (const name of names)
+    expect((await ask(http.server.url, `/docs/${name}`)).text).toBe(readFileSync(join(site, name), 'utf8'));
+});
+
 test('a page that has not changed is not sent again', async () => {
   const { headers } = await ask(http.server.url, '/docs/policies');
   const again = await ask(http.server.url, '/docs/policies', { headers: { 'if-none-match': String(headers.etag) } });
   expect([again.status, again.text]).toEqual([304, '']);
 });
 
-test.each(['/docs/nosuch', '/docs/..%2f..%2fpackage.json', '/docs/%2e%2e/%2e%2e/package.json', '/docs/%00'])(
-  '%s is refused',
-  async (path) => {
-    const { status, text } = await ask(http.server.url, path);
-    expect(status).toBeGreaterThanOrEqual(400);
-    expect(text).not.toContain('"dependencies"');
-  },
-);
+test.each([
+  '/docs/nosuch',
+  '/docs/nosuch.md',
+  '/docs/..%2f..%2fpackage.json',
+  '/docs/%2e%2e/%2e%2e/package.json',
+  '/docs/%00',
+])('%s is refused', async (path) => {
+  const { status, text } = await ask(http.server.url, path);
+  expect(status).toBeGreaterThanOrEqual(400);
+  expect(text).not.toContain('"dependencies"');
+});
 
 test('every link on the site leads to a page and a section that exist', () => {
   const names = readdirSync(site, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'));

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createFleet, takeSnapshot } from '../../../machines/index.ts';
 import { type NatsConnection, openConnection } from '../../../src/nats/connection.ts';
 import type { LogPosition } from '../../../src/nats/log/log-reader.ts';
+import { createPastSnapshots, type PastSnapshots } from '../../../src/nats/snapshots/past-snapshots.ts';
 import { createSnapshotStore, type SnapshotStore } from '../../../src/nats/snapshots/snapshot-store.ts';
-import { createPastSnapshots, type PastSnapshots } from '../../../src/nats/snapshots/snapshots.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { openNats } from '../../support/shared-server.ts';
 

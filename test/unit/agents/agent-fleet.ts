@@ -150,8 +150,8 @@ function createService(
     async probe(worker: string, body: object, scope?: 'stop' | 'step') {
       probes += 1;
       let found = probe(fleet, worker, body, fleet.nowMs, scope);
-      while ('pending' in found)
-        found = found.next({ attempt: '~probe', ...resultOf(found.pending.name) } as CheckResult);
+      while ('awaited' in found)
+        found = found.next({ attempt: '~probe', ...resultOf(found.awaited.name) } as CheckResult);
       return found.decision;
     },
     async operate(action: string, { id, ...data }: { id: string }) {

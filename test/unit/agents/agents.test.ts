@@ -1,7 +1,7 @@
 /** Behaviour that all agents share. Calls go through the agent's adapter, the hook call handler and the real fold. */
 import { describe, expect, test } from 'vitest';
 import { promptedAgents } from '../../../machines/worker/way-out.ts';
-import { agents } from '../../../src/agents/index.ts';
+import { agents, unknownWorker } from '../../../src/agents/index.ts';
 import type { AnswerableDecision } from '../../../src/agents/shared/block-text.ts';
 import { createAgentFleet } from './agent-fleet.ts';
 import { type Script, scripts, withChildStop, withPlan, withToolStart } from './scripts.ts';
@@ -31,8 +31,14 @@ test('an event named like a member of Object.prototype counts as unknown', () =>
   expect(call?.event).toBe('constructor');
 });
 
-test('every agent whose blocks mention /stopgate off exists', () => {
-  expect([...promptedAgents].filter((name) => !agents.has(name))).toEqual([]);
+test('blocks mention /stopgate off to exactly the agents that read it', () => {
+  const readers = scripts.filter(({ agent, script }) => {
+    const [body, event] = script.prompt(session, '/stopgate off');
+    return agents.get(agent)?.readHook(body, event).translate(unknownWorker).command?.kind === 'pause';
+  });
+  // A script reads it too, but nobody types into one.
+  const names = readers.map(({ agent }) => agent).filter((name) => name !== 'shell');
+  expect([...new Set(names)].sort()).toEqual([...promptedAgents].sort());
 });
 
 test('every agent has its script', () => {

@@ -1,7 +1,7 @@
 /** Which replica trims the log. */
 import { expect, test, vi } from 'vitest';
 import { createFleet, type Entry, foldEntry, ownerFor, readEntry } from '../../../machines/index.ts';
-import { createRetention, type RetentionOptions } from '../../../src/host/maintenance/retention.ts';
+import { createRetention, type RetentionOptions } from '../../../src/host/maintenance/log-retention.ts';
 import { lifecycleAtHead } from './lifecycle-at-head.ts';
 
 test('one of several replicas trims the log', async () => {

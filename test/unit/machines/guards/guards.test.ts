@@ -116,7 +116,7 @@ const rows: readonly (Given & { readonly guard: GuardName; readonly gives: strin
   { guard: 'checks', worker: open, policy: planned, gives: 'block continue incomplete' },
   { guard: 'checks', policy: planned, gives: 'pass' },
   { guard: 'checks', policy: { checks: [{ plan: { required: true } }] }, gives: 'block continue incomplete' },
-  { guard: 'checks', policy: { checks: [{ command: 'tests' }] }, gives: 'pending tests' },
+  { guard: 'checks', policy: { checks: [{ command: 'tests' }] }, gives: 'awaits tests' },
   { guard: 'hooks', gives: 'pass' },
   { guard: 'hooks', facts: { tasks: [task] }, gives: 'block continue incomplete' },
   {
@@ -173,7 +173,7 @@ test.each(rows)('$guard: $gives, with worker $worker, policy $policy, fields $fi
   const shown =
     result.kind === 'decides'
       ? `${result.ruling.decision} ${result.ruling.action} ${result.ruling.cause}`
-      : `${result.kind}${result.kind === 'pending' ? ` ${result.check.name}` : ''}`;
+      : `${result.kind}${result.kind === 'awaits' ? ` ${result.check.name}` : ''}`;
   expect(shown).toBe(gives);
 });
 

@@ -16,7 +16,7 @@ function fold(policy: object, ...lines: [subject: string, data: object][]): Flee
 const planned = ['worker.w1.plan.updated', { steps: [{ title: 'a', status: 'pending' }] }] as [string, object];
 const probed = (fleet: Fleet, scope: 'stop' | 'step') => {
   const found = probe(fleet, 'w1', {}, fleet.nowMs, scope);
-  if ('pending' in found) throw new Error('a check is pending');
+  if ('awaited' in found) throw new Error('a check is awaited');
   const { decision, cause, reason, verdicts } = found.decision;
   return { decision, cause, reason, guards: verdicts.map(({ guard }) => guard) };
 };
@@ -56,8 +56,8 @@ test('neither a cap nor waiting, neither hooks of the task nor persistence count
 test('a check outside still sees the real plan', () => {
   const fleet = fold({ checks: [{ plan: {} }, { command: 'tests' }] }, planned);
   const found = probe(fleet, 'w1', {}, fleet.nowMs, 'step');
-  expect(found).toMatchObject({ pending: { name: 'tests' }, worker: { plan: [{ title: 'a' }] } });
-  if (!('pending' in found)) throw new Error('no check is pending');
+  expect(found).toMatchObject({ awaited: { name: 'tests' }, worker: { plan: [{ title: 'a' }] } });
+  if (!('awaited' in found)) throw new Error('no check is awaited');
   const failed = found.next({ attempt: 'probe', check: 'tests', outcome: 'fail', reason: 'red' });
   expect(failed).toMatchObject({ decision: { decision: 'block', reason: 'red', dryRun: true } });
   expect(fleet.workers.get('w1')?.snapshot.context.worker.plan).toHaveLength(1);

@@ -26,7 +26,7 @@ const fleetOf = ({ releaseAfter }: { releaseAfter?: string }) => (releaseAfter =
 
 function verified(fleet: Fleet) {
   const found = probe(fleet, 'w1', {}, fleet.nowMs, 'work');
-  if ('pending' in found) throw new Error('a check is pending');
+  if ('awaited' in found) throw new Error('a check is awaited');
   return `${found.decision.decision} ${found.decision.cause} [${found.decision.tasks}]`;
 }
 

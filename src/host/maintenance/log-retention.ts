@@ -1,13 +1,14 @@
 /**
  * Retention (protocol.md §15): removes entries that exceed the configured age or size, but only entries before the second
- * newest usable snapshot. If an archive is configured, the entries are written there first.
+ * newest usable snapshot (`nats/snapshots/snapshots.ts`). If an archive is configured, the entries are written there first.
+ * Runs every ten minutes, and after each snapshot of this replica.
  */
 import { type Fleet, ownerFor } from '../../../machines/index.ts';
 import type { RetentionRules } from '../../config/file.ts';
 import type { Logger } from '../../log.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
+import type { LogSize, LogTrimmer } from '../../nats/log/log-trimmer.ts';
 import type { SnapshotInfo } from '../../nats/snapshots/snapshot-bucket.ts';
-import type { LogSize, LogTrimmer } from '../../nats/snapshots/snapshots.ts';
 import type { DeadLetters } from '../fold/dead-letters.ts';
 import type { LogClock } from '../fold/log-clock.ts';
 import type { Lifecycle } from '../lifecycle.ts';
