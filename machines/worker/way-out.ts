@@ -6,10 +6,15 @@ import type { Policy } from '../policy/policy.ts';
 /** Agents whose adapters recognise `/stopgate off` in a person's prompt. */
 export const promptedAgents: ReadonlySet<string> = new Set([
   'claude',
+  'cline',
   'codex',
   'copilot',
   'cursor',
+  'droid',
   'gemini',
+  'goose',
+  'kimi',
+  'kiro',
   'opencode',
   'qwen',
 ]);

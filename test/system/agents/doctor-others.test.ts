@@ -5,10 +5,13 @@ import { expectDryTurn } from './support/dry-turn.ts';
 import { geminiCli } from './support/gemini.ts';
 import { opencode } from './support/opencode.ts';
 import { qwenCode } from './support/qwen.ts';
+import { droidCli, kimiCode } from './support/table.ts';
 
 test.each([
   ['gemini', geminiCli],
   ['copilot', copilotCli],
   ['qwen', qwenCode],
   ['opencode', opencode],
+  ['droid', droidCli],
+  ['kimi', kimiCode],
 ])('%s: the hook fires, and a block holds', expectDryTurn, 300_000);
