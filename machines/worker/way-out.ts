@@ -9,10 +9,15 @@ import type { Policy } from '../policy/policy.ts';
  */
 export const promptedAgents: ReadonlySet<string> = new Set([
   'claude',
+  'cline',
   'codex',
   'copilot',
   'cursor',
+  'droid',
   'gemini',
+  'goose',
+  'kimi',
+  'kiro',
   'opencode',
   'qwen',
 ]);

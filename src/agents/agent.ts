@@ -1,6 +1,6 @@
 /**
- * Everything that stopgate knows about a coding agent. To add one, create a folder that exports the result of
- * `defineAgent` and add a line to index.ts. Reading, translating and answering a hook call is pure: no clock, no I/O,
+ * Everything that stopgate knows about a coding agent. To add one whose hooks look like Claude Code's, add a row to
+ * table/rows.ts. For any other, create a folder that exports the result of `defineAgent` and add a line to index.ts. Reading, translating and answering a hook call is pure: no clock, no I/O,
  * and no memory between calls. The caller looks the worker up and passes it in.
  */
 import { z } from 'zod';
@@ -28,11 +28,11 @@ import type { UnsolicitedCheck } from './shared/unsolicited-checks.ts';
 
 /** What `init`, the doctor and the hook command need to know about an agent. */
 type Profile = {
-  /** As in `/hooks/<name>`, `stopgate hook <name>`, and the `agent` of its workers. Also the name of its folder. */
+  /** As in `/hooks/<name>`, `stopgate hook <name>`, and the `agent` of its workers. Also the name of its folder or row. */
   readonly name: string;
   /** The name that people see. */
   readonly title: string;
-  /** Must be the export of the agent's `hook-command.ts`: the hook command loads that file alone. */
+  /** Must be the export of the agent's `hook-command.ts`, or its row's in tabl./hook-command.ts: the hook command loads that file alone. */
   readonly hookCommand: HookAgent;
   /** Loads the parts for `stopgate init` and `stopgate doctor`. Lazy, because the service needs neither. */
   readonly settings: () => Promise<{ readonly setup: Setup; readonly doctor?: Doctor }>;
@@ -120,6 +120,8 @@ type Adapter<Body, Call extends BaseCall> = {
   readonly callerOf: (body: Body, event: string) => Omit<BaseCall, 'event'>;
   /** Keyed by the agent's event name. Any other event, such as one of a newer version, only counts as a heartbeat. */
   readonly events: Readonly<Record<string, DraftEntries<Call>>>;
+  /** The entries of any other event. Default: a heartbeat. */
+  readonly otherEvents?: DraftEntries<Call>;
   /** Returns the attempt if this call asks to stop. */
   readonly stop: (call: Call, prior: PriorWorker) => AttemptFields | null;
   readonly check?: (call: Call, prior: PriorWorker) => UnsolicitedCheck | null;
@@ -195,7 +197,7 @@ function translate<Body, Call extends BaseCall>(
   const prior = move === null || call.cwd === undefined ? given : { ...given, cwd: call.cwd };
   const command = readPersonCommand(adapter.personPrompt?.(call, prior) ?? undefined);
   const isKept = command !== null && adapter.passesCommands !== true;
-  const draft = Object.hasOwn(adapter.events, event) ? adapter.events[event] : undefined;
+  const draft = Object.hasOwn(adapter.events, event) ? adapter.events[event] : adapter.otherEvents;
   const drafts = isKept ? [heartbeat] : (draft?.(call, prior, name) ?? [heartbeat]);
   // Some hook forms do not report session starts, so the first call of any kind registers. That replaces the heartbeat.
   const registers = drafts.some((entry) => entry.type === 'worker.registered' && (entry.worker ?? worker) === worker);

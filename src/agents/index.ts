@@ -10,8 +10,11 @@ import { opencode } from './opencode/adapter.ts';
 import { qwen } from './qwen/adapter.ts';
 import { plainText, shellWord } from './shared/text.ts';
 import { shell } from './shell/adapter.ts';
+import { createTableAgent } from './table/adapter.ts';
+import { tableRows } from './table/rows.ts';
 
-const list: readonly Agent[] = [claude, codex, gemini, copilot, qwen, cursor, opencode, shell];
+const inTable = tableRows.map(createTableAgent);
+const list: readonly Agent[] = [claude, codex, gemini, copilot, qwen, cursor, opencode, ...inTable, shell];
 
 export const agents: ReadonlyMap<string, Agent> = new Map(list.map((agent) => [agent.name, agent]));
 

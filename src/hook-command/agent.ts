@@ -1,6 +1,6 @@
 /**
- * What the hook command needs to know about an agent. Each agent provides it in `agents/<name>/hook-command.ts`, and the
- * program loads only the one it needs, because agents start it at every tool call. Only the service knows how to read and
+ * What the hook command needs to know about an agent. Each agent provides it in `agents/<name>/hook-command.ts` or as a
+ * row of `agents/table/rows.ts`, and the program loads only the one it needs, because agents start it at every tool call. Only the service knows how to read and
  * answer the calls (src/agents).
  */
 
@@ -24,6 +24,8 @@ export type HookAgent = {
   readonly block: (reason: string, note: string) => Answer;
   /** Wakes a session when its escalation is resolved (`--wake`). Missing if the agent's hooks cannot do that. */
   readonly wake?: Wake;
+  /** Add the current folder as `cwd` to a call that names none: the agent runs its hooks in the session's folder. */
+  readonly addsFolder?: true;
   /** A script: `--worker` names it, an empty call means a stop, and the exit code is the answer. */
   readonly isScript?: true;
 };

@@ -118,25 +118,40 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
   };
 }
 
+type HookCommandModule = {
+  /** Of an agent with a folder of its own. */
+  readonly hookCommand?: HookAgent;
+  /** Of the agents in the table, by name. */
+  readonly tableCommands?: ReadonlyMap<string, HookAgent>;
+};
+
+const loadFolder = async (folder: string): Promise<HookCommandModule> => import(`../agents/${folder}/hook-command.ts`);
+
 /** Loads the agent's part for this program. @throws Error with a message for people if there is no such agent */
 async function loadAgent(name: string): Promise<HookAgent> {
+  let problem: unknown;
   try {
-    if (!/^[a-z]+$/.test(name)) throw new Error(`'${name}' is not a name`);
-    return ((await import(`../agents/${name}/hook-command.ts`)) as { hookCommand: HookAgent }).hookCommand;
-  } catch (cause) {
-    const names = await listAgents();
-    if (names.includes(name)) throw cause;
-    const problem = name === '' ? 'no agent given; use one of: ' : `unknown agent '${name}'; use one of: `;
-    throw new Error(problem + names.join(', '), { cause });
+    const { hookCommand } = /^[a-z]+$/.test(name) ? await loadFolder(name) : {};
+    if (hookCommand !== undefined) return hookCommand;
+  } catch (error) {
+    problem = error;
   }
+  const { tableCommands = new Map<string, HookAgent>() } = await loadFolder('table');
+  const inTable = tableCommands.get(name);
+  if (inTable !== undefined) return inTable;
+  const names = [...(await listFolders()), ...tableCommands.keys()];
+  if (names.includes(name)) throw problem;
+  const what = name === '' ? 'no agent given' : `unknown agent '${name}'`;
+  throw new Error(`${what}; use one of: ${names.join(', ')}`, { cause: problem });
 }
 
-/** Lists the agents by their folders: importing src/agents would load everything about all of them. */
-async function listAgents(): Promise<string[]> {
+/** Lists the agents with a folder of their own: importing src/agents would load everything about all of them. */
+async function listFolders(): Promise<string[]> {
   const { existsSync, readdirSync } = await import('node:fs');
   const folder = new URL('../agents/', import.meta.url);
   const extension = import.meta.url.slice(-3);
-  return readdirSync(folder).filter((name) => existsSync(new URL(`${name}/hook-command${extension}`, folder)));
+  const isAgent = (name: string) => name !== 'table' && existsSync(new URL(`${name}/hook-command${extension}`, folder));
+  return readdirSync(folder).filter(isAgent);
 }
 
 const find = async (cwd: string): Promise<Found> => (await import('./find-service.ts')).findService(cwd);

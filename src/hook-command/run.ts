@@ -107,10 +107,10 @@ function print({ body: answer, exitCode }: Answer, { agent }: HookOptions, io: H
   return decision === 'block' ? 2 : 0;
 }
 
-async function judge(options: HookOptions, { stdin }: HookIo, note: (text: string) => void): Promise<Answer> {
+async function judge(options: HookOptions, { stdin, cwd }: HookIo, note: (text: string) => void): Promise<Answer> {
   const startedMs = nowMs();
   const { agent } = options;
-  const call = await readCall(stdin, options, options.timeoutMs ?? eventTimeoutMs);
+  const call = await readCall(stdin, options, options.timeoutMs ?? eventTimeoutMs, cwd);
   if (typeof call === 'string') {
     note(`this call was not judged: ${call}`);
     return { body: null, exitCode: 0 };
@@ -175,7 +175,12 @@ type Call = {
 };
 
 /** Returns a text that says why the input is not a call. */
-async function readCall(stdin: HookIo['stdin'], options: HookOptions, timeoutMs: number): Promise<Call | string> {
+async function readCall(
+  stdin: HookIo['stdin'],
+  options: HookOptions,
+  timeoutMs: number,
+  cwd: string | null = null,
+): Promise<Call | string> {
   const { agent, event, worker } = options;
   const raw = await readStdin(stdin, timeoutMs);
   if (typeof raw === 'string') return raw;
@@ -184,11 +189,15 @@ async function readCall(stdin: HookIo['stdin'], options: HookOptions, timeoutMs:
   const body = (text === '' ? {} : readJson(text)) as Record<string, unknown> | undefined;
   if (body === undefined) return 'stdin is not JSON';
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'stdin is not a JSON object';
+  const added = {
+    ...(worker === undefined ? {} : { worker }),
+    ...(agent.addsFolder && cwd !== null && body.cwd === undefined ? { cwd } : {}),
+  };
   const eventInBody = body.hook_event_name ?? body.hookEventName;
   return {
     event: event ?? (typeof eventInBody === 'string' ? eventInBody : agent.isScript ? 'stop' : ''),
     tool: typeof body.tool_name === 'string' ? body.tool_name : '',
-    body: worker === undefined ? raw : Buffer.from(JSON.stringify({ ...body, worker })),
+    body: Object.keys(added).length === 0 ? raw : Buffer.from(JSON.stringify({ ...body, ...added })),
     isRepeated: body.stop_hook_active === true,
   };
 }

@@ -15,6 +15,12 @@ export type DryTurn = {
   readonly openModel: () => Promise<FakeModel>;
   /** Writes the agent's settings into the stage's home. */
   readonly prepare: (stage: Stage) => Promise<Prepared>;
+  /** The service's answer that blocks. Default: `decision: block` with a reason. */
+  readonly block?: (reason: string) => object;
+  /** False if the agent asks only once a turn, so not again after a block. Default: true. */
+  readonly asksAgain?: boolean;
+  /** False if its hooks cannot keep it at work, so that it only reports its stop. Default: true. */
+  readonly holds?: boolean;
 };
 export type Stage = {
   readonly home: string;
@@ -64,7 +70,7 @@ const turnTimeoutMs = 90_000;
 export async function tryTurn(dryTurn: DryTurn, turn: Turn): Promise<Answer> {
   try {
     const outcome = await run(dryTurn, turn);
-    const finding = judge(turn, outcome);
+    const finding = judge(dryTurn, turn, outcome);
     const refused = finding.state === 'ok' ? ((await turn.pass?.refusalOf(outcome.token)) ?? null) : null;
     return refused === null ? finding : { ...refused, text: `dry turn: ${refused.text}` };
   } catch (error) {
@@ -72,7 +78,10 @@ export async function tryTurn(dryTurn: DryTurn, turn: Turn): Promise<Answer> {
   }
 }
 
-async function run({ openModel, prepare }: DryTurn, turn: Turn): Promise<TurnResult> {
+async function run(
+  { openModel, prepare, block = blockAnswer, holds = true }: DryTurn,
+  turn: Turn,
+): Promise<TurnResult> {
   const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'stopgate-doctor-')));
   const calls: Calls = { events: [], token: null };
   let model: FakeModel | undefined;
@@ -80,7 +89,7 @@ async function run({ openModel, prepare }: DryTurn, turn: Turn): Promise<TurnRes
   try {
     const [project, home] = [join(scratch, 'project'), join(scratch, 'home')];
     for (const folder of [project, home]) mkdirSync(folder);
-    gate = await openGate(turn.stopEvent, calls);
+    gate = await openGate(turn.stopEvent, calls, block);
     model = await openModel();
     const pass = turn.pass === null ? {} : { [turn.pass.variable]: turn.pass.value };
     const env = { ...pass, PATH: turn.path, HOME: home, TERM: 'dumb', LANG: 'C.UTF-8', NO_COLOR: '1' };
@@ -90,6 +99,8 @@ async function run({ openModel, prepare }: DryTurn, turn: Turn): Promise<TurnRes
     const program = startProgram(binary, prepared.args, project, { ...env, ...prepared.env });
     const isOver = () => countStops(turn, calls.events) >= 2;
     const failure = await endOf(program, prepared.drive, isOver);
+    // It does not wait for this hook.
+    if (!holds) await waitFor(() => countStops(turn, calls.events) > 0);
     const gotReason = model.turns.at(-1)?.includes(JSON.stringify(reason).slice(1, -1)) ?? false;
     return { ...calls, turns: model.turns.length, gotReason, failure };
   } finally {
@@ -106,11 +117,16 @@ function write(path: string, text: string): void {
 const countStops = ({ stopEvent }: Turn, events: readonly string[]): number =>
   events.filter((event) => event === stopEvent).length;
 
-function judge(turn: Turn, { events, turns, gotReason, failure }: TurnResult): Answer {
+function judge(
+  { asksAgain = true, holds = true }: DryTurn,
+  turn: Turn,
+  { events, turns, gotReason, failure }: TurnResult,
+): Answer {
   const { stopEvent } = turn;
   const stops = countStops(turn, events);
-  if (stops >= 2 && turns >= 2 && gotReason) {
-    const fired = [...new Set(events)].join(', ');
+  const fired = [...new Set(events)].join(', ');
+  if (!holds && stops > 0) return ok(`dry turn: ${fired} fired; its hooks report a stop, but cannot block it`);
+  if (stops >= (asksAgain ? 2 : 1) && turns >= 2 && gotReason) {
     return ok(`dry turn: ${fired} fired; the first stop was blocked, and the agent continued with the reason`);
   }
   const end = failure === null ? '' : `; the program ended with ${failure}`;
@@ -129,17 +145,19 @@ function judge(turn: Turn, { events, turns, gotReason, failure }: TurnResult): A
 type Calls = { readonly events: string[]; token: string | null };
 
 /** A stand-in for the service that blocks the first stop. */
-function openGate(stopEvent: string, calls: Calls): Promise<Loopback> {
+function openGate(stopEvent: string, calls: Calls, block: (reason: string) => object): Promise<Loopback> {
   let stops = 0;
   return openLoopback(({ body, path, token }, response) => {
     const inBody = (body as { hook_event_name?: unknown } | null)?.hook_event_name;
     const event = String(inBody ?? new URL(path, 'http://gate').searchParams.get('event') ?? 'unknown');
     calls.events.push(event);
     if (event === stopEvent) [stops, calls.token] = [stops + 1, token];
-    if (event === stopEvent && stops === 1) sendJson(response, 200, { decision: 'block', reason });
+    if (event === stopEvent && stops === 1) sendJson(response, 200, block(reason));
     else response.writeHead(204).end();
   });
 }
+
+const blockAnswer = (reason: string): object => ({ decision: 'block', reason });
 
 type Program = {
   /** The end of its output. */
@@ -213,6 +231,14 @@ async function until<Found>(program: Program, find: () => Found | undefined): Pr
     if (hasEnded) return null;
     await new Promise((done) => setTimeout(done, pollMs));
   }
+}
+
+/** A hook that the agent does not wait for may come this long after its end. */
+const lateHookMs = 10_000;
+
+async function waitFor(isThere: () => boolean): Promise<void> {
+  for (let waitedMs = 0; !isThere() && waitedMs < lateHookMs; waitedMs += pollMs)
+    await new Promise((done) => setTimeout(done, pollMs));
 }
 
 function killGroup(pid: number | undefined): void {

@@ -1,7 +1,7 @@
 /** Finds our hooks in an agent's settings. */
 import { execFile } from 'node:child_process';
 import { getNodeValue } from 'jsonc-parser';
-import { type FoundHook, readHooks } from '../setup/hook-settings.ts';
+import type { FoundHook, HookFormat } from '../setup/hook-settings.ts';
 import { parseJson, positionOf, SyntaxProblem } from '../setup/json-edit.ts';
 import { readText } from '../setup/settings-file.ts';
 import { type Answer, bad, type CheckContext, ok, skip, warn } from './doctor.ts';
@@ -34,27 +34,29 @@ const nothing: ReadSettings = { hooked: null, hooks: [], value: undefined, probl
 
 export function readSettings(
   { scope, file }: Pick<HookedFile, 'scope' | 'file'>,
+  { load = readText, read }: HookFormat,
   isOurs: (handler: FoundHook['value']) => boolean,
 ): ReadSettings {
   let text: string | null;
   try {
-    text = readText(file);
+    text = load(file);
   } catch (error) {
     const problem = `${file} cannot be read: ${(error as Error).message}`;
     return { ...nothing, problems: [bad(problem, 'make it readable: none of its settings take effect')] };
   }
   if (text === null) return nothing;
   try {
-    const all = readHooks(text);
+    const all = read(text);
     const hooks = all.filter(({ value }) => isOurs(value));
     const hooked = hooks.length === 0 ? null : { scope, file, text, hooks };
-    const root = parseJson(text.replace(/^\uFEFF/, ''));
-    return { hooked, hooks: all, value: getNodeValue(root), problems: [] };
+    return { hooked, hooks: all, value: file.endsWith('.json') ? parseValue(text) : undefined, problems: [] };
   } catch (error) {
     const problem = `${describeSyntax(file, text, error)}`;
     return { ...nothing, problems: [bad(problem, 'fix it: the agent may ignore the whole file')] };
   }
 }
+
+const parseValue = (text: string): unknown => getNodeValue(parseJson(text.replace(/^\uFEFF/, '')));
 
 /** Returns `<file>:<line>:<column>: <problem>`. Rethrows any error other than a SyntaxProblem. */
 export function describeSyntax(file: string, text: string, error: unknown): string {

@@ -1,8 +1,8 @@
 /** The doctor for agents whose hooks are in JSON settings. */
 import { existsSync } from 'node:fs';
-import { type AgentHooks, settingsFor } from '../setup/agent-hooks.ts';
-import { type FoundHook, putHooks } from '../setup/hook-settings.ts';
-import { hookProgram, isOurs, type Line } from '../setup/line.ts';
+import { type AgentHooks, formatOf, settingsFor } from '../setup/agent-hooks.ts';
+import type { FoundHook } from '../setup/hook-settings.ts';
+import { commandOf, hookProgram, isOurs, type Line } from '../setup/line.ts';
 import type { LocalContext, Scope } from '../setup/local-context.ts';
 import {
   type Answer,
@@ -72,7 +72,7 @@ function findHooks(
   const read = files.map(([scope, file]): [string, string, ReadSettings] => [
     scope,
     file,
-    readSettings({ scope, file }, (handler) => isOurs(agent, handler)),
+    readSettings({ scope, file }, formatOf(hooks), (handler) => isOurs(agent, handler)),
   ]);
   const values = ['user', 'project', 'local'].map((scope) => read.find(([name]) => name === scope)?.[2].value);
   const more = findMore?.(values, places) ?? null;
@@ -169,17 +169,17 @@ function createDryTurn(
       path,
       pass,
       stopEvent: limits.stopEvent,
-      settingsFor: (http) => putHooks(null, settingsFor(hooks, { ...line, http })),
+      settingsFor: (http) => formatOf(hooks).put(null, settingsFor(hooks, { ...line, http })),
     });
 }
 
 // Checks of one settings file: whether its hooks call this service, for every event, with everything that a call needs.
 
 /** The URL that the hook posts to, or the command that it runs. */
-export const hookTarget = ({ value }: FoundHook): string => String(value.url ?? value.command ?? value.bash ?? '');
+export const hookTarget = ({ value }: FoundHook): string => String(value.url ?? commandOf(value) ?? value.bash ?? '');
 
-const isCurlLine = ({ command, bash }: FoundHook['value']): boolean =>
-  [command, bash].some((text) => typeof text === 'string' && /\bcurl -/.test(text));
+const isCurlLine = (value: FoundHook['value']): boolean =>
+  [commandOf(value), value.bash].some((text) => typeof text === 'string' && /\bcurl -/.test(text));
 
 function checkAddress({ hooks: { agent }, hooked, context: { url } }: HookedSubject): Answer {
   const { scope, file, hooks } = hooked;

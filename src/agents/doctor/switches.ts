@@ -508,3 +508,32 @@ export const readOpencodeSwitches = (
     skip('not checked: "opencode --pure" and settings of the organisation'),
   ];
 };
+
+/** A switch of an agent of the table. */
+export type ListedSwitch = {
+  /** The highest precedence first. */
+  readonly files: readonly string[];
+  readonly path: string;
+  /** The value that turns hooks off; a text stands for a list that contains it. */
+  readonly off: boolean | string;
+};
+
+export const readListedSwitches =
+  (title: string, switchesOf: (places: LocalContext) => readonly ListedSwitch[]): ReadSwitches =>
+  ({ places, hooked }) => {
+    if (hooked.length === 0) return [];
+    const layers = createLayers();
+    const read = (file: string) =>
+      hooked.some((own) => own.file === file) ? layers.reported(file) : layers.json(file);
+    const found = switchesOf(places).flatMap(({ files, path, off }) => {
+      const all = files.flatMap(read);
+      if (typeof off === 'boolean') return all.flatMap((layer) => judgeFlag([layer], path, off));
+      const { all: list, files: where, odd } = mergeLists(all, path);
+      const isOff = list?.includes(off) ?? false;
+      return [
+        ...odd,
+        ...(isOff ? [bad(`${where} has "${off}" in "${path}"`, 'remove it: while it is there, no hook runs')] : []),
+      ];
+    });
+    return [...layers.problems, ...found, skip(`not checked: settings of ${title} from a server or an organisation`)];
+  };

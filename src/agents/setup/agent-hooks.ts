@@ -2,11 +2,11 @@
 import type { HookAgent } from '../../hook-command/agent.ts';
 import type { HookEvent } from './hook-events.ts';
 import {
+  type HookFormat,
   type HookSettings,
+  jsonHooks,
   type OwnVariable,
-  putHooks,
   putVariable,
-  removeHooks,
   removeVariable,
   withBom,
 } from './hook-settings.ts';
@@ -29,6 +29,8 @@ export type AgentHooks = {
   readonly grouped: boolean;
   /** Properties next to `hooks` in a file that we create. */
   readonly head?: object;
+  /** Default: lists by event, under `hooks` in JSON. */
+  readonly format?: HookFormat;
   /**
    * Creates the hook of an event. `command` formats the command to run, with additional options of the hook command.
    */
@@ -67,6 +69,10 @@ export function createHookSetup(hooks: AgentHooks): SettingsSetup {
   };
 }
 
+const defaultFormat = jsonHooks();
+
+export const formatOf = ({ format = defaultFormat }: Pick<AgentHooks, 'format'>): HookFormat => format;
+
 /** Creates the hooks to write into the settings. */
 export function settingsFor(hooks: AgentHooks, line: Line): HookSettings {
   const { agent, hook, events, grouped, head = {}, handler, waker } = hooks;
@@ -83,16 +89,17 @@ function planHooks(hooks: AgentHooks, request: SetupRequest): Change {
   const path = hooks.file(scope, places);
   const file = openSettings(path, rootOf(path, scope, places));
   const settings = settingsFor(hooks, line);
+  const format = formatOf(hooks);
   return planEdit(file, (text) => {
     if (!remove) {
       // If we set up usage reporting before, it follows the hooks to the new address.
       const isSet = text !== null && hooks.usage?.settings?.isOurs(text.replace(/^\uFEFF/, '')) === true;
-      return withBom(putHooks(text, settings), (json) =>
+      return withBom(format.put(text, settings), (json) =>
         putUsage(putVariables(json, hooks, request), hooks, request, isSet),
       );
     }
     const bare = text === null ? null : withBom(text, (json) => removeVariables(json, hooks));
-    return bare === null ? null : removeHooks(bare, settings);
+    return bare === null ? null : format.remove(bare, settings);
   });
 }
 

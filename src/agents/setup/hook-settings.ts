@@ -2,8 +2,16 @@
 import { getNodeValue, type Node } from 'jsonc-parser';
 import { append, childOf, parseJson, propertyOf, remove, render, SyntaxProblem } from './json-edit.ts';
 
+/** Where an agent's JSON settings hold hooks. */
+export type HookLayout = {
+  /** The property that holds them. Null: the top level of the file. Default: `hooks`. */
+  readonly under?: string | null | undefined;
+  /** True if they are one list, whose items name their event as `trigger`, and not lists by event. */
+  readonly isList?: boolean | undefined;
+};
+
 /** The hooks to write into the settings. */
-export type HookSettings = {
+export type HookSettings = HookLayout & {
   readonly events: readonly (readonly [event: string, handler: object])[];
   /** True if each handler is wrapped in `{ "hooks": [ … ] }`. */
   readonly grouped: boolean;
@@ -12,22 +20,38 @@ export type HookSettings = {
   readonly isOurs: (handler: Readonly<Record<string, unknown>>) => boolean;
 };
 
+/** How hooks are put into the text of an agent's settings, found and removed. All throw SyntaxProblem. */
+export type HookFormat = {
+  /** @param text null if the file does not exist */
+  readonly put: (text: string | null, settings: HookSettings) => string;
+  /** Returns null if nothing is left of a file that we created. */
+  readonly remove: (text: string, settings: HookSettings) => string | null;
+  /** Returns all hooks, not only ours. */
+  readonly read: (text: string) => FoundHook[];
+  /** Reads the settings at a path. Null if there are none. Default: the text of the file. */
+  readonly load?: (path: string) => string | null;
+};
+
+export const jsonHooks = (layout: HookLayout = {}): HookFormat => ({
+  put: (text, settings) => putHooks(text, { ...settings, ...layout }),
+  remove: (text, settings) => removeHooks(text, { ...settings, ...layout }),
+  read: (text) => readHooks(text, layout),
+});
+
 /** @param text null if the file does not exist. @throws SyntaxProblem */
-export function putHooks(text: string | null, settings: HookSettings): string {
+function putHooks(text: string | null, settings: HookSettings): string {
   if (text !== null && isInPlace(text, settings)) return text;
   // Hooks of an earlier run may differ, so remove them first.
   const bare = text === null ? null : removeHooks(text, settings);
-  const entries = new Map<string, object[]>();
-  for (const [event, handler] of settings.events)
-    entries.set(event, [...(entries.get(event) ?? []), entryOf(handler, settings)]);
-  const all = Object.fromEntries(entries);
-  if (bare === null) return render({ ...settings.head, hooks: all });
+  const { under = 'hooks' } = settings;
+  const all = allEntries(settings);
+  if (bare === null) return render({ ...settings.head, ...(under === null ? all : { [under]: all }) });
   return withBom(bare, (json) => {
-    if (rootOf(json).hooks === undefined) return append(json, parseJson(json), 'hooks', all);
+    if (under !== null && hooksIn(json, settings) === undefined) return append(json, parseJson(json), under, all);
     let edited = json;
     for (const [event, handler] of settings.events) {
-      const hooks = rootOf(edited).hooks as Node;
-      const list = childOf(propertyOf(hooks, event));
+      const hooks = hooksIn(edited, settings) as Node;
+      const list = settings.isList ? hooks : childOf(propertyOf(hooks, event));
       const entry = entryOf(handler, settings);
       edited = list === undefined ? append(edited, hooks, event, [entry]) : append(edited, list, null, entry);
     }
@@ -35,12 +59,20 @@ export function putHooks(text: string | null, settings: HookSettings): string {
   });
 }
 
+function allEntries(settings: HookSettings): object {
+  if (settings.isList) return settings.events.map(([, handler]) => handler);
+  const entries = new Map<string, object[]>();
+  for (const [event, handler] of settings.events)
+    entries.set(event, [...(entries.get(event) ?? []), entryOf(handler, settings)]);
+  return Object.fromEntries(entries);
+}
+
 /** Returns null if nothing is left of a file that we created. @throws SyntaxProblem */
-export function removeHooks(text: string, settings: HookSettings): string | null {
+function removeHooks(text: string, settings: HookSettings): string | null {
   let edited: string | null = text.replace(/^\uFEFF/, '');
   while (edited !== null) {
     // Remove from the end: the first hook that we added is next to the space that json-edit.ts left as a mark.
-    const found = handlersIn(edited).findLast(({ value }) => settings.isOurs(value));
+    const found = handlersIn(edited, settings).findLast(({ value }) => settings.isOurs(value));
     if (found === undefined) break;
     const isAlone = found.node !== found.entry && (found.node.parent?.children?.length ?? 0) === 1;
     edited = remove(edited, isAlone ? found.entry : found.node);
@@ -52,11 +84,11 @@ export function removeHooks(text: string, settings: HookSettings): string | null
 export type FoundHook = { readonly event: string; readonly value: Readonly<Record<string, unknown>> };
 
 /** Returns all hooks, not only ours. @throws SyntaxProblem */
-export const readHooks = (text: string): FoundHook[] =>
-  handlersIn(text.replace(/^\uFEFF/, '')).map(({ event, value }) => ({ event, value }));
+export const readHooks = (text: string, layout: HookLayout = {}): FoundHook[] =>
+  handlersIn(text.replace(/^\uFEFF/, ''), layout).map(({ event, value }) => ({ event, value }));
 
-function isInPlace(text: string, { events, isOurs }: HookSettings): boolean {
-  const ours = readHooks(text).filter(({ value }) => isOurs(value));
+function isInPlace(text: string, { events, isOurs, ...layout }: HookSettings): boolean {
+  const ours = readHooks(text, layout).filter(({ value }) => isOurs(value));
   const written = new Set(ours.map(({ event, value }) => JSON.stringify([event, value])));
   return ours.length === events.length && events.every((hook) => written.has(JSON.stringify(hook)));
 }
@@ -69,29 +101,47 @@ type Handler = FoundHook & {
   readonly entry: Node;
 };
 
-function handlersIn(text: string): Handler[] {
-  const { hooks } = rootOf(text);
-  return (hooks?.children ?? []).flatMap((property) => {
+function handlersIn(text: string, layout: HookLayout): Handler[] {
+  const hooks = hooksIn(text, layout);
+  const children = hooks?.children ?? [];
+  if (layout.isList)
+    return children
+      .filter(({ type }) => type === 'object')
+      .map((node) => ({
+        event: String(childOf(propertyOf(node, 'trigger'))?.value),
+        node,
+        entry: node,
+        value: readNode(node),
+      }));
+  return children.flatMap((property) => {
     const event = String(property.children?.[0]?.value);
-    const list = childOf(propertyOf(hooks as Node, event));
-    if (list === undefined || list.type !== 'array')
-      throw new SyntaxProblem(`"hooks.${event}" is not a list`, list?.offset ?? property.offset);
+    const list = childOf(propertyOf(hooks, event));
+    if (list === undefined || list.type !== 'array') {
+      // Next to other settings, anything but a list is not about hooks.
+      if (layout.under === null || event === 'enabled') return [];
+      const name = `${layout.under ?? 'hooks'}.${event}`;
+      throw new SyntaxProblem(`"${name}" is not a list`, list?.offset ?? property.offset);
+    }
     return (list.children ?? []).flatMap((entry) => {
       const inner = entry.type === 'object' ? childOf(propertyOf(entry, 'hooks')) : undefined;
       const nodes = inner?.type === 'array' ? (inner.children ?? []) : [entry];
       return nodes
         .filter(({ type }) => type === 'object')
-        .map((node) => ({ event, node, entry, value: getNodeValue(node) as Record<string, unknown> }));
+        .map((node) => ({ event, node, entry, value: readNode(node) }));
     });
   });
 }
 
-function rootOf(text: string): { hooks: Node | undefined } {
+const readNode = (node: Node): Record<string, unknown> => getNodeValue(node) as Record<string, unknown>;
+
+/** The node that holds the hooks. @throws SyntaxProblem if it has another type */
+function hooksIn(text: string, { under = 'hooks', isList = false }: HookLayout): Node | undefined {
   const root = parseJson(text);
   if (root.type !== 'object') throw new SyntaxProblem('it is not a JSON object', root.offset);
-  const hooks = childOf(propertyOf(root, 'hooks'));
-  if (hooks !== undefined && hooks.type !== 'object') throw new SyntaxProblem('"hooks" is not an object', hooks.offset);
-  return { hooks };
+  const hooks = under === null ? root : childOf(propertyOf(root, under));
+  const type = isList ? 'array' : 'object';
+  if (hooks === undefined || hooks.type === type) return hooks;
+  throw new SyntaxProblem(`"${under}" is not ${isList ? 'a list' : 'an object'}`, hooks.offset);
 }
 
 /** Edits the JSON after a byte order mark, if there is one. Passes on null if the edit leaves nothing. */

@@ -126,7 +126,8 @@ export function formatWakeCommand(caller: Caller, { http, fleet, tokenEnv, progr
  * match of only a part is not enough: other paths and scripts may look similar (`~/hooks/claude`).
  */
 export function isOurs(agent: string, handler: Readonly<Record<string, unknown>>): boolean {
-  const { url, command, bash } = handler;
+  const { url, bash } = handler;
+  const command = commandOf(handler);
   const posts = new RegExp(`^https?://[^/]+/hooks/${agent}(?:[?'"\\s]|$)`);
   const runs = [
     `(?:^|[\\s/'"])stopgate(?:[@./]\\S*)?['"]? +hook +${agent}(?:\\s|$)`,
@@ -136,5 +137,12 @@ export function isOurs(agent: string, handler: Readonly<Record<string, unknown>>
   return (
     (typeof url === 'string' && posts.test(url)) ||
     [command, bash].some((text) => typeof text === 'string' && runs.some((pattern) => pattern.test(text)))
+  );
+}
+
+/** The command that a hook runs. Some agents nest it in an action. */
+export function commandOf({ command, action }: Readonly<Record<string, unknown>>): unknown {
+  return (
+    command ?? (typeof action === 'object' && action !== null ? (action as { command?: unknown }).command : undefined)
   );
 }

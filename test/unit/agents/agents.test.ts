@@ -3,16 +3,17 @@ import { describe, expect, test } from 'vitest';
 import { promptedAgents } from '../../../machines/worker/way-out.ts';
 import { agents, unknownWorker } from '../../../src/agents/index.ts';
 import type { AnswerableDecision } from '../../../src/agents/shared/block-text.ts';
+import { readOptions } from '../../../src/hook-command/options.ts';
 import { createAgentFleet } from './agent-fleet.ts';
-import { type Script, scripts, withChildStop, withPlan, withToolStart } from './scripts.ts';
+import { type Script, scripts, withChildStop, withPlan, withPromptText, withToolStart } from './scripts.ts';
 
 const never = { checks: [{ rules: ['tests_pass'] }] };
 const session = '0b5ab8b1-7f3f-4c39-9a34-3d1b0a7f2c11';
 
-test.each([...agents])('%s: the hook command finds its file by the agent’s name', async (name, agent) => {
-  const { hookCommand } = await import(`../../../src/agents/${name}/hook-command.ts`);
+test.each([...agents])('%s: the hook command finds its part by the agent’s name', async (name, agent) => {
   expect(agent.name).toBe(name);
-  expect(agent.hookCommand).toBe(hookCommand);
+  const options = await readOptions([name, '--http', '127.0.0.1:1', '--worker', 'w'], {}, '/nowhere');
+  expect(options.agent).toBe(agent.hookCommand);
 });
 
 test.each([...agents.values()])('$name: its settings and doctor load on demand', async ({ settings, doctor }) => {
@@ -63,7 +64,7 @@ describe('an agent that makes no progress may stop after three blocks', () => {
     },
   );
 
-  test.each(scripts)('$form: a person’s prompt resets the retries', async ({ agent, script }) => {
+  test.each(withPromptText)('$form: a person’s prompt resets the retries', async ({ agent, script }) => {
     const fleet = createAgentFleet(never);
     await fleet.call(agent, ...script.stop(session));
     expect(fleet.view(session).retry.count).toBe(1);

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import type { NewEntry } from '../../../src/service/publish.ts';
 import { type AgentFleet, createAgentFleet } from './agent-fleet.ts';
-import { scripts, withPlan } from './scripts.ts';
+import { scripts, withPlan, withPromptText } from './scripts.ts';
 
 const session = '0b5ab8b1-7f3f-4c39-9a34-3d1b0a7f2c11';
 const never = { retries: 3, checks: [{ rules: ['tests_pass'] }] };
@@ -40,7 +40,7 @@ describe('a prompt that no person wrote does not reset the retries', () => {
     ['a compaction', 'This session is being continued from a previous conversation that ran out of context.'],
   ] as const;
 
-  test.each(scripts.flatMap((it) => machine.map(([what, prompt]) => ({ ...it, what, prompt }))))(
+  test.each(withPromptText.flatMap((it) => machine.map(([what, prompt]) => ({ ...it, what, prompt }))))(
     '$form: $what',
     async ({ agent, script, prompt }) => {
       const fleet = createAgentFleet(never);
@@ -64,7 +64,7 @@ describe('a prompt that no person wrote does not reset the retries', () => {
     '<command-name>/review</command-name>',
     'see [SYSTEM NOTIFICATION] in the log',
   ];
-  test.each(scripts.flatMap((it) => persons.map((prompt) => ({ ...it, prompt }))))(
+  test.each(withPromptText.flatMap((it) => persons.map((prompt) => ({ ...it, prompt }))))(
     '$form: a person’s prompt does: $prompt',
     async ({ agent, script, prompt }) => {
       const fleet = createAgentFleet(never);
@@ -174,14 +174,16 @@ describe('the folder', () => {
     expect(unread).toEqual(noted);
   });
 
-  test.each(scripts.filter(({ agent }) => agent !== 'cursor'))(
+  const folderKeys: Readonly<Record<string, string>> = { opencode: 'directory', goose: 'working_dir' };
+  // Their folder is in a list.
+  const inLists = ['cursor', 'agy', 'cline'];
+  test.each(scripts.filter(({ agent }) => !inLists.includes(agent)))(
     '$form: moves with the agent',
     async ({ agent, script }) => {
       const fleet = createAgentFleet(never);
       await fleet.call(agent, ...script.prompt(session, 'go'));
       const [body, event] = script.tool(session);
-      const key = agent === 'opencode' ? 'directory' : 'cwd';
-      await fleet.call(agent, { ...body, [key]: '/elsewhere' }, event);
+      await fleet.call(agent, { ...body, [folderKeys[agent] ?? 'cwd']: '/elsewhere' }, event);
       expect(fleet.view(session).cwd).toBe('/elsewhere');
     },
   );
@@ -241,6 +243,18 @@ describe('the files that a tool may have changed', () => {
       { hook_event_name: 'postToolUse', conversation_id: session, tool_name: 'Shell', tool_input: { command } },
     ],
     ['opencode', { input: { sessionID: session, tool: 'bash', args: { command } }, output: {} }, 'tool.execute.after'],
+    ['kiro', claude('PostToolUse', { tool_name: 'execute_bash', tool_input: { command } })],
+    ['droid', claude('PostToolUse', { tool_name: 'Execute', tool_input: { command } })],
+    ['goose', { event: 'PostToolUse', session_id: session, tool_name: 'developer__shell', tool_input: { command } }],
+    ['kimi', claude('PostToolUse', { tool_name: 'Bash', tool_input: { command } })],
+    [
+      'cline',
+      {
+        hookName: 'tool_result',
+        taskId: session,
+        tool_result: { name: 'run_commands', input: { commands: [command] } },
+      },
+    ],
     ['shell', { worker: session, event: 'tool', command }],
   ];
   const changed = async ([agent, body, event]: Used) => {
@@ -641,13 +655,14 @@ describe('a step list shared by several workers', () => {
 });
 
 describe('commands that a person types as a prompt', () => {
-  const blocks = ['claude', 'codex', 'qwen', 'gemini', 'shell'];
+  const blocks = ['claude', 'codex', 'qwen', 'gemini', 'droid', 'shell'];
 
-  test.each(scripts)('$form: off, on and status', async ({ form, agent, script }) => {
+  test.each(withPromptText)('$form: off, on and status', async ({ form, agent, script }) => {
     const fleet = createAgentFleet(never);
     const say = async (words: string) => {
       const answer = (await fleet.call(agent, ...script.prompt(session, words))) as Record<string, unknown> | null;
-      return String(answer?.reason ?? answer?.user_message ?? answer?.note);
+      const output = answer?.hookSpecificOutput as { permissionDecisionReason?: string } | undefined;
+      return String(answer?.reason ?? answer?.user_message ?? answer?.note ?? output?.permissionDecisionReason);
     };
     await fleet.call(agent, ...script.stop(session));
     expect(await say('/stopgate off 30m')).toMatch(/^stopgate: this session's stops are not judged for 30m\./);
@@ -661,7 +676,7 @@ describe('commands that a person types as a prompt', () => {
     await fleet.call(agent, ...script.stop(session));
     expect(causes(fleet)).toEqual(['incomplete', 'bypassed', 'incomplete']);
     // If the prompt reaches the model, it counts as a person's.
-    const kept = blocks.includes(agent) || agent === 'cursor';
+    const kept = blocks.includes(agent) || agent === 'cursor' || agent === 'kimi';
     expect(
       fleet.entries.some(({ type }) => type === 'prompt.submitted'),
       form,

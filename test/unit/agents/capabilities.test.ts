@@ -139,6 +139,42 @@ const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]
     ],
     'test/unit/agents/opencode.test.ts': ['usage limits'],
   },
+  'Antigravity CLI': {
+    'test/unit/agents/agents.test.ts': ['may stop after three blocks'],
+    'test/unit/agents/table.test.ts': ['background work'],
+  },
+  'Kiro CLI': {
+    'test/unit/agents/agents.test.ts': ['may stop after three blocks'],
+  },
+  'Factory Droid': {
+    'test/system/agents/table.test.ts': [
+      'event that asks to stop',
+      'answer that blocks',
+      'may stop after three blocks',
+    ],
+    'test/unit/agents/agents.test.ts': ['reports when a tool starts, so that a long one does not make it stale'],
+  },
+  Goose: {
+    'test/unit/agents/agents.test.ts': ['may stop after three blocks'],
+  },
+  'Kimi CLI': {
+    'test/system/agents/table.test.ts': [
+      'event that asks to stop',
+      'answer that blocks',
+      'its own cap of blocks',
+      'learns how an escalation was resolved',
+    ],
+    'test/unit/agents/agents.test.ts': [
+      'may stop after three blocks',
+      'plan',
+      'reports when a tool starts, so that a long one does not make it stale',
+    ],
+  },
+  Cline: {
+    'test/system/agents/table.test.ts': ['event that asks to stop'],
+    'test/unit/agents/table.test.ts': ['sub-agents', 'last message'],
+    'test/unit/agents/agents.test.ts': ['reports when a tool starts, so that a long one does not make it stale'],
+  },
   'anything, by a command': {
     'test/unit/agents/shell.test.ts': [
       'event that asks to stop',

@@ -1,4 +1,7 @@
-/** The commands that resume a session. All except Cursor's were tested with the agent's real command line. */
+/**
+ * The commands that resume a session. Those of Cursor and, in the table, of all but Kimi were not run without a person:
+ * they need a terminal or a login, or their program is in no registry.
+ */
 import { expect, test } from 'vitest';
 import { resumeCommand } from '../../../src/agents/index.ts';
 
@@ -12,6 +15,12 @@ test.each([
   ['qwen', "qwen --resume s-1 --prompt-interactive 'Go on'"],
   ['cursor', "cursor-agent --resume s-1 'Go on'"],
   ['opencode', "opencode run --session s-1 'Go on'"],
+  ['agy', "agy --conversation s-1 -p 'Go on'"],
+  ['kiro', "kiro-cli chat --resume-id s-1 'Go on'"],
+  ['droid', "droid exec --session-id s-1 'Go on'"],
+  ['goose', "goose run --resume --session-id s-1 --text 'Go on'"],
+  ['kimi', "kimi --session s-1 --prompt 'Go on'"],
+  ['cline', "cline --id s-1 'Go on'"],
   ['shell', null],
   [null, null],
 ])('%s', (agent, command) => {

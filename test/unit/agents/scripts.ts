@@ -24,6 +24,14 @@ const gemini = recordingsOf('gemini').recorded;
 const copilot = recordingsOf('copilot').recorded;
 const qwen = recordingsOf('qwen').recorded;
 const opencode = recordingsOf('opencode').recorded;
+const agy = recordingsOf('agy').recorded;
+const kiro = recordingsOf('kiro').recorded;
+const droid = recordingsOf('droid').recorded;
+const goose = recordingsOf('goose').recorded;
+const kimi = recordingsOf('kimi').recorded;
+const cline = recordingsOf('cline').recorded;
+
+const ofCline = (name: string, rootSessionId: string) => ({ ...cline(name), sessionContext: { rootSessionId } });
 
 const forms: Record<string, Script> = {
   claude: {
@@ -147,6 +155,70 @@ const forms: Record<string, Script> = {
       { type: 'todo.updated', properties: { sessionID, todos: [{ content, status: 'pending' }] } },
     ],
   },
+  agy: {
+    text: reasonOf,
+    // Its calls do not contain the prompt.
+    prompt: (conversationId) => [{ ...agy('PreInvocation'), conversationId }, 'PreInvocation'],
+    tool: (conversationId) => [{ ...agy('PostInvocation'), conversationId }, 'PostInvocation'],
+    stop: (conversationId) => [{ ...agy('Stop'), conversationId }, 'Stop'],
+  },
+  kiro: {
+    text: reasonOf,
+    prompt: (session_id, prompt) => [{ ...kiro('UserPromptSubmit'), session_id, prompt }],
+    tool: (session_id) => [{ ...kiro('PostToolUse'), session_id }],
+    toolStart: (session_id) => [{ ...kiro('PreToolUse'), session_id }],
+    stop: (session_id) => [{ ...kiro('Stop'), session_id }],
+  },
+  droid: {
+    text: reasonOf,
+    prompt: (session_id, prompt) => [{ ...droid('UserPromptSubmit.documented'), session_id, prompt }],
+    tool: (session_id) => [{ ...droid('PostToolUse'), session_id }],
+    toolStart: (session_id) => [{ ...droid('PreToolUse'), session_id }],
+    stop: (session_id) => [{ ...droid('Stop'), session_id }],
+    plan: (session_id, content) => [
+      {
+        ...droid('PostToolUse'),
+        session_id,
+        tool_name: 'TodoWrite',
+        tool_input: { todos: `1. [pending] ${content}` },
+        tool_response: '',
+      },
+    ],
+  },
+  goose: {
+    text: reasonOf,
+    prompt: (session_id, message) => [{ ...goose('UserPromptSubmit'), session_id, message }],
+    tool: (session_id) => [{ ...goose('PostToolUse'), session_id }],
+    toolStart: (session_id) => [{ ...goose('PreToolUse'), session_id }],
+    // The hook command adds the folder.
+    stop: (session_id) => [{ ...goose('Stop'), session_id, cwd: '/workspace/project' }],
+  },
+  kimi: {
+    text: (answer) => {
+      const { hookSpecificOutput: output } = (answer ?? {}) as {
+        hookSpecificOutput?: { permissionDecisionReason?: string };
+      };
+      return output?.permissionDecisionReason;
+    },
+    prompt: (session_id, text) => [{ ...kimi('UserPromptSubmit'), session_id, prompt: [{ type: 'text', text }] }],
+    tool: (session_id) => [{ ...kimi('PostToolUse.Write'), session_id }],
+    toolStart: (session_id) => [{ ...kimi('PreToolUse'), session_id, tool_call_id: 'call_fake_2_0' }],
+    stop: (session_id) => [{ ...kimi('Stop'), session_id }],
+    plan: (session_id, title) => [
+      { ...kimi('PreToolUse.TodoList'), session_id, tool_input: { todos: [{ title, status: 'pending' }] } },
+    ],
+  },
+  cline: {
+    // It cannot be kept at work, so the text is for the person.
+    text: (answer) => (answer as { note?: string } | null)?.note?.replace(/^stopgate: Cline .*? at work\. /, ''),
+    prompt: (id, prompt) => [
+      { ...ofCline('TaskStart', id), hookName: 'prompt_submit', userPromptSubmit: { prompt, attachments: [] } },
+      'UserPromptSubmit',
+    ],
+    tool: (id) => [ofCline('PostToolUse', id), 'PostToolUse'],
+    toolStart: (id) => [ofCline('PreToolUse', id), 'PreToolUse'],
+    stop: (id) => [ofCline('TaskComplete', id), 'TaskComplete'],
+  },
   shell: {
     text: reasonOf,
     prompt: (worker, text) => [{ worker, event: 'prompt', text, cwd: '/workspace/project' }],
@@ -160,6 +232,8 @@ const nameOf = (form: string) => form.split(' ')[0] as string;
 
 /** Every agent, some in more than one form. */
 export const scripts = Object.entries(forms).map(([form, script]) => ({ form, agent: nameOf(form), script }));
+/** The agents that report what a prompt says. */
+export const withPromptText = scripts.filter(({ agent }) => agent !== 'agy');
 /** The agents that have a plan. */
 export const withPlan = scripts.flatMap(({ script: { plan, ...script }, ...rest }) =>
   plan ? [{ ...rest, script: { ...script, plan } }] : [],

@@ -13,6 +13,8 @@ export type Package = {
 export type AgentPackage = Package & {
   /** The program's name in node_modules/.bin. */
   readonly bin: string;
+  /** Installed beside it: a newer Node, or a part for this platform that npm takes for optional. */
+  readonly with?: readonly Package[];
 };
 
 export const claudeCode: AgentPackage = {
@@ -30,13 +32,13 @@ const cache = new URL('../../../../node_modules/.cache/stopgate-agents/', import
 
 /** The path of the program. The first call downloads it, which takes a while. @throws Error with npm's message */
 export async function installAgent(agent: AgentPackage): Promise<string> {
-  await installPackage(agent);
+  await installPackage(agent, agent.with);
   return join(folderOf(agent), 'node_modules/.bin', agent.bin);
 }
 
 /** The folder of the package. @throws Error with npm's message */
-export async function installPackage(wanted: Package): Promise<string> {
-  const { name, version, install } = wanted;
+export async function installPackage(wanted: Package, more: readonly Package[] = []): Promise<string> {
+  const { name, install } = wanted;
   const folder = folderOf(wanted);
   const installed = join(folder, 'node_modules', name);
   if (await isThere(installed)) return installed;
@@ -47,7 +49,8 @@ export async function installPackage(wanted: Package): Promise<string> {
   try {
     await writeFile(join(fresh, 'package.json'), '{"private":true}');
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--engine-strict=false'];
-    await run('npm', ['install', ...flags, `${name}@${version}`], { cwd: fresh });
+    const packages = [wanted, ...more].map((each) => `${each.name}@${each.version}`);
+    await run('npm', ['install', ...flags, ...packages], { cwd: fresh });
     if (install !== undefined) await run(process.execPath, [join('node_modules', name, install)], { cwd: fresh });
     await rename(fresh, folder).catch(async (cause: unknown) => {
       if (!(await isThere(installed))) throw cause;
