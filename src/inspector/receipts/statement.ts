@@ -94,7 +94,12 @@ export function readKey(pem: string, use: 'private' | 'public'): KeyObject {
   );
 }
 
-const keyIdOf = (key: KeyObject): string => sha256(createPublicKey(key).export({ type: 'spki', format: 'der' }));
+/** The id that TUF and in-toto derive from a key. Some verifiers ignore signatures with any other id. */
+function keyIdOf(key: KeyObject): string {
+  const raw = createPublicKey(key).export({ type: 'spki', format: 'der' }).subarray(-ed25519KeyBytes);
+  return sha256(canonicalJson({ keytype: 'ed25519', scheme: 'ed25519', keyval: { public: raw.toString('hex') } }));
+}
+const ed25519KeyBytes = 32;
 
 /** @param key a private key */
 export function signStatement(statement: Statement, key: KeyObject): Envelope {
