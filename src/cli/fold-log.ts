@@ -15,20 +15,20 @@ export async function beginAt(log: Log, name: string, firstSeq: number): Promise
 
 /**
  * Calls `step` with each entry, which it must fold, until it returns true or the log ends.
- * @returns the entry after which folding began
+ * @returns the fleet at the end, and the entry after which folding began
  */
 export async function foldLog(
   log: Log,
   name: string,
   step: (fleet: Fleet, message: LogMessage) => boolean,
-): Promise<number> {
+): Promise<{ readonly fleet: Fleet; readonly startSeq: number }> {
   const { batches } = await log.read();
   let from: FoldStart | null = null;
   for await (const batch of batches)
     for (const message of batch) {
       from ??= await beginAt(log, name, message.seq);
       from.fleet.showsInputs = true;
-      if (message.seq > from.seq && step(from.fleet, message)) return from.seq;
+      if (message.seq > from.seq && step(from.fleet, message)) return { fleet: from.fleet, startSeq: from.seq };
     }
-  return from?.seq ?? 0;
+  return { fleet: from?.fleet ?? createFleet(name), startSeq: from?.seq ?? 0 };
 }

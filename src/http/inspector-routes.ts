@@ -5,6 +5,7 @@ import { idSchema, isoTimeSchema, type TaskView, type WorkerView } from '../../m
 import { AppError } from '../errors.ts';
 import { type Topic, toTruncatedJson } from '../inspector/messages.ts';
 import { findDecision } from '../inspector/receipts/find-decision.ts';
+import { rulesSinceMs } from '../inspector/rules/rules-report.ts';
 import { rangeMsMax, spanNames } from '../inspector/statistics/spans.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type Access, callerOf, checkWorker, fleetInPath } from './access.ts';
@@ -73,6 +74,7 @@ const statisticsSchema = z
   .refine(({ from = 0, to = 1 }) => from < to, 'from must be before to')
   .refine(({ from = 0, to = 1 }) => to - from <= rangeMsMax, 'from and to may be 31 days apart at most');
 const seqPath = z.looseObject({ seq: seqSchema });
+const rulesSchema = z.object({ from: msSchema.optional().describe('default: 30 days ago') });
 const receiptSchema = z.object({ attempt: idSchema.optional().describe('of a worker; default: its last') });
 const workerPath = z.looseObject({ worker: idSchema });
 const timelinePath = z.looseObject({ entity: z.enum(['worker', 'task']), id: idSchema });
@@ -163,6 +165,20 @@ function addPast(api: FastifyInstance): void {
         span: fromMs === undefined || toMs === undefined ? span : { fromMs, toMs },
       });
     },
+  );
+  typed.get(
+    '/rules',
+    {
+      config: { access: ofFleet },
+      schema: {
+        tags: ['reads'],
+        summary: 'How each check of the policies has done, and which deserve a look',
+        querystring: rulesSchema,
+        response: { 200: history },
+      },
+    },
+    async (request, reply) =>
+      send(request, reply, { kind: 'rules', sinceMs: request.query.from ?? Date.now() - rulesSinceMs }),
   );
   typed.get(
     '/receipt/:entity/:id',

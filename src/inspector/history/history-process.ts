@@ -24,6 +24,7 @@ export type HistoryWork =
   | { readonly kind: 'outline'; readonly fromSeq: number; readonly toSeq: number; readonly width: number }
   | { readonly kind: 'statistics'; readonly span: Span | TimeRange }
   | { readonly kind: 'receipt'; readonly judged: Judged }
+  | { readonly kind: 'rules'; readonly sinceMs: number }
   | { readonly kind: 'whatIf'; readonly policy: string; readonly last: number; readonly sinceMs: number | null };
 
 /** Number of entries folded so far, and in total. */

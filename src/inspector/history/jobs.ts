@@ -36,6 +36,7 @@ const startedMax: Readonly<Record<Kind, number>> = {
   outline: 1,
   statistics: 1,
   receipt: 1,
+  rules: 1,
   whatIf: 1,
   background: 1,
 };
@@ -56,6 +57,7 @@ export function createJobs(): Jobs {
     outline: 0,
     statistics: 0,
     receipt: 0,
+    rules: 0,
     whatIf: 0,
     background: 0,
   };

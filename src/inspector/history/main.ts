@@ -126,6 +126,10 @@ async function perform({ log, past, outline, counts }: Opened, fleet: string, wo
       const { readReceipt } = await import('./receipt.ts');
       return readReceipt({ log, past, fleet }, work.judged, job);
     }
+    case 'rules': {
+      const { readRules } = await import('./rules.ts');
+      return readRules({ log, past, fleet }, work.sinceMs, job);
+    }
     case 'whatIf': {
       // Loaded on demand: jumps need none of its libraries.
       const { compareDecisions } = await import('./what-if.ts');

@@ -47,7 +47,7 @@ export function createReceiptReader({ worker, attempt }: Judged): ReceiptReader 
         (outcome) =>
           outcome.kind === 'decided' && outcome.decision.worker === worker && outcome.decision.attempt === attempt,
       );
-      const answer = answerIn(message, before, openAttempt(fleet));
+      const answer = answerIn(worker, message, before, openAttempt(fleet));
       if (answer !== null) answers.push(answer);
       if (decided?.kind === 'decided' && found === null)
         found = { decision: decided.decision, policy: before?.inForce.policy ?? null, seq: message.seq };
@@ -65,13 +65,15 @@ export function createReceiptReader({ worker, attempt }: Judged): ReceiptReader 
 type Decided = { readonly decision: Decision; readonly policy: Policy | null; readonly seq: number };
 
 /** Returns the answer that an entry gave to the attempt's pending check, or null. */
-function answerIn(message: LogMessage, before: Attempt | null, after: Attempt | null): Answer | null {
+function answerIn(worker: string, message: LogMessage, before: Attempt | null, after: Attempt | null): Answer | null {
   const pending = before?.pending ?? null;
   if (pending === null || pending.by !== 'checks' || after?.pending === pending) return null;
   const entry = readEntry(message.subject, decoder.decode(message.data), message.data.length);
-  if (entry === null || !('data' in entry) || entry.type !== 'check.finished') return null;
-  const { outcome, metadata } = entry.data;
+  if (entry === null || !('data' in entry) || entry.type !== 'check.finished' || entry.area !== 'ownWorker')
+    return null;
   const { name: check } = pending;
+  const { outcome, metadata, ...about } = entry.data;
+  if (entry.id !== worker || about.check !== check || about.attempt !== before?.attempt) return null;
   return { check, kind: pending.check.kind, passed: outcome === 'pass', git: metadata?.git };
 }
 
@@ -86,7 +88,9 @@ const notAttested = (why: string): AppError => new AppError('stop.incomplete', `
 
 function toStatement({ decision, policy, seq }: Decided, answers: readonly Answer[]): Statement {
   requireComplete(decision);
-  const { commit, tree } = treeOf(answers);
+  const outcomes = outcomesOf(decision);
+  // An answer that came too late was not the check's outcome.
+  const { commit, tree } = treeOf(answers.filter(({ check }) => outcomes[check] === 'pass'));
   // Without a policy there were no answers, and hence no tree.
   const content = JSON.parse(canonicalJson(policy)) as Record<string, unknown>;
   const { fleet, worker, task, tasks, attempt, at, reason, retry } = decision;
@@ -112,7 +116,7 @@ function toStatement({ decision, policy, seq }: Decided, answers: readonly Answe
         retry,
       },
       policy: { ...decision.policy, digest: { sha256: sha256(canonicalJson(content)) }, content },
-      checks: checksOf(decision, policy?.checks ?? []),
+      checks: checksOf(decision, outcomes, policy?.checks ?? []),
       log: { stream: `STOPGATE_${fleet}`, attempt: decision.seq ?? 0, decided: seq },
     },
   };
@@ -143,12 +147,15 @@ function treeOf(answers: readonly Answer[]): z.infer<typeof treeSchema> {
   throw notAttested('its checks judged different trees: a commit came between them');
 }
 
-function checksOf(decision: Decision, checks: readonly Check[]): Statement['predicate']['checks'] {
-  const { outcomes = {} } = (decision.verdicts.find(({ guard }) => guard === 'checks')?.input ?? {}) as {
-    outcomes?: Readonly<Record<string, string>>;
-  };
+type Outcomes = Readonly<Record<string, string>>;
+
+/** Has no prototype, because a check may be named `constructor`. */
+const outcomesOf = ({ verdicts }: Decision): Outcomes =>
+  Object.assign(Object.create(null), verdicts.find(({ guard }) => guard === 'checks')?.input?.outcomes);
+
+function checksOf(decision: Decision, outcomes: Outcomes, checks: readonly Check[]): Statement['predicate']['checks'] {
   return leavesOf(checks).flatMap(({ name, kind }) => {
-    const outcome = Object.hasOwn(outcomes, name) ? outcomes[name] : undefined;
+    const outcome = outcomes[name];
     if (outcome === undefined) return []; // a member of a group that was not reached
     const message = decision.feedback.find(({ check }) => check === name)?.message;
     return [{ check: name, kind, outcome, ...(message === undefined ? {} : { message }) }];

@@ -95,20 +95,20 @@ func check(err error) {
 }
 
 func main() {
+	text, err := os.ReadFile(os.Args[1])
+	check(err)
+	var envelope dsse.Envelope
+	check(json.Unmarshal(text, &envelope))
 	public, err := os.ReadFile("key.pub")
 	check(err)
 	key, err := signerverifier.LoadKey(public)
 	check(err)
 	// Ids are hints, and this library derives them in another way than TUF does.
-	key.KeyID = ""
+	key.KeyID = envelope.Signatures[0].KeyID
 	verifier, err := signerverifier.NewED25519SignerVerifierFromSSLibKey(key)
 	check(err)
 	all, err := dsse.NewEnvelopeVerifier(verifier)
 	check(err)
-	text, err := os.ReadFile(os.Args[1])
-	check(err)
-	var envelope dsse.Envelope
-	check(json.Unmarshal(text, &envelope))
 	accepted, err := all.Verify(context.Background(), &envelope)
 	check(err)
 	fmt.Println("signed by", len(accepted))

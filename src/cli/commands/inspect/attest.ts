@@ -86,7 +86,7 @@ async function readStatement(requester: Requester, fleet: string, wanted: Receip
   );
   const seq = decision.seq ?? 0;
   const reader = createReceiptReader({ worker: decision.worker, attempt: decision.attempt ?? '', seq });
-  const startSeq = await foldLog(requester, fleet, (folded, message) => {
+  const { startSeq } = await foldLog(requester, fleet, (folded, message) => {
     reader.fold(folded, message);
     return reader.isDecided();
   });
