@@ -81,7 +81,7 @@ test('a pull request can require a receipt', async () => {
     );
     expect(statuses).toHaveLength(1);
     const [{ state = '', context = '', description = '' } = {}] = statuses;
-    expect(context).toBe('stopgate receipt');
+    expect(context).toBe('stopgate/receipt');
     return `${state}: ${description}`;
   };
   const chatter = Array.from({ length: 120 }, () => 'looks good to me');

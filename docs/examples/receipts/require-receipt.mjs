@@ -1,5 +1,5 @@
 /**
- * Sets the commit status `stopgate receipt` of COMMIT: success if a comment on it has a receipt that STOPGATE_PUBLIC_KEY
+ * Sets the commit status `stopgate/receipt` of COMMIT: success if a comment on it has a receipt that STOPGATE_PUBLIC_KEY
  * verifies and that is about the commit's tree. Ends with exit code 0 once the status is set, whatever it is.
  */
 import { spawnSync } from 'node:child_process';
@@ -76,7 +76,7 @@ const fault = await judge();
 const description = fault === null ? 'judged complete' : fault.slice(0, 140);
 await call(`statuses/${COMMIT}`, {
   state: fault === null ? 'success' : 'failure',
-  context: 'stopgate receipt',
+  context: 'stopgate/receipt',
   description,
 });
-console.log(`stopgate receipt: ${description}`);
+console.log(`stopgate/receipt: ${description}`);
