@@ -5,7 +5,7 @@ import { AppError } from '../../errors.ts';
 
 export const statementType = 'https://in-toto.io/Statement/v1';
 export const predicateType = 'urn:stopgate:receipt:v1';
-export const payloadType = 'application/vnd.in-toto+json';
+const payloadType = 'application/vnd.in-toto+json';
 
 const objectId = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'is not the id of a git object');
 
