@@ -25,6 +25,7 @@ async function open(config: object, options: { readonly commits?: boolean } = {}
   await write('.gitignore', 'installed/\n.stopgate/\n');
   await write('a.test.ts', 'old\n');
   await write('lib.txt', 'old\n');
+  await write('gone.txt', 'here\n');
   await write('installed/package', 'here\n');
   await git('init', '-q');
   await git('add', '.');
@@ -32,7 +33,7 @@ async function open(config: object, options: { readonly commits?: boolean } = {}
   if (options.commits !== false) {
     await write('fix.txt', 'fixed\n');
     await write('lib.txt', 'new\n');
-    await git('rm', '-q', '--cached', 'a.test.ts');
+    await git('rm', '-q', 'gone.txt');
     await git('add', '.');
     await git('commit', '-qm', 'Fix the login');
   }
@@ -87,7 +88,7 @@ test('a command that passes without the last commit is found, and one that canno
     lint: sh('true'),
     gone: { run: ['no-such-program'] },
     elsewhere: { ...sh('true'), cwd: '/' },
-    sees: sh('test -f uncommitted.txt && test ! -e fix.txt'),
+    sees: sh('test -f uncommitted.txt && test ! -e fix.txt && grep -q old lib.txt && test -f gone.txt'),
   };
   const policies = { default: { checks }, other: { checks: [{ command: 'lint' }, { files: ['.'] }] } };
   const { run: type, stdout, stderr, write } = await open({ policies, commands });
