@@ -9,7 +9,6 @@ import { type GitCheckWorkspace, uncommittedIn } from './check.ts';
 import { findRepository } from './find-repository.ts';
 import { createRunGit, type GitNoAnswer } from './run-git.ts';
 import { type SealedRepository, sealRepository } from './sealed-repository.ts';
-import { findChangedFiles } from './unchanged.ts';
 
 /** `unknown`: why no tree can be named. */
 export type JudgedTree = { readonly commit: string; readonly tree: string } | { readonly unknown: string };
@@ -18,7 +17,7 @@ export type JudgedTree = { readonly commit: string; readonly tree: string } | { 
 export const treeTimeoutMs = 10_000;
 
 type TreeWorkspace = Omit<GitCheckWorkspace, 'git'>;
-/** `whole` compares contents. `quick` trusts the index, and is enough before a check whose tree is read `whole` after it. */
+/** `whole` compares contents. `quick` trusts the index: enough before a check whose tree is read `whole` after it. */
 type Depth = 'quick' | 'whole';
 type Limits = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
@@ -46,17 +45,17 @@ async function readUntil(
 ): Promise<JudgedTree | null> {
   const repository = await findRepository(folder, [...workspace.roots, folder]);
   if ('reason' in repository) return repository.isNone === true ? null : { unknown: repository.reason };
-  const sealed = await sealRepository(repository, createRunGit(workspace, repository.workTree, stop));
+  const run = createRunGit(workspace, repository.workTree, stop);
+  const sealed = await sealRepository(repository, run, depth === 'quick');
   if (!('git' in sealed)) return unknownFor(sealed);
   try {
+    // A new index has no flags and no times, so git compares the contents of every file.
+    const read = depth === 'quick' ? null : await sealed.git(['read-tree', 'HEAD']);
+    if (read !== null && !('stdout' in read)) return unknownFor(read);
     // A file that the runner ignores in its `git` checks may still change what a command does.
     const context = { workspace: { ...workspace, git: everythingCounts }, stop, timeoutMs };
     const uncommitted = await uncommittedIn(repository, sealed, context);
     if (uncommitted !== null) return { unknown: uncommitted };
-    if (depth === 'quick') return await nameHead(sealed);
-    const changed = await findChangedFiles({ globs: ['**'], since: 'HEAD' }, repository.workTree, sealed, stop);
-    if (!Array.isArray(changed)) return unknownFor(changed as GitNoAnswer);
-    if (changed.length > 0) return { unknown: `Changed files that git status does not show: ${changed[0]}` };
     return await nameHead(sealed);
   } finally {
     await sealed.close();

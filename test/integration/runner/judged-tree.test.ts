@@ -51,7 +51,7 @@ describe('a tree is unknown if', () => {
     const { git, write, treeOf } = await open();
     await git('update-index', '--assume-unchanged', 'kept.txt');
     await write('kept.txt', 'forged\n');
-    expect(await treeOf('ok')).toEqual({ unknown: 'Changed files that git status does not show: kept.txt' });
+    expect(await treeOf('ok')).toEqual({ unknown: 'Uncommitted changes: kept.txt' });
   });
 
   test('a submodule has changes', async () => {
