@@ -2,6 +2,7 @@
  * Evaluates the guards for an open attempt: each once, in order, up to the first that does not pass. The transitions of
  * state `validating` read the result, and the one that is taken makes the decision.
  */
+import { outcomesIn } from '../policy/checks/evaluate.ts';
 import type { Attempt, FailureStreak, JudgedWorker } from './attempt.ts';
 import {
   failureGuards,
@@ -121,12 +122,19 @@ export function advanceTo(until: GuardName, from: Attempt, { asked, showsInputs 
 type Progress = { -readonly [Key in keyof Attempt]: Attempt[Key] } & { verdicts: Verdict[] };
 
 /** Adds the result of a guard that does not pass: a verdict with its input, or the awaited check or hold. */
-export function stopAt(guard: GuardName, result: GuardResult, from: Attempt, verdict: Verdict['verdict']): Attempt {
+export function stopAt(
+  guard: GuardName,
+  result: GuardResult,
+  from: Attempt,
+  verdict: Verdict['verdict'],
+  showsInputs: boolean,
+): Attempt {
   const attempt: Progress = { ...from, verdicts: [...from.verdicts], guard };
   keep(attempt, guard, result);
   if (result.kind === 'awaits') return { ...attempt, pending: result.check, pendingCount: result.check.number };
   if (result.kind === 'hold') return { ...attempt, isHeld: true };
-  const { detail, input } = result;
+  const { detail } = result;
+  const input = shownInput(result, showsInputs);
   const tookMs = waitedMs(attempt, guard);
   attempt.verdicts.push({ guard, verdict: result.isError ? 'error' : verdict, detail, input, tookMs });
   return attempt;
@@ -142,11 +150,16 @@ function keep(attempt: Progress, guard: GuardName, { kept }: GuardResult): void 
 }
 
 function passVerdict(guard: GuardName, result: GuardResult, attempt: Attempt, showsInputs: boolean): Verdict {
-  const { detail, input } = result;
+  const { detail } = result;
+  const input = shownInput(result, showsInputs);
   if (result.isError) return { guard, verdict: 'error', detail, input, tookMs: waitedMs(attempt, guard) };
   if (showsInputs) return { guard, verdict: 'pass', detail, input };
   return result.kind === 'pass' && result.verdict !== undefined ? result.verdict : { guard, verdict: 'pass', detail };
 }
+
+/** With `showsInputs`, guard `checks` also shows the outcome of each check. The log stores only what did not pass. */
+const shownInput = ({ input, kept }: GuardResult, showsInputs: boolean): GuardResult['input'] =>
+  showsInputs && kept?.findings !== undefined ? { ...input, outcomes: outcomesIn(kept.findings) } : input;
 
 /** Returns how long a guard waited by the log's clock, which a replay reproduces. */
 const waitedMs = ({ waitedMs: waited }: Attempt, guard: GuardName): number => (isWorkGuard(guard) ? waited[guard] : 0);

@@ -137,7 +137,7 @@ export const judgedIn = (worker: WorkerContext): (WorkerContext & JudgedAttempt)
 export function wait(worker: WorkerContext, evaluation: GuardEvaluation | undefined, guard: GuardName): Change {
   const result = evaluation === undefined ? null : resultIn(evaluation, guard);
   if (!isOpen(worker) || evaluation === undefined || result === null) return {};
-  const attempt = stopAt(guard, result, advanceTo(guard, worker.attempt, evaluation), 'pass');
+  const attempt = stopAt(guard, result, advanceTo(guard, worker.attempt, evaluation), 'pass', evaluation.showsInputs);
   return { attempt, failureStreak: streakAfter(worker.failureStreak, attempt) };
 }
 
@@ -158,8 +158,9 @@ export function decideBy(
   const ruling = { decision, action, cause, reason, nextPrompt, guard };
   const blocking = by === null ? null : resultIn(evaluation, by);
   const passed = advanceTo(by ?? guard, worker.attempt, evaluation);
-  const from = by === null || blocking === null ? passed : stopAt(by, blocking, passed, 'block');
-  const attempt = stopAt(guard, own, from, decision);
+  const from =
+    by === null || blocking === null ? passed : stopAt(by, blocking, passed, 'block', evaluation.showsInputs);
+  const attempt = stopAt(guard, own, from, decision, evaluation.showsInputs);
   const isFailed = by !== null || (to === 'blocked' && isWorkGuard(guard));
   const failureStreak = isFailed
     ? extendStreak(

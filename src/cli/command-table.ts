@@ -105,6 +105,14 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       summary: 'explain why a worker may or may not stop, guard by guard',
       load: async () => (await import('./commands/inspect/explain.ts')).explain,
     },
+    rules: {
+      summary: 'list how each check of the policies has done, and which deserve a look',
+      load: async () => (await import('./commands/inspect/rules.ts')).rules,
+    },
+    attest: {
+      summary: 'print or verify a receipt: this git tree was judged complete',
+      load: async () => (await import('./commands/inspect/attest.ts')).attest,
+    },
     tail: {
       summary: 'follow the log: entries and decisions, one per line',
       load: async () => (await import('./commands/inspect/tail.ts')).tail,

@@ -1,6 +1,7 @@
-/** The nine scenes of the demo. Each prints what happens and checks every answer. */
+/** The scenes of the demo. Each prints what happens and checks every answer. */
 import { equal, match } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,7 +25,18 @@ export async function playAll(stage: Stage, narrator: Narrator): Promise<void> {
     '',
     ...rules.trimEnd().split('\n'),
   );
-  const scenes = [planFirst, worthWaiting, threeTimes, askPerson, cannotRun, runaway, gamedTest, waitForCi, lastWeek];
+  const scenes = [
+    planFirst,
+    worthWaiting,
+    threeTimes,
+    askPerson,
+    cannotRun,
+    runaway,
+    gamedTest,
+    waitForCi,
+    lastWeek,
+    receipt,
+  ];
   for (const play of scenes) await play(stage, narrator);
   await narrator.plain(
     '',
@@ -248,6 +260,34 @@ function transcriptOfIvy(): string {
   ].join('');
 }
 
+const receipt: Scene = async ({ agents, folder, cli }, narrator) => {
+  await narrator.heading('10. A receipt proves which git tree was judged complete');
+  if (!(await hasGit())) return narrator.say('gil', 'is skipped, because git is not installed');
+  const repository = join(folder, 'repository');
+  const refused = await cli('attest', '--worker', 'gil');
+  equal(refused.code, 1, 'a tree that is no commit is attested');
+  await narrator.say('you', 'ask for a receipt of the work of gil: there is none, because it is not committed');
+  await promisify(execFile)('git', ['add', '.'], { cwd: repository });
+  await commit(repository, 'Fix sum.mjs');
+  await narrator.say('gil', 'commits, and wants to stop');
+  await narrator.decision(await decide(agents, 'gil', {}, 'allow · complete · complete', 'done'));
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  await writeFile(join(folder, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  await writeFile(join(folder, 'key.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
+  const signed = await cli('attest', '--worker', 'gil', '--key', 'key.pem');
+  equal(signed.code, 0, 'there is no receipt of the work of gil');
+  await writeFile(join(folder, 'receipt.json'), signed.text);
+  await narrator.say('you', 'sign a receipt with a key of your own, and send it with the pull request');
+  const verified = () => cli('attest', '--verify', 'receipt.json', '--key', 'key.pub', '--repo', 'repository');
+  const held = await verified();
+  equal(held.code, 0, `the receipt does not hold: ${held.text}`);
+  await narrator.say('CI', held.text.trim());
+  await writeFile(join(repository, 'sum.mjs'), 'export const sum = () => 3;\n');
+  const broken = await verified();
+  equal(broken.code, 1, 'the receipt holds for another tree');
+  await narrator.say('CI', `after another change: ${broken.text.trim()}`);
+};
+
 const hasGit = (): Promise<boolean> =>
   promisify(execFile)('git', ['--version']).then(
     () => true,
@@ -256,13 +296,17 @@ const hasGit = (): Promise<boolean> =>
 
 /** Commits all files of a folder as the first commit of a repository, independent of the user's settings. */
 async function commitAll(folder: string): Promise<void> {
-  const own = ['-c', 'user.name=demo', '-c', 'user.email=demo@localhost', '-c', 'commit.gpgsign=false'];
   for (const args of [
     ['init', '--quiet'],
     ['add', '.'],
-    [...own, 'commit', '--quiet', '-m', 'Begin'],
   ])
     await promisify(execFile)('git', args, { cwd: folder });
+  await commit(folder, 'Begin');
+}
+
+async function commit(folder: string, message: string): Promise<void> {
+  const own = ['-c', 'user.name=demo', '-c', 'user.email=demo@localhost', '-c', 'commit.gpgsign=false'];
+  await promisify(execFile)('git', [...own, 'commit', '--quiet', '-m', message], { cwd: folder });
 }
 
 async function post(url: string, body: object): Promise<unknown> {

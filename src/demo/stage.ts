@@ -93,7 +93,7 @@ async function runIn(cwd: string, argv: readonly string[]): Promise<{ code: numb
     stdout,
     stderr: new PassThrough().resume(),
     stdin: new PassThrough().end(),
-    env: {},
+    env: { PATH: readEnvironment().PATH },
     cwd,
     isTTY: false,
     size: () => ({ columns: 80, rows: 24 }),

@@ -1,12 +1,14 @@
 /** The reads of the inspector's page: the past, timelines, entries, the state of the service, and what-if replays. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { idSchema, isoTimeSchema } from '../../machines/index.ts';
+import { idSchema, isoTimeSchema, type TaskView, type WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { type Topic, toTruncatedJson } from '../inspector/messages.ts';
+import { findDecision } from '../inspector/receipts/find-decision.ts';
+import { rulesSinceMs } from '../inspector/rules/rules-report.ts';
 import { rangeMsMax, spanNames } from '../inspector/statistics/spans.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { type Access, callerOf, fleetInPath } from './access.ts';
+import { type Access, callerOf, checkWorker, fleetInPath } from './access.ts';
 import { sendHistory, type Work } from './history-reply.ts';
 import { anyObject, contentOf, errorSchema, type SchemaTypes, seqSchema } from './route-schemas.ts';
 
@@ -72,6 +74,8 @@ const statisticsSchema = z
   .refine(({ from = 0, to = 1 }) => from < to, 'from must be before to')
   .refine(({ from = 0, to = 1 }) => to - from <= rangeMsMax, 'from and to may be 31 days apart at most');
 const seqPath = z.looseObject({ seq: seqSchema });
+const rulesSchema = z.object({ from: msSchema.optional().describe('default: 30 days ago') });
+const receiptSchema = z.object({ attempt: idSchema.optional().describe('of a worker; default: its last') });
 const workerPath = z.looseObject({ worker: idSchema });
 const timelinePath = z.looseObject({ entity: z.enum(['worker', 'task']), id: idSchema });
 const fileOf = (extension: string) =>
@@ -159,6 +163,55 @@ function addPast(api: FastifyInstance): void {
       return send(request, reply, {
         kind: 'statistics',
         span: fromMs === undefined || toMs === undefined ? span : { fromMs, toMs },
+      });
+    },
+  );
+  typed.get(
+    '/rules',
+    {
+      config: { access: ofFleet },
+      schema: {
+        tags: ['reads'],
+        summary: 'How each check of the policies has done, and which deserve a look',
+        querystring: rulesSchema,
+        response: { 200: history },
+      },
+    },
+    async (request, reply) =>
+      send(request, reply, { kind: 'rules', sinceMs: request.query.from ?? Date.now() - rulesSinceMs }),
+  );
+  typed.get(
+    '/receipt/:entity/:id',
+    {
+      config: { access: ofWorker },
+      schema: {
+        tags: ['reads'],
+        summary: 'An in-toto statement that the work was judged complete; unsigned',
+        params: timelinePath,
+        querystring: receiptSchema,
+        response: { 200: history, 404: errorSchema, 409: errorSchema },
+      },
+    },
+    async (request, reply) => {
+      const { entity, id } = request.params;
+      const { attempt = null } = request.query;
+      const { service, inspection } = fleetInPath(request);
+      const {
+        worker,
+        attempt: judged,
+        seq,
+      } = await findDecision(
+        {
+          worker: (name) => service.get('worker', name) as Promise<WorkerView>,
+          task: (name) => service.get('task', name) as Promise<TaskView>,
+          decisions: inspection.decisions,
+        },
+        { entity, id, attempt },
+      );
+      checkWorker(callerOf(request), worker);
+      return send(request, reply, {
+        kind: 'receipt',
+        judged: { worker, attempt: judged ?? '', seq: seq ?? 0 },
       });
     },
   );

@@ -2,6 +2,7 @@
 import type { Host } from '../host/host.ts';
 import type { Logger } from '../log.ts';
 import type { EventLog, LogBounds } from '../nats/log/event-log.ts';
+import type { LogMessage } from '../nats/log/log-reader.ts';
 import { viewWorkerOf } from '../service/views.ts';
 import { readAttempts } from './attempts.ts';
 import { type CurrentPolicies, readCurrentPolicies } from './current-policies.ts';
@@ -25,6 +26,8 @@ export type Inspection = {
   readonly history: Pick<History, 'ask'>;
   /** The newest `limit` entries about an actor before entry `before`. Null reads from the end of the log. */
   timeline(topic: Topic, page: { before: number | null; limit: number }): Promise<TimelinePage>;
+  /** The newest `count` decisions of a worker, as stored, oldest first. */
+  decisions(worker: string, count: number): Promise<LogMessage[]>;
   /** The newest `limit` attempts of a worker before entry `before`, newest first. */
   attempts(worker: string, page: { before: number | null; limit: number }): Promise<AttemptRecord[]>;
   /** One entry, not truncated. Null if there is none at `seq` or it is not about an actor. */
@@ -74,6 +77,7 @@ export function createInspection(
       return log.range();
     },
     timeline: (topic, page) => readTimeline(log, fleet.name, topic, page),
+    decisions: (worker, count) => log.newest(`stopgate.${fleet.name}.decision.${worker}`, count, null),
     attempts: (worker, page) => readAttempts(log, fleet.name, worker, page),
     entry: (seq) => readEntryAt(log, seq),
     entries: createEntriesReader(log),

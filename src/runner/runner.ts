@@ -11,7 +11,9 @@ import type { Io } from '../terminal/process-io.ts';
 import { createInterruption, notNeeded } from '../timer.ts';
 import { type CommandRequest, runCommand, unknownCommand } from './command.ts';
 import { checkFiles } from './files.ts';
+import { findFixedFolder, findWorkerFolder } from './folder.ts';
 import { checkGit, type GitRequest, gitTimeoutMs } from './git/check.ts';
+import { readTree, treeDuring, treeTimeoutMs } from './git/judged-tree.ts';
 import { createPassCache } from './pass-cache.ts';
 import { type Group, signalGroup } from './process-group.ts';
 import { cancelled, type TimedReply, timed } from './reply.ts';
@@ -174,15 +176,21 @@ function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): C
     config: CommandConfig | null,
     workspace: PoolSettings,
     signal: AbortSignal,
-  ): Promise<CheckReply> {
+  ): Promise<TimedReply> {
     const timeoutMs = request.timeoutMs ?? config?.timeoutMs ?? gitTimeoutMs;
-    const stop = createInterruption(timeoutMs, signal);
     const tracked: Promise<void>[] = [];
     const program = request.kind === 'command' ? request.name : 'git';
     const onStart = (group: Group) => void tracked.push(track(group, program));
+    const stop = createInterruption(timeoutMs, signal);
+    const limits = { untilMs: performance.now() + timeoutMs, signal };
     try {
-      if (request.kind === 'git') return await checkGit(request, { ...workspace, onStart }, { stop, timeoutMs });
-      return await runCommand(request, config as CommandConfig, { ...workspace, passes, onStart }, { stop, timeoutMs });
+      return await withTree(request, config, { ...workspace, onStart }, limits, () =>
+        timed(
+          request.kind === 'git'
+            ? checkGit(request, { ...workspace, onStart }, { stop, timeoutMs })
+            : runCommand(request, config as CommandConfig, { ...workspace, passes, onStart }, { stop, timeoutMs }),
+        ),
+      );
     } finally {
       stop.clear();
       // Free the slot when the processes are gone, which may be after the reply.
@@ -199,7 +207,7 @@ function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): C
       const admission = await slots.acquire(callerOf(request, config), signal);
       if (admission !== 'admitted') return { ...notAdmitted(admission, waitingMax), tookMs: 0 };
       onStarted();
-      return timed(runInSlot(request, config, workspace, signal));
+      return runInSlot(request, config, workspace, signal);
     },
     configure(changed) {
       settings = changed;
@@ -211,6 +219,33 @@ function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): C
       process.off('exit', onExit);
     },
   };
+}
+
+/** Adds to a pass which tree it is about, as `metadata.git`. A program's own word on that does not count. */
+async function withTree(
+  request: PoolRequest,
+  config: CommandConfig | null,
+  workspace: PoolSettings & { readonly onStart: (group: Group) => void },
+  { untilMs, signal }: { readonly untilMs: number; readonly signal: AbortSignal },
+  check: () => Promise<TimedReply>,
+): Promise<TimedReply> {
+  const folder =
+    config === null || config.cwd === 'worker'
+      ? await findWorkerFolder(request.cwd, workspace)
+      : await findFixedFolder(config.cwd, workspace.baseDir);
+  /** Leaves the check most of its own time, and the answer enough to be in time. */
+  const read = (depth: 'quick' | 'whole') => {
+    const timeoutMs = Math.max(1, Math.min(treeTimeoutMs, (untilMs - performance.now()) / 4));
+    return 'reason' in folder ? null : readTree(folder.path, workspace, depth, { timeoutMs, signal });
+  };
+  const before = await read('quick');
+  const reply = await check();
+  if (reply.outcome !== 'pass') return reply;
+  const isNamed = before !== null && !('unknown' in before);
+  const tree = treeDuring(before, isNamed ? await read('whole') : before);
+  const { git: _, ...metadata } = reply.metadata ?? {};
+  if (tree !== null) return { ...reply, metadata: { ...metadata, git: tree } };
+  return reply.metadata === undefined ? reply : { ...reply, metadata };
 }
 
 const findCommand = ({ commands }: PoolSettings, name: string) =>

@@ -73,6 +73,22 @@ export const unreached = (checks: readonly Check[], findings: Readonly<Findings>
     return check.kind === 'all' ? unreached(check.of, findings) : [];
   });
 
+/** What an evaluated check found. `error`: it could not be judged, whatever its `onError` makes of that. */
+export const checkOutcomes = ['pass', 'fail', 'error', 'warn', 'skip'] as const;
+export type CheckOutcomeWord = (typeof checkOutcomes)[number];
+
+/** Returns the outcome of each check that was evaluated, by name, without groups. */
+export function outcomesIn(findings: Readonly<Findings>): Record<string, CheckOutcomeWord> {
+  const outcomes: Record<string, CheckOutcomeWord> = {};
+  for (const [name, finding] of Object.entries(findings)) {
+    if (finding.kind === 'entered') continue;
+    if (finding.kind === 'escalate') outcomes[name] = 'error';
+    else if (finding.kind === 'fail') outcomes[name] = finding.feedback?.outcome === 'fail' ? 'fail' : 'error';
+    else outcomes[name] = finding.kind;
+  }
+  return outcomes;
+}
+
 const leavesOf = (check: Check): string[] =>
   check.kind === 'all' || check.kind === 'any' ? check.of.flatMap(leavesOf) : [check.name];
 

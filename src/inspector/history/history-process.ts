@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { ErrorCode, ErrorIssue } from '../../errors.ts';
 import type { ConnectionOptions } from '../../nats/connection.ts';
 import type { Topic } from '../messages.ts';
+import type { Judged } from '../receipts/receipt.ts';
 import type { Span, TimeRange } from '../statistics/spans.ts';
 
 /** How the process connects to the log: like the service itself. This is the first message it receives. */
@@ -16,12 +17,14 @@ export type HistorySource = Pick<ConnectionOptions, 'url' | 'credsFile' | 'inbox
 
 /**
  * The work that the process can do. `topic` null means all actors. `width` is the number of entries per bucket, a power
- * of two. `last` is the number of attempts to compare; `sinceMs`, if not null, compares all since that time instead.
+ * of two. `judged` is a complete decision. `last` is the number of attempts to compare; `sinceMs`, if not null, compares all since that time instead.
  */
 export type HistoryWork =
   | { readonly kind: 'past'; readonly seq: number; readonly topic: Topic | null }
   | { readonly kind: 'outline'; readonly fromSeq: number; readonly toSeq: number; readonly width: number }
   | { readonly kind: 'statistics'; readonly span: Span | TimeRange }
+  | { readonly kind: 'receipt'; readonly judged: Judged }
+  | { readonly kind: 'rules'; readonly sinceMs: number }
   | { readonly kind: 'whatIf'; readonly policy: string; readonly last: number; readonly sinceMs: number | null };
 
 /** Number of entries folded so far, and in total. */

@@ -31,7 +31,15 @@ export type Jobs = {
  * Maximum number of started jobs of each kind. Each holds a fleet in memory; a comparison holds two. Statistics jobs
  * share their counts, so they must not interleave.
  */
-const startedMax: Readonly<Record<Kind, number>> = { past: 2, outline: 1, statistics: 1, whatIf: 1, background: 1 };
+const startedMax: Readonly<Record<Kind, number>> = {
+  past: 2,
+  outline: 1,
+  statistics: 1,
+  receipt: 1,
+  rules: 1,
+  whatIf: 1,
+  background: 1,
+};
 /** How often a job yields to the event loop, so that the process sees messages such as a cancellation. */
 const sliceMs = 8;
 /** How long a job runs before it yields to other jobs. Nearly every jump is shorter. */
@@ -44,7 +52,15 @@ type Waiting = { readonly kind: Kind; readonly hasStarted: boolean; readonly sta
 
 export function createJobs(): Jobs {
   const queue: Waiting[] = [];
-  const started: Record<Kind, number> = { past: 0, outline: 0, statistics: 0, whatIf: 0, background: 0 };
+  const started: Record<Kind, number> = {
+    past: 0,
+    outline: 0,
+    statistics: 0,
+    receipt: 0,
+    rules: 0,
+    whatIf: 0,
+    background: 0,
+  };
   let isBusy = false;
   const mayStart = ({ kind, hasStarted }: Waiting) => hasStarted || started[kind] < startedMax[kind];
   const startNext = () => {

@@ -122,6 +122,14 @@ async function perform({ log, past, outline, counts }: Opened, fleet: string, wo
       return outline.read(work, job);
     case 'statistics':
       return counts.read(work.span, job);
+    case 'receipt': {
+      const { readReceipt } = await import('./receipt.ts');
+      return readReceipt({ log, past, fleet }, work.judged, job);
+    }
+    case 'rules': {
+      const { readRules } = await import('./rules.ts');
+      return readRules({ log, past, fleet }, work.sinceMs, job);
+    }
     case 'whatIf': {
       // Loaded on demand: jumps need none of its libraries.
       const { compareDecisions } = await import('./what-if.ts');

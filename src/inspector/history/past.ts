@@ -44,6 +44,11 @@ export type Past = {
   foldRange(fromSeq: number, toSeq: number, job: Job, onStep?: (step: Step) => void): Promise<void>;
   /** Returns the first entry that can be shown. */
   earliest(): Promise<number>;
+  /**
+   * Returns a copy of the state before entry `seq`, or the earliest one available if the log was truncated. Null before the
+   * first entry of the log.
+   */
+  copyBefore(seq: number, job: Job): Promise<Fleet | null>;
 };
 
 /** The service's snapshots (protocol.md §15). */
@@ -125,34 +130,41 @@ export function createPast({ onStep: onAny, sizes = pastSizes, ...options }: Pas
     positions.keep(moment);
     return moment;
   };
-  return {
-    async at(seq, job, read) {
-      const isNew = seq > (await known()).lastSeq;
-      const { lastSeq } = await known(isNew);
-      if (seq > lastSeq) throw new AppError('input.bad', `there is no entry ${seq} yet: the log ends at ${lastSeq}`);
-      for (let tries = 1; ; tries += 1) {
-        try {
-          return read(await fold(await open(seq), seq, job));
-        } catch (error) {
-          if (!(error instanceof GapError)) throw error;
-          const { firstSeq } = await known(true);
-          if (firstSeq <= error.fromSeq)
-            throw new AppError('input.bad', `entry ${seq} cannot be shown: ${error.what} missing in the log`);
-          if (tries === triesMax) throw error;
-        }
+  const at: Past['at'] = async (seq, job, read) => {
+    const isNew = seq > (await known()).lastSeq;
+    const { lastSeq } = await known(isNew);
+    if (seq > lastSeq) throw new AppError('input.bad', `there is no entry ${seq} yet: the log ends at ${lastSeq}`);
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return read(await fold(await open(seq), seq, job));
+      } catch (error) {
+        if (!(error instanceof GapError)) throw error;
+        const { firstSeq } = await known(true);
+        if (firstSeq <= error.fromSeq)
+          throw new AppError('input.bad', `entry ${seq} cannot be shown: ${error.what} missing in the log`);
+        if (tries === triesMax) throw error;
       }
-    },
+    }
+  };
+  const earliest = async () => {
+    const now = await known();
+    const first = before(Number.POSITIVE_INFINITY, now).at(-1);
+    if (first === undefined) return now.lastSeq + 1;
+    return first.seq === 0 ? now.firstSeq : first.seq;
+  };
+  return {
+    at,
     async foldRange(fromSeq, toSeq, job, onStep = () => {}) {
       // A truncated log may begin at the entry of a snapshot, which is then the earliest known state.
       const hasBefore = before(fromSeq - 1, await known()).length > 0;
       const start = await open(hasBefore ? fromSeq - 1 : fromSeq);
       await fold(start, toSeq, job, (step) => step.message.seq >= fromSeq && onStep(step));
     },
-    async earliest() {
-      const now = await known();
-      const earliest = before(Number.POSITIVE_INFINITY, now).at(-1);
-      if (earliest === undefined) return now.lastSeq + 1;
-      return earliest.seq === 0 ? now.firstSeq : earliest.seq;
+    earliest,
+    async copyBefore(seq, job) {
+      const first = await earliest();
+      const last = Math.max(seq - 1, first <= 1 ? 0 : first);
+      return last === 0 ? null : at(last, job, ({ fleet }) => copyFleet(fleet));
     },
   };
 }

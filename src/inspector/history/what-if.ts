@@ -1,12 +1,5 @@
 /** "What if": decides the newest attempts of the log again with other policies. Only folds; runs no checks. */
-import {
-  copyFleet,
-  createWhatIf,
-  type Difference,
-  decidingGuard,
-  type Fleet,
-  type PolicySet,
-} from '../../../machines/index.ts';
+import { createWhatIf, type Difference, decidingGuard, type Fleet, type PolicySet } from '../../../machines/index.ts';
 import { readConfigFile } from '../../config/file-reader.ts';
 import { AppError } from '../../errors.ts';
 import type { StoredLog } from '../../nats/log/stored-log.ts';
@@ -34,8 +27,8 @@ export async function compareDecisions(
 ): Promise<WhatIfAnswer> {
   const startedMs = performance.now();
   const policies = parsePolicies(request.policy);
-  const start = await findStart(past, await firstCompared(log, fleet, request), job);
-  const found = await findDifferences(log, { policies, ...since(request), ...start }, job);
+  const start = await past.copyBefore(await firstCompared(log, fleet, request), job);
+  const found = await findDifferences(log, { policies, ...since(request), ...(start === null ? {} : { start }) }, job);
   return { ...found, tookMs: performance.now() - startedMs };
 }
 
@@ -46,13 +39,6 @@ async function firstCompared(log: StoredLog, fleet: string, { last, sinceMs }: W
   if (sinceMs !== null) return findFirst(log, await log.range(), sinceMs);
   const newest = await log.newest(`stopgate.${fleet}.worker.*.stop.attempted`, last, null);
   return newest[0]?.seq ?? (await log.range()).lastSeq + 1;
-}
-
-/** Returns the state before entry `seq`, or the earliest one available if the log was truncated. */
-async function findStart(past: Past, seq: number, job: Job): Promise<{ start?: Fleet }> {
-  const first = await past.earliest();
-  const before = Math.max(seq - 1, first <= 1 ? 0 : first);
-  return before === 0 ? {} : { start: await past.at(before, job, ({ fleet }) => copyFleet(fleet)) };
 }
 
 /** Folds the log from `start` to its end. */

@@ -84,6 +84,16 @@ const listNames = (names: readonly string[]): string =>
 
 // --- clean ----------------------------------------------------------------------------------------------------
 
+/** Says what is uncommitted, or why that is unknown, as a sentence. Returns null for a clean repository. */
+export async function uncommittedIn(
+  repository: Repository,
+  sealed: SealedRepository,
+  context: Context,
+): Promise<string | null> {
+  const answer = await findUncommitted(repository, sealed, context);
+  return typeof answer === 'string' || answer === null ? answer : (answer.reason ?? 'git did not answer');
+}
+
 async function findUncommitted(repository: Repository, sealed: SealedRepository, context: Context): Promise<Answer> {
   const own = await changedNames(repository, sealed, context);
   if (!Array.isArray(own)) return own;

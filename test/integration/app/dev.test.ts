@@ -110,11 +110,14 @@ describe('while it runs', () => {
   test('an entry that was not valid is listed, and marked in the log', async () => {
     const client = await connect(dev);
     await client.publish('worker.w5.tool.used', { tool: 5 });
-    await expect.poll(async () => (await cli('dead-letters', '--worker', 'w5')).stdout).toMatch(
-      /worker\.w5\.tool\.used +tool: must be a string, not 5/,
-    );
+    await expect
+      .poll(async () => (await cli('dead-letters', '--worker', 'w5')).stdout)
+      .toMatch(/worker\.w5\.tool\.used +tool: must be a string, not 5/);
     const asJson = await cli('dead-letters', '--worker', 'w5', '--json');
-    expect(JSON.parse(asJson.stdout)).toMatchObject({ code: 'BAD_SHAPE', subject: 'stopgate.main.worker.w5.tool.used' });
+    expect(JSON.parse(asJson.stdout)).toMatchObject({
+      code: 'BAD_SHAPE',
+      subject: 'stopgate.main.worker.w5.tool.used',
+    });
     expect((await cli('dead-letters', '--worker', 'w6')).stdout).toBe(
       "No dead letters in fleet 'main' about worker w6\n",
     );

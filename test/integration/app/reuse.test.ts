@@ -43,7 +43,7 @@ test.each([
   expect(await stop('a1')).toMatchObject({ cause: 'complete' });
   expect(await stop('a2')).toMatchObject({ cause: 'complete' });
   const [first, second] = await finished();
-  expect(first?.metadata).toBeUndefined();
+  expect(first?.metadata?.reused).toBeUndefined();
   expect(Date.parse(second?.metadata?.reused ?? '')).toBeLessThanOrEqual(Date.now());
   await writeFile(join(cwd, 'a.txt'), 'bad\n');
   for (const attempt of ['a3', 'a4']) expect(await stop(attempt)).toMatchObject({ cause: 'incomplete' });

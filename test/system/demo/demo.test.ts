@@ -65,6 +65,7 @@ test('every answer is as it must be, and nothing is left', async () => {
     'stopgate  block · continue · incomplete  by guard checks, block 2 of 3',
     'stopgate  allow · complete · complete  by guard done',
     'stopgate  allow · complete · complete  by guard done',
+    'stopgate  allow · complete · complete  by guard done',
   ]);
   expect(printed).toMatch(/stopgate: this stop was not judged \(cause unjudged\)/);
   expect(printed).toMatch(/verify +no: Allowed, though a check could not be judged/);
@@ -74,6 +75,9 @@ test('every answer is as it must be, and nothing is left', async () => {
   expect(printed).toMatch(/Changed files that must stay: test\/sum\.mjs[\s\S]*Command sum failed \(exit 1\)/);
   expect(printed).toMatch(/cannot tell yet: 1 of 3 jobs[\s\S]*cannot tell yet: 2 of 3 jobs[\s\S]*ci +is green/);
   expect(printed).toMatch(/2 stops: 1 blocked, 1 allowed[\s\S]*you came back after 42 minutes: "You wrote no tests"/);
+  expect(printed).toMatch(
+    /CI +holds: gil of fleet main was judged complete[\s\S]*CI +after another change: does not hold/,
+  );
   expect(printed).toContain('npm start');
   expect(await readdir(folder)).toEqual([]);
 });

@@ -58,6 +58,27 @@ describeInBrowser('the history of the fleet', () => {
     await page.locator('.headline', { hasText: /^6 stops in the last 24 hours/ }).waitFor();
   });
 
+  test('counts the rules on demand, and says which deserve a look', async () => {
+    const { page } = ui;
+    await ui.open('/?view=history');
+    await page.getByRole('button', { name: 'Which deserve a look?' }).click();
+    const rule = (name: string) => page.locator(`tr[data-rule="${name}"]`);
+    await rule('default/tests').waitFor();
+    expect((await rule('default/tests').innerText()).split('\t').slice(0, 9)).toEqual([
+      'default',
+      'tests',
+      'flaky',
+      '6',
+      '3',
+      '3',
+      '–',
+      '3',
+      '–',
+    ]);
+    expect(await rule('default/plan').innerText()).toMatch(/never failed/);
+    await page.getByText('it gave different results for the same work').waitFor();
+  });
+
   test('a bar leads to its entries; dragging over several zooms in', async () => {
     const { page } = ui;
     const { fromMs, toMs } = await rangeOfAll();

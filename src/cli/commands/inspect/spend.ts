@@ -1,5 +1,5 @@
 /** spend: sums the usage of agents in the log by day, model, task or worker. */
-import { createFleet, type Fleet, formatIsoTime, type UsageReport } from '../../../../machines/index.ts';
+import { type Fleet, formatIsoTime, type UsageReport } from '../../../../machines/index.ts';
 import {
   addUsage,
   byCost,
@@ -16,6 +16,7 @@ import type { Requester } from '../../../nats/requester.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { choice, defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
+import { beginAt, type FoldStart } from '../../fold-log.ts';
 import { entryOf } from '../../log-source.ts';
 import { clientArgs, readsLog, timeForms, toTime } from '../../option-values.ts';
 
@@ -61,19 +62,13 @@ async function* readReports(
   sinceMs: number,
 ): AsyncGenerator<Report> {
   const { batches } = await requester.read();
-  let from: { readonly fleet: Fleet; readonly seq: number } | null = null;
+  let from: FoldStart | null = null;
   for await (const batch of batches)
     for (const message of batch) {
       from ??= await beginAt(requester, name, message.seq);
       for (const used of message.seq > from.seq ? usedIn(from.fleet, message) : usedBefore(message))
         if (message.atMs >= sinceMs) yield { name: nameOf(by, message, used), data: used.report };
     }
-}
-
-/** Continues from a snapshot if retention has removed the beginning: the snapshot knows who held which task. */
-async function beginAt(requester: Requester, name: string, firstSeq: number) {
-  const start = firstSeq > 1 ? await requester.loadStart() : null;
-  return { fleet: start?.fleet ?? createFleet(name), seq: start?.position.seq ?? 0 };
 }
 
 type Used = { readonly worker: string; readonly task: string | null; readonly report: UsageReport };

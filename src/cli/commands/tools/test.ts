@@ -5,17 +5,20 @@ import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
 import { caseFile, casesFile, firstCases, type PolicyCase } from '../../../config/case-schema.ts';
 import type { PolicyForm } from '../../../config/file.ts';
-import { readConfigFile } from '../../../config/file-reader.ts';
+import { type Problem, readConfigFile } from '../../../config/file-reader.ts';
 import { describeFaults, describePosition } from '../../../config/problems.ts';
 import { readYaml } from '../../../config/yaml.ts';
 import { AppError } from '../../../errors.ts';
+import { clean } from '../../../terminal/text.ts';
 import { sleep } from '../../../timer.ts';
 import { type Context, defineCommand, type Flags, flag, words } from '../../command.ts';
 import { readText, requireUsual } from '../../input.ts';
+import type { Control } from './control.ts';
 import { type CaseDifference, runCase } from './policy-cases.ts';
 
 const args = {
-  files: words('FILE', 'case files, YAML or JSON (default: stopgate.test.yaml)'),
+  files: words('FILE', 'case files, YAML or JSON (default: stopgate.test.yaml); with --control a stopgate.yaml'),
+  control: flag('show instead that each check of a stopgate.yaml can fail'),
   init: flag('write an example case file instead of running one'),
   watch: flag('run again whenever a case file, or a stopgate.yaml it names, changes'),
   json: flag('print JSON, one line per case'),
@@ -29,10 +32,12 @@ export const test = defineCommand({
   details: [
     'A case has entries as in the log, and the expected decisions. It contains its policies or names a stopgate.yaml. Nothing is run: the result of a check is a "check.finished" entry of the case. docs/testing-policies.md has an example for each kind of check.',
     'Exit code 0: all cases pass. 1: one fails. 2: a file is not a valid case file, or cannot be read.',
+    'With --control, builds for each check of each policy a situation in which it must fail: an open step, a missing file, a dirty tree, or for a command a copy of the work tree whose last commit is reverted. Exit code 1: a check passes all the same, or cannot run there. Copies are temporary, and nothing in this folder is changed.',
   ],
-  examples: ['stopgate test --init', 'stopgate test', 'stopgate test cases/*.yaml --watch'],
+  examples: ['stopgate test --init', 'stopgate test', 'stopgate test cases/*.yaml --watch', 'stopgate test --control'],
   run: async (context) => {
     const { flags, io, note } = context;
+    if (flags.control) return runControl(context);
     const files = flags.files.length === 0 ? [casesFile] : flags.files;
     if (flags.init) return writeFirst(files, context);
     requireUsual(casesFile, flags.files[0], io, '"stopgate test --init" writes an example');
@@ -52,6 +57,56 @@ export const test = defineCommand({
     }
   },
 });
+
+async function runControl(context: TestContext): Promise<number> {
+  const { flags, io, out, note } = context;
+  if (flags.init || flags.watch) throw new AppError('input.bad', '--control runs once; leave out --init and --watch');
+  const [file = 'stopgate.yaml', ...others] = flags.files;
+  if (others.length > 0) throw new AppError('input.bad', '--control takes one stopgate.yaml');
+  requireUsual(file, flags.files[0], io, 'write one (docs/policies.md), or name yours');
+  const path = resolve(io.cwd, file);
+  const read = readConfigFile(await readText(file, io), path);
+  if (!read.ok) throw refusedPolicy(read.problems, file);
+  const signal = io.interrupt();
+  const counts = { fails: 0, passes: 0, error: 0, skipped: 0 };
+  const { controlChecks } = await import('./control.ts');
+  try {
+    const onProgress = (text: string) => note(`stopgate: ${text}`);
+    for await (const control of controlChecks({ file: read.file, path, io, signal, onProgress })) {
+      counts[control.outcome] += 1;
+      if (flags.json) await out.json(control);
+      else await out.print(...formatControl(control, out.colors));
+    }
+  } catch (error) {
+    if (signal.aborted) return 130;
+    throw error;
+  }
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  if (all === 0) note(`stopgate: '${file}' has no checks`);
+  if (!flags.json)
+    await out.print(
+      `${counts.fails} can fail, ${counts.passes} passed all the same, ${counts.error} could not run, ${counts.skipped} not tried`,
+    );
+  return counts.passes + counts.error > 0 ? 1 : 0;
+}
+
+function formatControl(
+  { policy, check, situation, outcome, detail }: Control,
+  colors: TestContext['out']['colors'],
+): string[] {
+  const name = `${policy}: ${check}`;
+  const because = detail === null ? '' : `: ${clean(detail)}`;
+  switch (outcome) {
+    case 'fails':
+      return [`${colors.green('ok')}    ${name} fails with ${clean(situation)}${because}`];
+    case 'passes':
+      return [`${colors.red('PASS')}  ${name} passes all the same with ${clean(situation)}`];
+    case 'error':
+      return [`${colors.red('ERROR')} ${name} cannot run with ${clean(situation)}${because}`];
+    case 'skipped':
+      return [`${colors.yellow('?')}     ${name} was not tried${because}`];
+  }
+}
 
 /** @param read collects the files that were read */
 async function runFiles(files: readonly string[], context: TestContext, read: Set<string>): Promise<number> {
@@ -123,11 +178,14 @@ async function policiesOf(
   read.add(path);
   const found = readConfigFile(await readText(path, io), path);
   if (found.ok) return found.file.policyForm;
-  throw new AppError(
-    'input.bad',
-    found.problems.map((problem) => `${describePosition(problem, policy)}: ${problem.message}`).join('\n'),
-  );
+  throw refusedPolicy(found.problems, policy);
 }
+
+const refusedPolicy = (problems: readonly Problem[], file: string): AppError =>
+  new AppError(
+    'input.bad',
+    problems.map((problem) => `${describePosition(problem, file)}: ${problem.message}`).join('\n'),
+  );
 
 const statesOf = async (files: Iterable<string>): Promise<string> =>
   (

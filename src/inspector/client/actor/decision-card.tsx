@@ -4,6 +4,7 @@ import type { Decision } from '../../../../machines/index.ts';
 import { checksNotRun } from '../../../../machines/replay/standing.ts';
 import { promptAdditions } from '../../attempt-changes.ts';
 import { verdictOf } from '../../vocabulary.ts';
+import { apiPath } from '../data/api.ts';
 import { Button, Copy, Link } from '../ui/controls.tsx';
 import { dateTime, duration, millis, plural } from '../ui/format.ts';
 import { DecisionMark, Json, Tail, Text, wordsOf } from '../ui/text.tsx';
@@ -155,6 +156,16 @@ const Footer = ({ decision }: { decision: Decision }) => (
       <span>
         attempt <Text value={decision.attempt} max={40} /> <Copy value={decision.attempt} />
       </span>
+    )}
+    {decision.cause === 'complete' && decision.attempt !== null && (
+      <a
+        href={apiPath(`receipt/worker/${decision.worker}?attempt=${encodeURIComponent(decision.attempt)}`)}
+        target="_blank"
+        rel="noreferrer"
+        title="A statement about the git tree that was judged; “stopgate attest” signs it"
+      >
+        receipt
+      </a>
     )}
     {decision.replica !== '' && (
       <span>

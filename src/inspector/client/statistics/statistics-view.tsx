@@ -13,6 +13,7 @@ import { count, dateTime, dollars, duration, localTime, millis, plural } from '.
 import { Name } from '../ui/text.tsx';
 import { Chart, type Counting, type Picking, timeOf, toEntries } from './chart.tsx';
 import { RangePicker, show } from './range-picker.tsx';
+import { RulesTable } from './rules-table.tsx';
 import { querySpan, readSpan, spanTitles } from './span.ts';
 import { CheckTable, flakyText, UsageTables } from './tables.tsx';
 import './statistics.css';
@@ -99,6 +100,7 @@ function Shown({ statistics }: { statistics: FleetStatistics }) {
         ))}
       </div>
       <CheckTable statistics={statistics} />
+      <RulesTable />
       {usage !== null && <UsageTables usage={usage} />}
     </>
   );

@@ -23,7 +23,12 @@ function cutLog(firstSeq: number, beginSeq = 1): History {
         for (let seq = Math.max(fromSeq, firstSeq); seq <= toSeq; seq += 1) await onMessage(message(seq));
       },
     },
-    past: { earliest: async () => 1, at: () => Promise.reject(new Error('not asked')), foldRange: async () => {} },
+    past: {
+      earliest: async () => 1,
+      at: () => Promise.reject(new Error('not asked')),
+      foldRange: async () => {},
+      copyBefore: async () => null,
+    },
   };
 }
 const compare = (history: History) =>
