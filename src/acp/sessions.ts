@@ -31,6 +31,8 @@ export type Session = {
   failed(error: unknown): void;
   /** Whether the model has produced text since the last prompt. */
   hasSpoken(): boolean;
+  /** Whether the agent repeats the session's past. */
+  isReplayed(): boolean;
   /** Describes the budget limit that is used up; null if there is none or the service is unreachable. */
   usedUp(): Promise<string | null>;
   /** @throws AppError if the stop could not be judged */
@@ -38,7 +40,10 @@ export type Session = {
 };
 
 export type Sessions = {
-  /** Returns the session, creating it in our own folder if it is unknown. */
+  /**
+   * Returns the session. One that is unknown gets its folder with `start`, or ours if it is needed before. What the agent
+   * reports until then waits, because its service and its files depend on the folder.
+   */
   get(id: string): Session;
   /** The agent opened or resumed the session. */
   start(id: string, reported: Reported): void;
@@ -65,6 +70,8 @@ export type SessionsOptions = {
   readonly note: (line: string) => void;
 };
 
+/** What a session may report before its folder is known. An agent sends a few updates; the oldest are dropped first. */
+const earlyMax = 1_000;
 /** More than anyone keeps open in an editor. Beyond it, the oldest session is closed. */
 const sessionsMax = 256;
 
@@ -80,11 +87,18 @@ export function createSessions({ command, cwd, policy, open, note }: SessionsOpt
     closing.add(closed);
     void closed.then(() => closing.delete(closed));
   };
-  const find = (id: string, { cwd: folder = cwd }: Reported = {}): OpenSession => {
+  const find = (id: string): OpenSession => {
     const known = sessions.get(id);
     if (known !== undefined) return known;
-    const own = { cwd: folder, policy, note, agent: () => agent };
-    const session = openSession(id, open(toId(id), folder), own);
+    const worker = toId(id);
+    const session = openSession(id, {
+      worker,
+      open: (folder) => open(worker, folder),
+      cwd,
+      policy,
+      note,
+      agent: () => agent,
+    });
     sessions.set(id, session);
     const [oldest] = sessions.keys();
     if (sessions.size > sessionsMax && oldest !== undefined) leave(oldest);
@@ -92,8 +106,8 @@ export function createSessions({ command, cwd, policy, open, note }: SessionsOpt
   };
   return {
     get: (id) => find(id),
-    start: (id, reported) => find(id, reported).start(reported),
-    replay: (id, reported) => find(id, reported).replay(),
+    start: (id, reported) => find(id).start(reported),
+    replay: (id, reported) => find(id).replay(reported),
     forget(id) {
       if (sessions.get(id)?.isRegistered() === false) leave(id);
     },
@@ -111,22 +125,49 @@ export function createSessions({ command, cwd, policy, open, note }: SessionsOpt
 type OpenSession = Session & {
   isRegistered(): boolean;
   start(reported: Reported): void;
-  replay(): void;
+  replay(reported: Reported): void;
   close(): Promise<void>;
 };
-type Own = Pick<SessionsOptions, 'cwd' | 'policy' | 'note'> & { readonly agent: () => string };
+type Own = Pick<SessionsOptions, 'cwd' | 'policy' | 'note'> & {
+  readonly worker: string;
+  readonly open: (folder: string) => WorkerLink;
+  readonly agent: () => string;
+};
 
-function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }: Own): OpenSession {
-  const drafts = createSessionDrafts(link.worker);
+function openSession(id: string, { worker, open, cwd, policy, note, agent }: Own): OpenSession {
+  const drafts = createSessionDrafts(worker);
+  /** Null until the session's folder is known. */
+  let opened: WorkerLink | null = null;
+  let early: (() => void)[] = [];
   let [isRegistered, isReplayed, isEscalated, isLimited] = [false, false, false, false];
   let askMs: number | null = null;
   /** Assumed until the worker's view says otherwise. */
   let hasBudget = true;
-  const record = (entries: readonly EntryDraft[]) => entries.forEach(link.record);
+  const linkIn = (folder: string): WorkerLink => {
+    opened ??= open(folder);
+    return opened;
+  };
+  const link = (): WorkerLink => linkIn(cwd);
+  const record = (entries: readonly EntryDraft[]): void => {
+    for (const entry of entries) link().record(entry);
+  };
+  /** Does it now, or once the folder is known. */
+  const whenPlaced = (report: () => void): void => {
+    if (opened !== null) report();
+    else early.push(report);
+    if (early.length > earlyMax) early.shift();
+  };
+  const reportEarly = (): void => {
+    const reports = early;
+    early = [];
+    for (const report of reports) report();
+  };
 
   /** Refreshes what we know from the worker's view. Returns null if the service is unreachable. */
   const refresh = async (): Promise<WorkerView | null> => {
-    const view = await link.view().catch(() => null);
+    const view = await link()
+      .view()
+      .catch(() => null);
     if (view === null) return null;
     askMs = view.rules.askMs;
     hasBudget = (view.budgets ?? []).length > 0;
@@ -136,23 +177,26 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
     const view = await refresh();
     if (view === null || policy === undefined || view.policy === policy) return;
     const why = 'that policy does not exist, or the task or "assign" names another one';
-    note(`stopgate acp: policy ${view.policy} applies to ${link.worker}, not ${policy}: ${why}`);
+    note(`stopgate acp: policy ${view.policy} applies to ${worker}, not ${policy}: ${why}`);
   };
   const start = ({ cwd: folder = cwd, mode }: Reported): void => {
     [isRegistered, isReplayed] = [true, false];
+    linkIn(folder);
     record(drafts.start({ agent: agent(), cwd: folder, policy, mode }));
+    reportEarly();
     void checkPolicy();
   };
 
   return {
     id,
-    worker: link.worker,
-    record: link.record,
-    view: link.view,
+    worker,
+    record: (draft) => whenPlaced(() => link().record(draft)),
+    view: () => link().view(),
     start,
     isRegistered: () => isRegistered,
     askMs: () => askMs,
-    replay() {
+    replay({ cwd: folder = cwd }) {
+      linkIn(folder);
       isReplayed = true;
       drafts.resume();
     },
@@ -164,11 +208,11 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
     },
     obey(command) {
       if (!isRegistered) start({});
-      return link.obey(command);
+      return link().obey(command);
     },
     reprompt: () => record([drafts.reprompt()]),
-    update: (update) => record(isReplayed ? drafts.replayed(update) : drafts.update(update)),
-    mode: (mode) => record([draftMode(mode)]),
+    update: (update) => whenPlaced(() => record(isReplayed ? drafts.replayed(update) : drafts.update(update))),
+    mode: (mode) => whenPlaced(() => record([draftMode(mode)])),
     answered(usage) {
       record(draftTokens(usage));
       if (isLimited) record([{ type: 'limit.cleared', data: {} }]);
@@ -181,20 +225,22 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
       record([{ type: 'limit.reached', data: until === null ? {} : { until } }]);
     },
     hasSpoken: drafts.hasSpoken,
+    isReplayed: () => isReplayed,
     async usedUp() {
       const view = hasBudget ? await refresh() : null;
       const line = usedUp(view?.budgets ?? []);
       return line === null ? null : describeLine(line);
     },
     async decide(stopReason) {
-      const decision = await link.decide(drafts.attempt(stopReason));
+      if (!isRegistered) start({});
+      const decision = await link().decide(drafts.attempt(stopReason));
       isEscalated = decision.action === 'escalate';
       return decision;
     },
     async close() {
       // Leave an escalated session open: closing it would hide it before a person has seen it.
       if (isRegistered && !isEscalated) record([{ type: 'session.ended', data: { reason: 'the session was closed' } }]);
-      await link.close();
+      await opened?.close();
     },
   };
 }

@@ -185,7 +185,7 @@ describe.each(Object.entries(judges))('%s', (_name, judge) => {
     const { body: worker } = await at.client.ask('get.worker.w1');
     // Each scripted answer uses two tokens.
     expect(worker).toMatchObject({ usage: { session: { tokens: 2 * counted } } });
-    const [, dollars] = (worker as { budgets: [object, { used: number }] }).budgets;
+    const [, dollars] = (worker as unknown as { budgets: [object, { used: number }] }).budgets;
     expect(worker).toMatchObject({ budgets: [{ kind: 'tokens', used: 2 * counted }, { kind: 'usd' }] });
     expect(dollars.used > 0).toBe(judge.isPriced);
 
