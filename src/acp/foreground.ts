@@ -127,6 +127,7 @@ export function createForeground(options: TurnsOptions): Foreground {
       session.failed(error);
       return release(work);
     }
+    if (session.endedAtLimit()) return release(work);
     session.answered(usage);
     if (work.isCancelled || (stopReason === 'cancelled' && work.budget !== 'used up')) {
       // The decision is not awaited or obeyed; it only records the stop in the log.

@@ -168,6 +168,10 @@ export const planUpdate = z.object({ entries: z.array(z.unknown()) });
 export const namedPlan = z.object({ plan: z.object({ planId: z.string(), entries: z.array(z.unknown()) }) });
 export const removedPlan = z.object({ planId: z.string() });
 export const modeUpdate = z.object({ currentModeId: z.string() });
+/** Codex ends a turn that failed with `end_turn` too, and reports that its thread failed (seen with codex-acp 2.6.0). */
+export const failedThread = z.object({
+  _meta: z.object({ codex: z.object({ threadStatus: z.object({ type: z.literal('systemError') }) }) }),
+});
 export const usageUpdate = z.object({ cost: z.object({ amount: z.number().nonnegative(), currency: z.string() }) });
 
 const option = z.object({ optionId: z.string(), kind: text });
@@ -210,6 +214,9 @@ const limitError = z.object({
     z.object({ status: z.literal(429) }),
     z.object({ code: z.literal(429) }),
     z.object({ errorKind: z.literal('rate_limit') }),
+    z.object({ codexErrorInfo: z.enum(['usageLimitExceeded', 'rateLimitExceeded']) }),
+    // `{ "responseTooManyFailedAttempts": { "httpStatusCode": 429 } }`
+    z.object({ codexErrorInfo: z.record(z.string(), z.object({ httpStatusCode: z.literal(429) })) }),
   ]),
 });
 export const isLimitError = (error: unknown): boolean =>

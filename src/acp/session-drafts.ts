@@ -127,8 +127,8 @@ export function createSessionDrafts(worker: string) {
       ...toAttempt(output.text(), stopReason),
       toolCount: calls.count(),
     }),
-    /** Whether the model has produced text since the last prompt. */
-    hasSpoken: (): boolean => output.text() !== '',
+    /** The end of what the model has said since the last prompt. */
+    output: output.text,
   };
 }
 

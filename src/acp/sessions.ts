@@ -6,7 +6,7 @@ import { agents, toId } from '../agents/index.ts';
 import { type EntryDraft, nameCharsMax } from '../agents/shared/entry-drafts.ts';
 import type { PersonCommand } from '../agents/shared/person-command.ts';
 import { firstChars } from '../agents/shared/text.ts';
-import { isLimitError, limitEndOf, type TokenUsage } from './messages.ts';
+import { failedThread, isLimitError, limitEndOf, type TokenUsage } from './messages.ts';
 import { createSessionDrafts, draftMode, draftTokens, type Update } from './session-drafts.ts';
 import type { Judgement, WorkerLink } from './worker-link.ts';
 
@@ -29,6 +29,8 @@ export type Session = {
   answered(usage: TokenUsage | undefined): void;
   /** The agent answered a prompt with an error, which is not a stop. */
   failed(error: unknown): void;
+  /** Whether the agent's work ended at a usage limit although it calls that a normal end. */
+  endedAtLimit(): boolean;
   /** Whether the model has produced text since the last prompt. */
   hasSpoken(): boolean;
   /** Whether the agent repeats the session's past. */
@@ -139,7 +141,7 @@ function openSession(id: string, { worker, open, cwd, policy, note, agent }: Own
   /** Null until the session's folder is known. */
   let opened: WorkerLink | null = null;
   let early: (() => void)[] = [];
-  let [isRegistered, isReplayed, isEscalated, isLimited] = [false, false, false, false];
+  let [isRegistered, isReplayed, isEscalated, isLimited, hasFailed] = [false, false, false, false, false];
   let askMs: number | null = null;
   /** Assumed until the worker's view says otherwise. */
   let hasBudget = true;
@@ -187,6 +189,13 @@ function openSession(id: string, { worker, open, cwd, policy, note, agent }: Own
     void checkPolicy();
   };
 
+  const failed = (error: unknown): void => {
+    if (!isLimitError(error)) return;
+    isLimited = true;
+    const until = limitEndOf(error, Date.now());
+    record([{ type: 'limit.reached', data: until === null ? {} : { until } }]);
+  };
+
   return {
     id,
     worker,
@@ -202,7 +211,7 @@ function openSession(id: string, { worker, open, cwd, policy, note, agent }: Own
     },
     prompt(words) {
       if (!isRegistered) start({});
-      [isReplayed, isEscalated] = [false, false];
+      [isReplayed, isEscalated, hasFailed] = [false, false, false];
       record([drafts.prompt(words)]);
       void refresh();
     },
@@ -210,21 +219,28 @@ function openSession(id: string, { worker, open, cwd, policy, note, agent }: Own
       if (!isRegistered) start({});
       return link().obey(command);
     },
-    reprompt: () => record([drafts.reprompt()]),
-    update: (update) => whenPlaced(() => record(isReplayed ? drafts.replayed(update) : drafts.update(update))),
+    reprompt() {
+      hasFailed = false;
+      record([drafts.reprompt()]);
+    },
+    update(update) {
+      hasFailed ||= failedThread.safeParse(update).success;
+      whenPlaced(() => record(isReplayed ? drafts.replayed(update) : drafts.update(update)));
+    },
     mode: (mode) => whenPlaced(() => record([draftMode(mode)])),
     answered(usage) {
       record(draftTokens(usage));
       if (isLimited) record([{ type: 'limit.cleared', data: {} }]);
       isLimited = false;
     },
-    failed(error) {
-      if (!isLimitError(error)) return;
-      isLimited = true;
-      const until = limitEndOf(error, Date.now());
-      record([{ type: 'limit.reached', data: until === null ? {} : { until } }]);
+    failed,
+    endedAtLimit() {
+      const error = { message: drafts.output() };
+      if (!hasFailed || !isLimitError(error)) return false;
+      failed(error);
+      return true;
     },
-    hasSpoken: drafts.hasSpoken,
+    hasSpoken: () => drafts.output() !== '',
     isReplayed: () => isReplayed,
     async usedUp() {
       const view = hasBudget ? await refresh() : null;

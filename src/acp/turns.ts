@@ -207,6 +207,7 @@ async function endModelTurn(turn: Turn, { line, message }: Answer, { editor, age
     return passOn();
   }
   const { stopReason } = ended.data;
+  if (session.endedAtLimit()) return passOn();
   session.answered(usageIn(ended.data));
   if ((stopReason === 'cancelled' && turn.budget !== 'used up') || cancelled.signal.aborted) {
     // The decision is not awaited or obeyed; it only records the stop in the log.

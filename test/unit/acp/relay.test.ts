@@ -97,3 +97,48 @@ test('an agent that answers in a form that we do not know ends its turn, and not
   await fromAgent('{"jsonrpc":"2.0","id":7,"result":{}}');
   expect(sent.editor).toEqual(['{"jsonrpc":"2.0","id":7,"result":{}}']);
 });
+
+/** What agents answered when their model refused a request with status 429. */
+const refused = {
+  'codex-acp 2.6.0': {
+    code: -32603,
+    message: 'Internal error',
+    data: { message: 'Try again at 2:18 AM.', codexErrorInfo: 'usageLimitExceeded' },
+  },
+  'claude-agent-acp 0.101.0': {
+    code: -32603,
+    message: 'Internal error: API Error: Request rejected (429) · x',
+    data: { errorKind: 'rate_limit' },
+  },
+  'Gemini CLI 0.61.0': { code: 429, message: 'You have exhausted your daily quota on this model.' },
+};
+
+test.each(Object.entries(refused))('a limit in the error of %s is noted, and is no stop', async (_agent, error) => {
+  const { sent, drafts, fromAgent, fromEditor } = open([block]);
+  await fromEditor(prompt);
+  const answer = JSON.stringify({ jsonrpc: '2.0', id: 7, error });
+  await fromAgent(answer);
+  expect(sent).toEqual({ agent: [prompt], editor: [answer] });
+  expect(drafts.at(-1)).toEqual({ type: 'limit.reached', data: {} });
+});
+
+test('a limit that Codex ends a turn with is no stop; other failures of it are judged', async () => {
+  const update = (fields: object) =>
+    JSON.stringify({ jsonrpc: '2.0', method: 'session/update', params: { sessionId: 's1', update: fields } });
+  const failed = update({
+    sessionUpdate: 'session_info_update',
+    _meta: { codex: { threadStatus: { type: 'systemError' } } },
+  });
+  const says = (text: string) => update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
+  const end = '{"jsonrpc":"2.0","id":7,"result":{"stopReason":"end_turn"}}';
+  const turn = async (...lines: string[]) => {
+    const { drafts, sent, fromAgent, fromEditor } = open([block]);
+    await fromEditor(prompt);
+    for (const line of [...lines, end]) await fromAgent(line);
+    return { last: drafts.at(-1)?.type, isPassedOn: sent.editor.at(-1) === end };
+  };
+  const limit = says('exceeded retry limit, last status: 429 Too Many Requests');
+  expect(await turn(failed, limit)).toEqual({ last: 'limit.reached', isPassedOn: true });
+  expect(await turn(limit)).toEqual({ last: 'prompt.submitted', isPassedOn: false });
+  expect(await turn(failed, says('The stream was cut.'))).toEqual({ last: 'prompt.submitted', isPassedOn: false });
+});
