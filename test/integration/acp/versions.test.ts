@@ -1,11 +1,10 @@
 /** Version 2 of the protocol with the official SDK on both sides, and what editor and agent agree on. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough, Writable } from 'node:stream';
-import { client, methods, ndJsonStream, type SessionUpdate } from '@agentclientprotocol/sdk/experimental/v2';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { methods } from '@agentclientprotocol/sdk/experimental/v2';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openEditor } from '../../support/acp-editor.ts';
-import { startCommand } from '../../support/command.ts';
+import { openEditor2 } from '../../support/acp-editor-2.ts';
 import { type AcpScene, openAcpScene } from './scene.ts';
 
 const agentProgram = new URL('../../support/acp-agent-2.mjs', import.meta.url).pathname;
@@ -18,44 +17,18 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** An editor that speaks version 2. */
-async function openEditor2() {
-  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
-  const command = startCommand(['acp', '--nats', scene.at.server.url, '--', ...agent], {
-    cwd: scene.at.folder.path,
-    env: {},
-    stdin,
-    onStdout: (text) => stdout.write(text),
-  });
-  void command.ended.then(() => stdout.end());
-  onTestFinished(async () => {
-    stdin.end();
-    await command.ended;
-  });
-  const readable = new ReadableStream<Uint8Array>({
-    start(controller) {
-      stdout.on('data', (chunk: Buffer) => controller.enqueue(chunk));
-      stdout.on('end', () => controller.close());
-    },
-  });
-  const updates: SessionUpdate[] = [];
-  const { agent: context } = client({ name: 'test-editor' })
-    .onNotification(methods.client.session.update, ({ params }) => void updates.push(params.update))
-    .connect(ndJsonStream(Writable.toWeb(stdin) as WritableStream<Uint8Array>, readable));
-  const info = { name: 'test-editor', version: '1.0.0' };
-  const initialized = await context.request(methods.agent.initialize, { protocolVersion: 2, info, capabilities: {} });
-  return { context, updates, initialized };
-}
-
 test('a blocked agent of version 2 works on, and the editor sees it idle once', async () => {
-  const { context, updates, initialized } = await openEditor2();
+  const { context, updates, states, initialized } = await openEditor2({
+    cwd: scene.at.folder.path,
+    args: ['--nats', scene.at.server.url],
+    agent,
+  });
   expect(initialized).toMatchObject({ protocolVersion: 2 });
   const cwd = join(scene.at.folder.path, 'inner');
   await mkdir(cwd, { recursive: true });
   const { sessionId } = await context.request(methods.agent.session.new, { cwd, mcpServers: [] });
   const prompt = [{ type: 'text' as const, text: 'Do the task.' }];
   expect(await context.request(methods.agent.session.prompt, { sessionId, prompt })).toEqual({ messageId: 'user-1' });
-  const states = () => updates.flatMap((update) => (update.sessionUpdate === 'state_update' ? [update.state] : []));
   await expect.poll(states).toEqual(['running', 'running', 'idle']);
   const said = JSON.stringify(updates);
   expect(said).toContain('stopgate: this stop was blocked (1 of 3): 1 of 2 plan steps remain: Fix lint');
