@@ -5,7 +5,8 @@ import { type Fleet, type RulesVersion, snapshotFormat, takeSnapshot } from '../
 import { AppError } from '../../errors.ts';
 import { createLogger, type Logger } from '../../log.ts';
 import type { NatsConnection } from '../connection.ts';
-import { isForbidden, operatorHint } from '../log/log-client.ts';
+import { isForbidden } from '../connection.ts';
+import { operatorHint } from '../log/log-client.ts';
 import { readPosition } from '../log/log-continuity.ts';
 import { openLogRange } from '../log/log-range.ts';
 import { type LogMessage, type LogPosition, positionOf } from '../log/log-reader.ts';
