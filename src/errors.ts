@@ -41,7 +41,9 @@ type Options = { readonly cause?: unknown; readonly issues?: readonly ErrorIssue
 const retryAfterMs: Partial<Record<ErrorCode, number>> = { 'service.busy': 1_000, 'log.unavailable': 2_000 };
 
 export class AppError extends Error {
-  override readonly name: string = 'AppError';
+  /** The name under which the client exports it, also when it is printed. */
+  static override readonly name: string = 'StopgateError';
+  override readonly name: string = 'StopgateError';
   readonly code: ErrorCode;
   readonly issues: readonly ErrorIssue[];
   /** Additional fields of the reply's body, such as the decision of `stop.incomplete`. */

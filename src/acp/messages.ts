@@ -1,5 +1,5 @@
 /**
- * The part of the Agent Client Protocol (version 1, agentclientprotocol.com) that we read. Agents and editors may be newer
+ * The part of the Agent Client Protocol (versions 1 and 2, agentclientprotocol.com) that we read. Agents and editors may be newer
  * than we are: an optional field of an unexpected type counts as missing, and an unreadable message is only forwarded.
  */
 import { AGENT_METHODS, CLIENT_METHODS, PROTOCOL_METHODS } from '@agentclientprotocol/sdk';
@@ -8,8 +8,8 @@ import { fields, text } from '../agents/agent.ts';
 import { limitEndIn, mentionsLimit, toLimitEnd } from '../agents/shared/limit-end.ts';
 import { tryJson } from '../text/json-text.ts';
 
-/** The version that we support. In version 2 a turn no longer ends with the response to its prompt. */
-export const protocolVersion = 1;
+/** The newest version that we support. Version 2 is a draft; editor and agent agree on one of both. */
+export const protocolVersion = 2;
 
 export const methods = {
   initialize: AGENT_METHODS.initialize,
@@ -20,7 +20,9 @@ export const methods = {
   forkSession: 'session/fork',
   closeSession: AGENT_METHODS.session_close,
   deleteSession: AGENT_METHODS.session_delete,
+  /** Version 1 only. */
   setMode: AGENT_METHODS.session_set_mode,
+  setOption: AGENT_METHODS.session_set_config_option,
   prompt: AGENT_METHODS.session_prompt,
   cancel: AGENT_METHODS.session_cancel,
   update: CLIENT_METHODS.session_update,
@@ -80,14 +82,26 @@ export const cancelledRequest = z.object({ requestId: z.union([z.string(), z.num
 
 export const initialized = z.object({
   protocolVersion: z.number().optional().catch(undefined),
+  /** Version 1. */
   agentInfo: z.object({ name: text, version: text }).optional().catch(undefined),
+  /** Version 2. */
+  info: z.object({ name: text, version: text }).optional().catch(undefined),
   authMethods: z
     .array(z.object({ id: text, name: text }))
     .optional()
     .catch(undefined),
 });
 const modes = z.object({ currentModeId: text }).optional().catch(undefined);
-export const sessionStarted = z.object({ sessionId: session.optional().catch(undefined), modes });
+/** The settings of a session. One of the category `mode` is what version 1 calls its mode. */
+const configOptions = z
+  .array(z.object({ category: text, currentValue: text }))
+  .optional()
+  .catch(undefined);
+export const withOptions = z.object({ configOptions });
+export const sessionStarted = z.object({ sessionId: session.optional().catch(undefined), modes, configOptions });
+/** The mode that a session's settings name. */
+export const modeIn = ({ configOptions = [] }: z.infer<typeof withOptions>): string | undefined =>
+  configOptions.find(({ category }) => category === 'mode')?.currentValue;
 
 const count = z.number().nonnegative().optional().catch(undefined);
 const tokenUsage = z.object({
@@ -108,10 +122,16 @@ export const turnEnded = z.object({
 /** Usage of one model request as reported by Qwen Code (seen with 0.24.4). */
 export const chunkUsage = z.object({ _meta: z.object({ usage: tokenUsage }) });
 
-const paths = z
-  .array(z.object({ type: text, path: text }))
-  .optional()
-  .catch(undefined);
+/** A diff names its file in version 1, and its changes in version 2. */
+const content = z.object({
+  type: text,
+  path: text,
+  changes: z
+    .array(z.object({ path: text, oldPath: text }))
+    .optional()
+    .catch(undefined),
+});
+const paths = z.array(content).optional().catch(undefined);
 export const toolCall = z.object({
   toolCallId: z.string(),
   title: text,
@@ -129,24 +149,63 @@ export const toolCall = z.object({
     .catch(undefined),
 });
 export type ToolCall = z.infer<typeof toolCall>;
+/** Version 2: adds to the content of a tool call. */
+export const toolContentChunk = z.object({ toolCallId: z.string(), content });
 
 export const sessionUpdate = z.object({
   sessionId: session,
   update: z.looseObject({ sessionUpdate: z.string() }),
 });
-export const messageChunk = z.object({ content: z.object({ type: z.literal('text'), text: z.string() }) });
+export const messageChunk = z.object({
+  content: z.object({ type: z.literal('text'), text: z.string() }),
+  /** Required by version 2. */
+  messageId: text,
+});
+/** A whole message of version 2. */
+export const wholeMessage = z.object({ messageId: z.string(), content: z.array(z.object({ type: text, text })) });
 export const planUpdate = z.object({ entries: z.array(z.unknown()) });
+/** One of a session's plans in version 2. */
+export const namedPlan = z.object({ plan: z.object({ planId: z.string(), entries: z.array(z.unknown()) }) });
+export const removedPlan = z.object({ planId: z.string() });
 export const modeUpdate = z.object({ currentModeId: z.string() });
+/** Codex ends a turn that failed with `end_turn` too, and reports that its thread failed (seen with codex-acp 2.6.0). */
+export const failedThread = z.object({
+  _meta: z.object({ codex: z.object({ threadStatus: z.object({ type: z.literal('systemError') }) }) }),
+});
 export const usageUpdate = z.object({ cost: z.object({ amount: z.number().nonnegative(), currency: z.string() }) });
 
 const option = z.object({ optionId: z.string(), kind: text });
-export const permissionParams = z.object({
-  sessionId: session,
-  toolCall,
-  options: z.array(option).catch([]),
-});
+const options = z.array(option).catch([]);
+/** Version 2 names what the permission is about; anything that we do not know is only a title. */
+const subject = z.union([
+  z.object({ toolCall }),
+  z.object({ command: z.string() }).transform(({ command }) => ({
+    toolCall: toolCall.parse({ toolCallId: '', kind: 'execute', rawInput: { command } }),
+  })),
+]);
+export const permissionParams = z.union([
+  z.object({ sessionId: session, toolCall, options }),
+  z
+    .object({ sessionId: session, title: z.string(), subject: z.unknown(), options })
+    .transform(({ sessionId, title, subject: about, options: offered }) => {
+      const found = subject.safeParse(about).data?.toolCall ?? toolCall.parse({ toolCallId: '' });
+      return { sessionId, toolCall: { ...found, title }, options: offered };
+    }),
+]);
 export type PermissionOption = z.infer<typeof option>;
 export const elicitationParams = z.object({ sessionId: session, message: text });
+
+const stateUpdate = z.object({
+  sessionUpdate: z.literal('state_update'),
+  state: z.string(),
+  stopReason: text,
+  error: z.unknown().optional(),
+  usage: tokenUsage.optional().catch(undefined),
+});
+export type StateUpdate = z.infer<typeof stateUpdate>;
+/** Version 2: what a session does. Null for any other update. */
+export const readState = (params: unknown): StateUpdate | null =>
+  z.object({ update: stateUpdate }).safeParse(params).data?.update ?? null;
 
 /** The forms in which agents mark a usage limit in the data of an error. */
 const limitError = z.object({
@@ -155,6 +214,9 @@ const limitError = z.object({
     z.object({ status: z.literal(429) }),
     z.object({ code: z.literal(429) }),
     z.object({ errorKind: z.literal('rate_limit') }),
+    z.object({ codexErrorInfo: z.enum(['usageLimitExceeded', 'rateLimitExceeded']) }),
+    // `{ "responseTooManyFailedAttempts": { "httpStatusCode": 429 } }`
+    z.object({ codexErrorInfo: z.record(z.string(), z.object({ httpStatusCode: z.literal(429) })) }),
   ]),
 });
 export const isLimitError = (error: unknown): boolean =>
@@ -189,12 +251,26 @@ export function limitEndOf(error: unknown, nowMs: number): string | null {
 
 const notification = (method: string, params: object): object => ({ jsonrpc: '2.0', method, params });
 
-/** Creates an update that the editor shows as text of the agent. */
-export const agentText = (sessionId: string, words: string): object =>
-  notification(methods.update, {
-    sessionId,
-    update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: words } },
+const update = (sessionId: string, fields: object): object =>
+  notification(methods.update, { sessionId, update: fields });
+
+/** Creates an update that the editor shows as text of the agent. @param messageId required by version 2 */
+export const agentText = (sessionId: string, words: string, messageId?: string): object =>
+  update(sessionId, {
+    sessionUpdate: 'agent_message_chunk',
+    ...(messageId !== undefined && { messageId }),
+    content: { type: 'text', text: words },
   });
+
+/** Version 2: the person's message, as the agent would repeat it. */
+export const userText = (sessionId: string, words: string, messageId: string): object =>
+  update(sessionId, { sessionUpdate: 'user_message', messageId, content: [{ type: 'text', text: words }] });
+
+/** Version 2: a state of the session, as the agent would report it. */
+export const stateMessage = (
+  sessionId: string,
+  state: { readonly state: string; readonly stopReason?: string },
+): object => update(sessionId, { sessionUpdate: 'state_update', ...state });
 
 export const promptRequest = (id: string, sessionId: string, words: string): object => ({
   jsonrpc: '2.0',

@@ -1,13 +1,16 @@
 /**
- * Forwards messages between an editor and an agent. Every message passes unchanged, except the end of a turn (turns.ts)
- * and a permission answered by an operator (permissions.ts).
+ * Forwards messages between an editor and an agent. Every message passes unchanged, except the end of a turn (turns.ts in
+ * version 1 of the protocol, foreground.ts in version 2) and a permission answered by an operator (permissions.ts).
  */
+import { createForeground } from './foreground.ts';
 import type { LineWriter } from './lines.ts';
 import {
   initialized,
   inSession,
   keyOf,
   methods,
+  modeIn,
+  type Notification,
   protocolVersion,
   type Request,
   type Response,
@@ -16,6 +19,7 @@ import {
   sessionStarted,
   sessionUpdate,
   setMode,
+  withOptions,
 } from './messages.ts';
 import { type Asker, createPermissions } from './permissions.ts';
 import type { Session, Sessions } from './sessions.ts';
@@ -39,10 +43,13 @@ export function createRelay({ editor, agent, sessions, note }: RelayOptions): Re
     toAgent: (message) => void agent.write(message),
     toEditor: (message) => void editor.write(message),
   });
-  const turns = createTurns({ editor, agent, sessions, permissions });
-  const requests = followRequests(sessions);
-  const askerOf = (id: string) => toAsker(sessions.get(id), editor);
   const report = (error: unknown) => note(`stopgate acp: bug: ${(error as Error).stack ?? String(error)}`);
+  const options = { editor, agent, sessions, permissions, report };
+  const turns = createTurns(options);
+  const foreground = createForeground(options);
+  const requests = followRequests(sessions);
+  const work = () => (requests.version() === 1 ? turns : foreground);
+  const askerOf = (id: string) => toAsker(sessions.get(id), editor);
   /** Runs our own processing of a message. Its errors must never keep the message from being forwarded. */
   const safely = <Result>(read: () => Result, otherwise: Result): Result => {
     try {
@@ -55,7 +62,13 @@ export function createRelay({ editor, agent, sessions, note }: RelayOptions): Re
 
   const atTool = (params: unknown) => {
     const session = inSession.safeParse(params).data?.sessionId;
-    if (session !== undefined) turns.atTool(session);
+    if (session !== undefined) work().atTool(session);
+  };
+
+  /** Returns what the agent gets instead; null if nothing. */
+  const cancel = (message: Notification): object | 'unchanged' | null => {
+    if (requests.version() === 1) return turns.cancel(message);
+    return message.method !== methods.cancel || foreground.cancel(message) ? 'unchanged' : null;
   };
 
   return {
@@ -63,14 +76,14 @@ export function createRelay({ editor, agent, sessions, note }: RelayOptions): Re
       const message = readMessage(line);
       if (message?.kind === 'request') {
         if (message.method === methods.prompt) {
-          if (safely(() => turns.answers(message), false)) return undefined;
-          safely(() => turns.begin(message), undefined);
+          if (safely(() => work().answers(message), false)) return undefined;
+          safely(() => work().begin(message), undefined);
         }
         safely(() => requests.asked(message), undefined);
         return agent.write(message.method === methods.initialize ? withVersion(line) : line);
       }
       if (message?.kind === 'notification') {
-        const own = safely(() => turns.cancel(message), 'unchanged');
+        const own = safely(() => cancel(message), 'unchanged');
         return own === null ? undefined : agent.write(own === 'unchanged' ? line : own);
       }
       const isLate = message?.kind === 'response' && safely(() => permissions.answered(message.id), false);
@@ -82,18 +95,21 @@ export function createRelay({ editor, agent, sessions, note }: RelayOptions): Re
         // Not awaited: other sessions continue while a stop is decided.
         const ended = safely(() => turns.end({ line, message }), undefined)?.catch(report);
         if (ended !== undefined) return;
+        if (safely(() => foreground.answered(message), false)) return;
         safely(() => requests.answered(message), undefined);
       } else if (message?.kind === 'request') {
         if (safely(() => permissions.open(message, askerOf), false)) atTool(message.params);
       } else if (message?.method === methods.update) {
         safely(() => observe(message.params, sessions), undefined);
         if (isTool(message.params)) atTool(message.params);
+        if (requests.version() !== 1 && safely(() => foreground.keeps(line, message.params), false)) return;
       }
       return editor.write(line);
     },
     close() {
       permissions.close();
       turns.close();
+      foreground.close();
     },
   };
 }
@@ -124,16 +140,27 @@ const begins: ReadonlySet<string> = new Set([
   methods.forkSession,
 ]);
 const ends: ReadonlySet<string> = new Set([methods.closeSession, methods.deleteSession]);
-const followed: ReadonlySet<string> = new Set([methods.initialize, methods.setMode, ...begins, ...ends]);
+const followed: ReadonlySet<string> = new Set([
+  methods.initialize,
+  methods.setMode,
+  methods.setOption,
+  methods.prompt,
+  ...begins,
+  ...ends,
+]);
 /** Requests before whose answer the agent may replay the session's past updates. */
 const replaying: ReadonlySet<string> = new Set([methods.loadSession, methods.resumeSession]);
 
 /** Tracks the editor's requests whose answers reveal sessions. */
 function followRequests(sessions: Sessions) {
   const pending = new Map<string, Request>();
+  let version: 1 | 2 = 1;
   return {
+    /** The version that editor and agent agreed on. */
+    version: () => version,
     asked(request: Request): void {
-      if (!followed.has(request.method)) return;
+      // In version 1 the answer to a prompt ends its turn.
+      if (!followed.has(request.method) || (request.method === methods.prompt && version === 1)) return;
       pending.set(keyOf(request.id), request);
       if (pending.size > pendingMax) pending.delete(pending.keys().next().value as string);
       const { sessionId, cwd } = sessionStart.safeParse(request.params).data ?? {};
@@ -143,28 +170,40 @@ function followRequests(sessions: Sessions) {
       const request = pending.get(keyOf(response.id));
       if (request === undefined) return;
       pending.delete(keyOf(response.id));
+      if (request.method === methods.initialize) version = versionIn(response);
       learn(request, response, sessions);
     },
   };
 }
 
+const versionIn = ({ result }: Response): 1 | 2 =>
+  (initialized.safeParse(result).data?.protocolVersion ?? 1) >= 2 ? 2 : 1;
+
 function learn({ method, params }: Request, { result, error }: Response, sessions: Sessions): void {
   const asked = sessionStart.safeParse(params).data;
   const started = sessionStarted.safeParse(result ?? {}).data;
   const id = begins.has(method) ? (started?.sessionId ?? asked?.sessionId) : asked?.sessionId;
-  if (method === methods.initialize) sessions.agentIs(initialized.safeParse(result).data?.agentInfo?.name);
+  if (method === methods.initialize) {
+    const { agentInfo, info } = initialized.safeParse(result).data ?? {};
+    sessions.agentIs((agentInfo ?? info)?.name);
+  }
   if (id === undefined) return;
   if (error !== undefined) {
     if (replaying.has(method)) sessions.forget(id);
-  } else if (begins.has(method)) sessions.start(id, { cwd: asked?.cwd, mode: started?.modes?.currentModeId });
-  else if (ends.has(method)) sessions.end(id);
+    if (method === methods.prompt) sessions.get(id).failed(error);
+  } else if (begins.has(method)) {
+    sessions.start(id, { cwd: asked?.cwd, mode: started?.modes?.currentModeId ?? modeIn(started ?? {}) });
+  } else if (ends.has(method)) sessions.end(id);
   else if (method === methods.setMode) {
     const mode = setMode.safeParse(params);
     if (mode.success) sessions.get(id).mode(mode.data.modeId);
+  } else if (method === methods.setOption) {
+    const mode = modeIn(withOptions.safeParse(result).data ?? {});
+    if (mode !== undefined) sessions.get(id).mode(mode);
   }
 }
 
-/** Caps the requested protocol version at ours: in newer versions a turn does not end with the response to its prompt. */
+/** Caps the requested protocol version at ours: a newer one may end turns in another way. */
 function withVersion(line: Buffer): Buffer | object {
   const request = JSON.parse(line.toString()) as { params?: { protocolVersion?: unknown } };
   const wanted = request.params?.protocolVersion;

@@ -20,12 +20,18 @@ import { readShell, readToolChanges, type ToolChanges } from '../agents/shared/t
 import {
   chunkUsage,
   messageChunk,
+  modeIn,
   modeUpdate,
+  namedPlan,
   planUpdate,
+  removedPlan,
   type TokenUsage,
   type ToolCall,
   toolCall,
+  toolContentChunk,
   usageUpdate,
+  wholeMessage,
+  withOptions,
 } from './messages.ts';
 
 /** More than the log keeps open for a worker (protocol.md §2), to allow for calls that have not started. */
@@ -59,15 +65,23 @@ export function createSessionDrafts(worker: string) {
     usd = Math.max(usd ?? 0, amount);
     return more > 0 ? [draftUsage({ usd: more })] : [];
   };
+  const plans = followPlans();
   const drafters: Readonly<Record<string, (update: Update) => readonly EntryDraft[]>> = {
     tool_call: calls.draft,
     tool_call_update: calls.draft,
+    tool_call_content_chunk: calls.add,
     plan: draftPlan,
+    plan_update: plans.draft,
+    plan_removed: plans.remove,
     usage_update: draftCost,
     agent_message_chunk: (update) => draftTokens(chunkUsage.safeParse(update).data?._meta.usage),
     current_mode_update: (update) => {
       const read = modeUpdate.safeParse(update);
       return read.success ? [draftMode(read.data.currentModeId)] : [];
+    },
+    config_option_update: (update) => {
+      const mode = modeIn(withOptions.safeParse(update).data ?? {});
+      return mode === undefined ? [] : [draftMode(mode)];
     },
   };
 
@@ -95,12 +109,13 @@ export function createSessionDrafts(worker: string) {
     /** Returns the entries for an update; empty if it is of no interest to the fleet. */
     update(update: Update): readonly EntryDraft[] {
       if (update.sessionUpdate === 'agent_message_chunk') output.add(update);
+      else if (update.sessionUpdate === 'agent_message') output.replace(update);
       else if (update.sessionUpdate.startsWith('tool_call')) output.endMessage();
       return drafters[update.sessionUpdate]?.(update) ?? [];
     },
     /** Handles an update that the agent replays while resuming a session. Only the plan and the cost are still current. */
     replayed(update: Update): readonly EntryDraft[] {
-      if (update.sessionUpdate === 'plan') replayedPlan = draftPlan(update);
+      if (update.sessionUpdate.startsWith('plan')) replayedPlan = drafters[update.sessionUpdate]?.(update) ?? [];
       if (update.sessionUpdate === 'usage_update') draftCost(update);
       return [];
     },
@@ -112,8 +127,8 @@ export function createSessionDrafts(worker: string) {
       ...toAttempt(output.text(), stopReason),
       toolCount: calls.count(),
     }),
-    /** Whether the model has produced text since the last prompt. */
-    hasSpoken: (): boolean => output.text() !== '',
+    /** The end of what the model has said since the last prompt. */
+    output: output.text,
   };
 }
 
@@ -150,14 +165,9 @@ function followCalls(base: () => BaseCall) {
     call.kind = given.kind ?? call.kind;
     call.input = { ...call.input, ...inputOf(given) };
     call.plan = readPlan(given.rawInput?.todos, 'content') ?? call.plan;
-    const changed = (given.content ?? []).filter(({ type }) => type === 'diff');
     // Locations of a reading call are files that it reads, not changes.
     const where = changing.has(call.kind) ? (given.locations ?? []) : [];
-    for (const { path } of [...changed, ...where]) {
-      if (path === undefined) continue;
-      if (call.files.size < filesMax) call.files.add(path);
-      else call.isCut ||= !call.files.has(path);
-    }
+    addFiles(call, [...changedIn(given.content ?? []), ...where.map(({ path }) => path)]);
     return call;
   };
   return {
@@ -166,7 +176,7 @@ function followCalls(base: () => BaseCall) {
       if (!read.success) return [];
       const { toolCallId: id, status } = read.data;
       const call = find(read.data);
-      const isOver = status === 'completed' || status === 'failed';
+      const isOver = status === 'completed' || status === 'failed' || status === 'cancelled';
       const starts = !call.isStarted && (status === 'in_progress' || isOver);
       call.isStarted ||= starts;
       const started = starts ? [draftToolStart({ tool: call.tool, id })] : [];
@@ -182,6 +192,13 @@ function followCalls(base: () => BaseCall) {
       );
       return [...started, ...plan, use];
     },
+    /** More content of a call. */
+    add(update: Update): EntryDraft[] {
+      const read = toolContentChunk.safeParse(update);
+      const call = read.success ? calls.get(read.data.toolCallId) : undefined;
+      if (read.success && call !== undefined) addFiles(call, changedIn([read.data.content]));
+      return [];
+    },
     count: () => count,
     clear() {
       calls.clear();
@@ -190,26 +207,87 @@ function followCalls(base: () => BaseCall) {
   };
 }
 
+type Content = NonNullable<ToolCall['content']>;
+
+/** The files of the diffs, in the forms of both versions. */
+const changedIn = (content: Content): (string | undefined)[] =>
+  content
+    .filter(({ type }) => type === 'diff')
+    .flatMap(({ path, changes = [] }) => [path, ...changes.flatMap((change) => [change.oldPath, change.path])]);
+
+function addFiles(call: Call, paths: readonly (string | undefined)[]): void {
+  for (const path of paths) {
+    if (path === undefined) continue;
+    if (call.files.size < filesMax) call.files.add(path);
+    else call.isCut ||= !call.files.has(path);
+  }
+}
+
+/** Bound on the plans of a session. The oldest is dropped first. */
+const plansMax = 16;
+
+/** Version 2: a session has several plans, each with an id. All their steps count. */
+function followPlans() {
+  const plans = new Map<string, readonly unknown[]>();
+  const draft = (): EntryDraft[] => draftEntries([...plans.values()].flat());
+  return {
+    draft(update: Update): EntryDraft[] {
+      const read = namedPlan.safeParse(update);
+      if (!read.success) return [];
+      const { planId, entries } = read.data.plan;
+      plans.set(planId, entries);
+      if (plans.size > plansMax) plans.delete(plans.keys().next().value as string);
+      return draft();
+    },
+    remove(update: Update): EntryDraft[] {
+      const id = removedPlan.safeParse(update).data?.planId;
+      return id !== undefined && plans.delete(id) ? draft() : [];
+    },
+  };
+}
+
 /** Keeps the end of the model's output. */
 function followOutput() {
   let text = '';
+  /** Where the last message begins, and its id if the agent gives one. */
+  let message = { start: 0, id: undefined as string | undefined };
   /** A tool ran since the last text, so the next text is a new message. */
   let isNew = false;
+  const append = (words: string, id: string | undefined): void => {
+    isNew ||= id !== message.id;
+    if (isNew) {
+      text += text === '' ? '' : '\n';
+      message = { start: text.length, id };
+    }
+    text += words;
+    isNew = false;
+    // Cut rarely: a long answer has thousands of chunks.
+    if (text.length <= 2 * outputBytesMax) return;
+    text = lastBytes(text, outputBytesMax);
+    message = { start: 0, id };
+  };
   return {
     add(update: Update): void {
-      const words = messageChunk.safeParse(update).data?.content.text ?? '';
-      if (words === '') return;
-      text += (isNew && text !== '' ? '\n' : '') + words;
-      isNew = false;
-      // Cut rarely: a long answer has thousands of chunks.
-      if (text.length > 2 * outputBytesMax) text = lastBytes(text, outputBytesMax);
+      const { content, messageId } = messageChunk.safeParse(update).data ?? {};
+      if (content === undefined || content.text === '') return;
+      append(content.text, messageId);
+    },
+    /** Version 2: the whole text of a message, which may replace its chunks. */
+    replace(update: Update): void {
+      const read = wholeMessage.safeParse(update);
+      if (!read.success) return;
+      const { messageId, content } = read.data;
+      if (message.id === messageId) text = text.slice(0, message.start).replace(/\n$/, '');
+      message = { start: text.length, id: undefined };
+      const words = content.flatMap((block) => (block.type === 'text' ? [block.text ?? ''] : [])).join('');
+      if (words !== '') append(words, messageId);
     },
     endMessage() {
       isNew = true;
     },
     text: () => text,
     clear() {
-      [text, isNew] = ['', false];
+      [text, isNew, message] = ['', false, { start: 0, id: undefined }];
     },
   };
 }
@@ -245,8 +323,10 @@ const inputOf = ({ rawInput = {} }: ToolCall): Readonly<Record<string, unknown>>
 export const toolName = ({ name, kind, _meta }: Pick<ToolCall, 'name' | 'kind' | '_meta'>): string =>
   name || _meta?.claudeCode?.toolName || kind || 'other';
 
-function draftPlan(update: Update): EntryDraft[] {
-  const plan = readPlan(planUpdate.safeParse(update).data?.entries, 'content');
+const draftPlan = (update: Update): EntryDraft[] => draftEntries(planUpdate.safeParse(update).data?.entries);
+
+function draftEntries(entries: readonly unknown[] | undefined): EntryDraft[] {
+  const plan = readPlan(entries, 'content');
   return plan === null ? [] : [plan];
 }
 

@@ -6,7 +6,7 @@ import { agents, toId } from '../agents/index.ts';
 import { type EntryDraft, nameCharsMax } from '../agents/shared/entry-drafts.ts';
 import type { PersonCommand } from '../agents/shared/person-command.ts';
 import { firstChars } from '../agents/shared/text.ts';
-import { isLimitError, limitEndOf, type TokenUsage } from './messages.ts';
+import { failedThread, isLimitError, limitEndOf, type TokenUsage } from './messages.ts';
 import { createSessionDrafts, draftMode, draftTokens, type Update } from './session-drafts.ts';
 import type { Judgement, WorkerLink } from './worker-link.ts';
 
@@ -29,8 +29,12 @@ export type Session = {
   answered(usage: TokenUsage | undefined): void;
   /** The agent answered a prompt with an error, which is not a stop. */
   failed(error: unknown): void;
+  /** Whether the agent's work ended at a usage limit although it calls that a normal end. */
+  endedAtLimit(): boolean;
   /** Whether the model has produced text since the last prompt. */
   hasSpoken(): boolean;
+  /** Whether the agent repeats the session's past. */
+  isReplayed(): boolean;
   /** Describes the budget limit that is used up; null if there is none or the service is unreachable. */
   usedUp(): Promise<string | null>;
   /** @throws AppError if the stop could not be judged */
@@ -38,7 +42,10 @@ export type Session = {
 };
 
 export type Sessions = {
-  /** Returns the session, creating it in our own folder if it is unknown. */
+  /**
+   * Returns the session. One that is unknown gets its folder with `start`, or ours if it is needed before. What the agent
+   * reports until then waits, because its service and its files depend on the folder.
+   */
   get(id: string): Session;
   /** The agent opened or resumed the session. */
   start(id: string, reported: Reported): void;
@@ -65,6 +72,8 @@ export type SessionsOptions = {
   readonly note: (line: string) => void;
 };
 
+/** What a session may report before its folder is known. An agent sends a few updates; the oldest are dropped first. */
+const earlyMax = 1_000;
 /** More than anyone keeps open in an editor. Beyond it, the oldest session is closed. */
 const sessionsMax = 256;
 
@@ -80,11 +89,18 @@ export function createSessions({ command, cwd, policy, open, note }: SessionsOpt
     closing.add(closed);
     void closed.then(() => closing.delete(closed));
   };
-  const find = (id: string, { cwd: folder = cwd }: Reported = {}): OpenSession => {
+  const find = (id: string): OpenSession => {
     const known = sessions.get(id);
     if (known !== undefined) return known;
-    const own = { cwd: folder, policy, note, agent: () => agent };
-    const session = openSession(id, open(toId(id), folder), own);
+    const worker = toId(id);
+    const session = openSession(id, {
+      worker,
+      open: (folder) => open(worker, folder),
+      cwd,
+      policy,
+      note,
+      agent: () => agent,
+    });
     sessions.set(id, session);
     const [oldest] = sessions.keys();
     if (sessions.size > sessionsMax && oldest !== undefined) leave(oldest);
@@ -92,8 +108,8 @@ export function createSessions({ command, cwd, policy, open, note }: SessionsOpt
   };
   return {
     get: (id) => find(id),
-    start: (id, reported) => find(id, reported).start(reported),
-    replay: (id, reported) => find(id, reported).replay(),
+    start: (id, reported) => find(id).start(reported),
+    replay: (id, reported) => find(id).replay(reported),
     forget(id) {
       if (sessions.get(id)?.isRegistered() === false) leave(id);
     },
@@ -111,22 +127,49 @@ export function createSessions({ command, cwd, policy, open, note }: SessionsOpt
 type OpenSession = Session & {
   isRegistered(): boolean;
   start(reported: Reported): void;
-  replay(): void;
+  replay(reported: Reported): void;
   close(): Promise<void>;
 };
-type Own = Pick<SessionsOptions, 'cwd' | 'policy' | 'note'> & { readonly agent: () => string };
+type Own = Pick<SessionsOptions, 'cwd' | 'policy' | 'note'> & {
+  readonly worker: string;
+  readonly open: (folder: string) => WorkerLink;
+  readonly agent: () => string;
+};
 
-function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }: Own): OpenSession {
-  const drafts = createSessionDrafts(link.worker);
-  let [isRegistered, isReplayed, isEscalated, isLimited] = [false, false, false, false];
+function openSession(id: string, { worker, open, cwd, policy, note, agent }: Own): OpenSession {
+  const drafts = createSessionDrafts(worker);
+  /** Null until the session's folder is known. */
+  let opened: WorkerLink | null = null;
+  let early: (() => void)[] = [];
+  let [isRegistered, isReplayed, isEscalated, isLimited, hasFailed] = [false, false, false, false, false];
   let askMs: number | null = null;
   /** Assumed until the worker's view says otherwise. */
   let hasBudget = true;
-  const record = (entries: readonly EntryDraft[]) => entries.forEach(link.record);
+  const linkIn = (folder: string): WorkerLink => {
+    opened ??= open(folder);
+    return opened;
+  };
+  const link = (): WorkerLink => linkIn(cwd);
+  const record = (entries: readonly EntryDraft[]): void => {
+    for (const entry of entries) link().record(entry);
+  };
+  /** Does it now, or once the folder is known. */
+  const whenPlaced = (report: () => void): void => {
+    if (opened !== null) report();
+    else early.push(report);
+    if (early.length > earlyMax) early.shift();
+  };
+  const reportEarly = (): void => {
+    const reports = early;
+    early = [];
+    for (const report of reports) report();
+  };
 
   /** Refreshes what we know from the worker's view. Returns null if the service is unreachable. */
   const refresh = async (): Promise<WorkerView | null> => {
-    const view = await link.view().catch(() => null);
+    const view = await link()
+      .view()
+      .catch(() => null);
     if (view === null) return null;
     askMs = view.rules.askMs;
     hasBudget = (view.budgets ?? []).length > 0;
@@ -136,65 +179,84 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
     const view = await refresh();
     if (view === null || policy === undefined || view.policy === policy) return;
     const why = 'that policy does not exist, or the task or "assign" names another one';
-    note(`stopgate acp: policy ${view.policy} applies to ${link.worker}, not ${policy}: ${why}`);
+    note(`stopgate acp: policy ${view.policy} applies to ${worker}, not ${policy}: ${why}`);
   };
   const start = ({ cwd: folder = cwd, mode }: Reported): void => {
     [isRegistered, isReplayed] = [true, false];
+    linkIn(folder);
     record(drafts.start({ agent: agent(), cwd: folder, policy, mode }));
+    reportEarly();
     void checkPolicy();
+  };
+
+  const failed = (error: unknown): void => {
+    if (!isLimitError(error)) return;
+    isLimited = true;
+    const until = limitEndOf(error, Date.now());
+    record([{ type: 'limit.reached', data: until === null ? {} : { until } }]);
   };
 
   return {
     id,
-    worker: link.worker,
-    record: link.record,
-    view: link.view,
+    worker,
+    record: (draft) => whenPlaced(() => link().record(draft)),
+    view: () => link().view(),
     start,
     isRegistered: () => isRegistered,
     askMs: () => askMs,
-    replay() {
+    replay({ cwd: folder = cwd }) {
+      linkIn(folder);
       isReplayed = true;
       drafts.resume();
     },
     prompt(words) {
       if (!isRegistered) start({});
-      [isReplayed, isEscalated] = [false, false];
+      [isReplayed, isEscalated, hasFailed] = [false, false, false];
       record([drafts.prompt(words)]);
       void refresh();
     },
     obey(command) {
       if (!isRegistered) start({});
-      return link.obey(command);
+      return link().obey(command);
     },
-    reprompt: () => record([drafts.reprompt()]),
-    update: (update) => record(isReplayed ? drafts.replayed(update) : drafts.update(update)),
-    mode: (mode) => record([draftMode(mode)]),
+    reprompt() {
+      hasFailed = false;
+      record([drafts.reprompt()]);
+    },
+    update(update) {
+      hasFailed ||= failedThread.safeParse(update).success;
+      whenPlaced(() => record(isReplayed ? drafts.replayed(update) : drafts.update(update)));
+    },
+    mode: (mode) => whenPlaced(() => record([draftMode(mode)])),
     answered(usage) {
       record(draftTokens(usage));
       if (isLimited) record([{ type: 'limit.cleared', data: {} }]);
       isLimited = false;
     },
-    failed(error) {
-      if (!isLimitError(error)) return;
-      isLimited = true;
-      const until = limitEndOf(error, Date.now());
-      record([{ type: 'limit.reached', data: until === null ? {} : { until } }]);
+    failed,
+    endedAtLimit() {
+      const error = { message: drafts.output() };
+      if (!hasFailed || !isLimitError(error)) return false;
+      failed(error);
+      return true;
     },
-    hasSpoken: drafts.hasSpoken,
+    hasSpoken: () => drafts.output() !== '',
+    isReplayed: () => isReplayed,
     async usedUp() {
       const view = hasBudget ? await refresh() : null;
       const line = usedUp(view?.budgets ?? []);
       return line === null ? null : describeLine(line);
     },
     async decide(stopReason) {
-      const decision = await link.decide(drafts.attempt(stopReason));
+      if (!isRegistered) start({});
+      const decision = await link().decide(drafts.attempt(stopReason));
       isEscalated = decision.action === 'escalate';
       return decision;
     },
     async close() {
       // Leave an escalated session open: closing it would hide it before a person has seen it.
       if (isRegistered && !isEscalated) record([{ type: 'session.ended', data: { reason: 'the session was closed' } }]);
-      await link.close();
+      await opened?.close();
     },
   };
 }

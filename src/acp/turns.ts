@@ -12,7 +12,7 @@
 import { randomUUID } from 'node:crypto';
 import { formatDuration } from '../../machines/index.ts';
 import { allowNote, blockText } from '../agents/shared/block-text.ts';
-import { readPersonCommand } from '../agents/shared/person-command.ts';
+import { type PersonCommand, readPersonCommand } from '../agents/shared/person-command.ts';
 import { plainText } from '../agents/shared/text.ts';
 import { createTurnPauses, type TurnPauses } from '../agents/shared/turn-pauses.ts';
 import type { AppError } from '../errors.ts';
@@ -39,8 +39,16 @@ import type { Permissions } from './permissions.ts';
 import type { Session, Sessions } from './sessions.ts';
 import type { Judgement } from './worker-link.ts';
 
-type Turn = {
+/** What is stopped when its budget is used up. */
+export type BudgetWatch = {
   readonly session: Session;
+  /** `looking` while the budget is checked; `used up` once the agent was told to stop. */
+  budget: 'looking' | 'used up' | null;
+  /** Whether the agent still works on it, and nobody cancelled it. */
+  isWorking(): boolean;
+};
+
+type Turn = BudgetWatch & {
   /** The id of the editor's request. */
   readonly id: RpcId;
   /** The id of the prompt that the agent is working on; null while its stop is decided. */
@@ -50,8 +58,6 @@ type Turn = {
   promptedMs: number;
   /** Delays before another prompt: repeated immediate blocks cost money. */
   readonly pauses: TurnPauses;
-  /** `looking` while the budget is checked; `used up` once the agent was told to stop. */
-  budget: 'looking' | 'used up' | null;
 };
 /** The agent's answer to a prompt: the raw line and the parsed message. */
 type Answer = { readonly line: Buffer; readonly message: Response };
@@ -61,6 +67,8 @@ export type TurnsOptions = {
   readonly agent: LineWriter;
   readonly sessions: Sessions;
   readonly permissions: Permissions;
+  /** Reports a bug of ours. */
+  readonly report: (bug: unknown) => void;
 };
 export type Turns = {
   /** Answers a prompt that is a command to stopgate. Returns false if the prompt is for the agent. */
@@ -80,18 +88,14 @@ export function createTurns(options: TurnsOptions): Turns {
   const turns = new Set<Turn>();
   return {
     answers({ id, params }) {
-      const read = promptParams.safeParse(params);
-      const command = read.success ? readPersonCommand(wordsOf(read.data.prompt)) : null;
-      if (!read.success || command === null) return false;
+      const found = readCommand(params);
+      if (found === null) return false;
       const { editor, sessions } = options;
-      const session = sessions.get(read.data.sessionId);
-      void session
-        .obey(command)
-        .catch((error: AppError) => `stopgate: the command failed: ${plainText(error.message)}`)
-        .then(async (text) => {
-          say(editor, session, text);
-          await editor.write(resultOf(id, { stopReason: 'end_turn' }));
-        });
+      const session = sessions.get(found.sessionId);
+      void runCommand(session, found.command).then(async (words) => {
+        say(editor, session, words);
+        await editor.write(resultOf(id, { stopReason: 'end_turn' }));
+      });
       return true;
     },
     begin({ id, params }) {
@@ -99,15 +103,17 @@ export function createTurns(options: TurnsOptions): Turns {
       if (!read.success) return;
       const session = options.sessions.get(read.data.sessionId);
       session.prompt(wordsOf(read.data.prompt));
-      turns.add({
+      const turn: Turn = {
         session,
         id,
         agentId: id,
         cancelled: new AbortController(),
         budget: null,
+        isWorking: () => turn.agentId !== null && !turn.cancelled.signal.aborted,
         promptedMs: performance.now(),
         pauses: createTurnPauses(),
-      });
+      };
+      turns.add(turn);
     },
     end(answer) {
       const key = keyOf(answer.message.id);
@@ -139,7 +145,10 @@ export function createTurns(options: TurnsOptions): Turns {
       return { jsonrpc: '2.0', method, params: { ...(params as object), requestId: turn.agentId } };
     },
     atTool(sessionId) {
-      for (const turn of turns) if (turn.session.id === sessionId) void stopIfUsedUp(turn, options);
+      for (const turn of turns) {
+        if (turn.session.id === sessionId)
+          void stopIfUsedUp(turn, (words) => say(options.editor, turn.session, words), options);
+      }
     },
     close() {
       for (const { cancelled } of turns) cancelled.abort();
@@ -147,21 +156,40 @@ export function createTurns(options: TurnsOptions): Turns {
   };
 }
 
-const wordsOf = (
+export const wordsOf = (
   prompt: readonly { readonly type?: string | undefined; readonly text?: string | undefined }[],
 ): string => prompt.flatMap(({ type, text = '' }) => (type === 'text' ? [text] : [])).join('\n');
 
+type FoundCommand = { readonly sessionId: string; readonly words: string; readonly command: PersonCommand };
+
+/** Returns null if a prompt is no command of a person to stopgate. */
+export function readCommand(params: unknown): FoundCommand | null {
+  const read = promptParams.safeParse(params);
+  if (!read.success) return null;
+  const words = wordsOf(read.data.prompt);
+  const command = readPersonCommand(words);
+  return command === null ? null : { sessionId: read.data.sessionId, words, command };
+}
+
+/** Never rejects. */
+export const runCommand = (session: Session, command: PersonCommand): Promise<string> =>
+  session.obey(command).catch((error: AppError) => `stopgate: the command failed: ${plainText(error.message)}`);
+
 /** If the service is unreachable, the budget is checked again at the next tool. */
-async function stopIfUsedUp(turn: Turn, { editor, agent, permissions }: TurnsOptions): Promise<void> {
-  const { session, cancelled } = turn;
-  if (turn.budget !== null || turn.agentId === null) return;
-  turn.budget = 'looking';
+export async function stopIfUsedUp(
+  watch: BudgetWatch,
+  speak: (words: string) => void,
+  { agent, permissions }: Pick<TurnsOptions, 'agent' | 'permissions'>,
+): Promise<void> {
+  const { session } = watch;
+  if (watch.budget !== null || !watch.isWorking()) return;
+  watch.budget = 'looking';
   const limit = await session.usedUp();
-  turn.budget = null;
-  // If the turn has ended in the meantime, its stop is judged as usual.
-  if (limit === null || turn.agentId === null || cancelled.signal.aborted) return;
-  turn.budget = 'used up';
-  say(editor, session, `stopgate: the budget is used up (${limit}); the agent was told to stop.`);
+  watch.budget = null;
+  // If the work has ended in the meantime, its stop is judged as usual.
+  if (limit === null || !watch.isWorking()) return;
+  watch.budget = 'used up';
+  speak(`stopgate: the budget is used up (${limit}); the agent was told to stop.`);
   permissions.cancel(session.id);
   await agent.write(cancelSession(session.id));
 }
@@ -179,6 +207,7 @@ async function endModelTurn(turn: Turn, { line, message }: Answer, { editor, age
     return passOn();
   }
   const { stopReason } = ended.data;
+  if (session.endedAtLimit()) return passOn();
   session.answered(usageIn(ended.data));
   if ((stopReason === 'cancelled' && turn.budget !== 'used up') || cancelled.signal.aborted) {
     // The decision is not awaited or obeyed; it only records the stop in the log.
@@ -193,8 +222,8 @@ async function endModelTurn(turn: Turn, { line, message }: Answer, { editor, age
   }
   // Superseded: another prompt of this session ended the attempt, and that prompt's own turn will be judged.
   if (decision.decision === 'allow' || decision.cause === 'superseded') {
-    const message = allowNote({ worker: session.worker }, decision) as { readonly note: string } | null;
-    if (message !== null) say(editor, session, message.note);
+    const note = noteOf(session, decision);
+    if (note !== null) say(editor, session, note);
     return passOn();
   }
   const waitMs = turn.pauses.after(tookMs);
@@ -207,6 +236,10 @@ async function endModelTurn(turn: Turn, { line, message }: Answer, { editor, age
   return agent.write(promptRequest(turn.agentId, session.id, blockText(decision)));
 }
 
+/** What the person is told about a stop that was allowed; null if nothing. */
+export const noteOf = ({ worker }: Session, decision: Judgement): string | null =>
+  (allowNote({ worker }, decision) as { readonly note: string } | null)?.note ?? null;
+
 type Ended = ReturnType<typeof turnEnded.parse>;
 
 function usageIn({ usage, _meta }: Ended): TokenUsage | undefined {
@@ -215,7 +248,7 @@ function usageIn({ usage, _meta }: Ended): TokenUsage | undefined {
 }
 
 /** Resolves early if the turn is cancelled, because a stop may be held for minutes. */
-async function decide(
+export async function decide(
   session: Session,
   stopReason: string,
   signal: AbortSignal,
@@ -232,7 +265,7 @@ export function say(editor: LineWriter, session: Session, words: string): void {
 }
 
 /** Describes a block to the person. The agent itself only receives the next prompt. */
-function describeBlock(decision: Judgement, waitMs: number): string {
+export function describeBlock(decision: Judgement, waitMs: number): string {
   const { retry, reason } = decision;
   const next = blockText(decision);
   const why = plainText(reason) || next;

@@ -1,9 +1,10 @@
 /**
- * Sends traces and metrics to an OpenTelemetry collector, if the standard variables name one. Only then is the SDK loaded: its
- * packages are optional dependencies. The SDK reads the other `OTEL_*` variables, except the timeouts, so that nothing waits
+ * Sends traces, metrics and events (`logs`) to an OpenTelemetry collector, if the standard variables name one. Only then is the
+ * SDK loaded: its packages are optional dependencies. The SDK reads the other `OTEL_*` variables, except the timeouts, so that nothing waits
  * long for a collector.
  */
 import { context, type DiagLogger, diag, metrics, propagation, trace } from '@opentelemetry/api';
+import { logs } from '@opentelemetry/api-logs';
 import { type Environment, readVariable } from '../config/environment.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
@@ -18,7 +19,7 @@ const seriesMax = 20_000;
 
 /** `service.instance.id` and `service.version`. */
 type About = { readonly replica: string; readonly version: string };
-type Signal = 'traces' | 'metrics';
+type Signal = 'traces' | 'metrics' | 'logs';
 /** `shutdown` sends what is pending and stops. */
 type Sender = { shutdown(): Promise<void>; disable(): void };
 
@@ -37,11 +38,13 @@ export async function openOtlp(env: Environment, about: About, logger: Logger): 
   const close = async () => void (await Promise.all([...senders].map(end)));
   diag.setLogger(diagLogger(logger));
   try {
-    for (const signal of ['traces', 'metrics'] as const) {
+    for (const signal of ['traces', 'metrics', 'logs'] as const) {
       const url = collectorUrl(signal, env);
       if (url === null) continue;
       warnOfOtherFormats(signal, env, logger);
-      senders.set(signal, await openers[signal](url, env, about, logger));
+      const sender = await openers[signal](url, env, about, logger);
+      if (sender === null) continue;
+      senders.set(signal, sender);
       logger.info({ collector: new URL(url).origin }, `${signal} are sent`);
     }
   } catch (error) {
@@ -91,6 +94,30 @@ const openers = {
     metrics.setGlobalMeterProvider(provider);
     return { shutdown: () => provider.shutdown(), disable: () => metrics.disable() };
   },
+  /** Unlike the others, events may be missing if only the general variable is set: it may be there for the others. */
+  async logs(url: string, env: Environment, about: About, logger: Logger): Promise<Sender | null> {
+    const packages = ['@opentelemetry/sdk-logs', '@opentelemetry/exporter-logs-otlp-http'];
+    const loading = installed('logs', packages, async () => ({
+      resource: await resourceOf(env, about),
+      sdk: await import('@opentelemetry/sdk-logs'),
+      exporter: await import('@opentelemetry/exporter-logs-otlp-http'),
+    }));
+    const loaded = await loading.catch((error: AppError) => error);
+    if (loaded instanceof Error) {
+      if (isNamed('logs', env)) throw loaded;
+      logger.info({ reason: loaded.message }, 'results of checks are not sent as events');
+      return null;
+    }
+    const { resource, sdk, exporter } = loaded;
+    const logExporter = new exporter.OTLPLogExporter({ url, timeoutMillis: sendTimeoutMs });
+    reportArrival(logExporter, 'logs', logger);
+    const provider = new sdk.LoggerProvider({
+      resource,
+      processors: [new sdk.BatchLogRecordProcessor({ exporter: logExporter })],
+    });
+    logs.setGlobalLoggerProvider(provider);
+    return { shutdown: () => provider.shutdown(), disable: () => logs.disable() };
+  },
 };
 
 async function resourceOf(env: Environment, { replica, version }: About) {
@@ -120,6 +147,11 @@ async function installed<Modules>(signal: Signal, packages: readonly string[], l
 /** Versions that work together. Version 3 of the SDK has another interface. */
 const versionOf = (name: string): string => (name.includes('/exporter-') ? '0.223' : '2');
 
+/** Whether a variable asks for this signal in particular. */
+const isNamed = (signal: Signal, env: Environment): boolean =>
+  readVariable(exporterVariable(signal), env) !== undefined || readVariable(ownAddress(signal), env) !== undefined;
+
+const ownAddress = (signal: Signal): string => `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`;
 const exporterVariable = (signal: Signal): string => `OTEL_${signal.toUpperCase()}_EXPORTER`;
 
 /** Forwards the SDK's warnings about its variables, such as an unknown sampler. */
@@ -171,7 +203,7 @@ function collectorUrl(signal: Signal, env: Environment): string | null {
   if (readVariable('OTEL_SDK_DISABLED', env) === 'true') return null;
   if (readVariable(exporterVariable(signal), env) === 'none') return null;
   const general = 'OTEL_EXPORTER_OTLP_ENDPOINT';
-  const own = `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`;
+  const own = ownAddress(signal);
   const whole = readVariable(own, env);
   const base = readVariable(general, env);
   if (whole !== undefined) return readAddress(own, whole);

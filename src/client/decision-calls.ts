@@ -55,9 +55,43 @@ export async function askUntilAnswered<Answer>(
   }
 }
 
+/** How often to look whether a service is there while nobody answers: checks may be slow, and a service may end. */
+const lookEveryMs = 5_000;
+const lookMsMax = 5_000;
+
+/**
+ * Waits for an answer as long as the fleet has a service. A request may find a listener that is none, such as a person who
+ * watches the bus, and would then get no answer at all.
+ * @throws AppError service.unreachable if no service answers a simple question
+ */
+async function whileServed<Answer>(link: Pick<ClientLink, 'request'>, answer: Promise<Answer>): Promise<Answer> {
+  const done = new AbortController();
+  const look = async (): Promise<never> => {
+    for (;;) {
+      await setTimeout(lookEveryMs, undefined, { signal: done.signal, ref: false });
+      const error = await link.request('list', 'workers', { limit: 1 }, lookMsMax).then(
+        () => null,
+        (cause: AppError) => cause,
+      );
+      if (error?.cause instanceof TimeoutError || (error !== null && isUnserved(error)))
+        throw new AppError('service.unreachable', noService);
+    }
+  };
+  const looking = look();
+  looking.catch(() => {});
+  try {
+    return await Promise.race([answer, looking]);
+  } finally {
+    done.abort();
+  }
+}
+const noService =
+  'no stopgate service answers for this fleet; start one with "stopgate serve" or "stopgate dev", or choose another fleet';
+
+const isUnserved = ({ cause }: AppError): boolean => cause instanceof RequestError && cause.isNoResponders();
+
 /** No replica responds, or the one that does cannot answer at the moment. */
-const isAway = ({ code, cause }: AppError): boolean =>
-  code === 'log.unavailable' || (cause instanceof RequestError && cause.isNoResponders());
+const isAway = (error: AppError): boolean => error.code === 'log.unavailable' || isUnserved(error);
 
 /** Thrown when the final verification finds the work incomplete (seed 002). The message is the decision's reason. */
 export class IncompleteError extends AppError {
@@ -129,11 +163,11 @@ export function createDecisionCalls(link: ClientLink, { fastPath }: { readonly f
         (timeoutMs) => link.request('decide', worker, body, timeoutMs),
         waitMs - (performance.now() - startedMs),
       );
-    if (!fastPath) return readDecision(await request());
+    if (!fastPath) return readDecision(await whileServed(link, request()));
     const fast = await link.attempt(worker, id, body, Math.min(fastPathMs, waitMs / 2));
     try {
       const answer = fast.answer.then((text): unknown => JSON.parse(text));
-      return readDecision(await Promise.race([answer, fast.unanswered.then(request)]));
+      return readDecision(await whileServed(link, Promise.race([answer, fast.unanswered.then(request)])));
     } finally {
       fast.close();
     }
@@ -141,7 +175,9 @@ export function createDecisionCalls(link: ClientLink, { fastPath }: { readonly f
   const verify: DecisionCalls['verify'] = async (worker, attempt = {}, { timeoutMs = timeoutDefaultMs } = {}) => {
     checkId('worker', worker);
     try {
-      const decision = readDecision(await link.request('verify', worker, toRequest(attempt), timeoutMs));
+      const decision = readDecision(
+        await whileServed(link, link.request('verify', worker, toRequest(attempt), timeoutMs)),
+      );
       return { complete: true, decision };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'stop.incomplete') throw error;
@@ -152,13 +188,15 @@ export function createDecisionCalls(link: ClientLink, { fastPath }: { readonly f
     decide,
     async probe(worker, attempt = {}, { timeoutMs = timeoutDefaultMs } = {}) {
       checkId('worker', worker);
-      return readDecision(await link.request('probe', worker, toRequest(attempt), timeoutMs));
+      return readDecision(await whileServed(link, link.request('probe', worker, toRequest(attempt), timeoutMs)));
     },
     verify,
     async verifyTask(task, attempt = {}, { timeoutMs = timeoutDefaultMs } = {}) {
       checkId('task', task);
       try {
-        const decision = readDecision(await link.request('verify-task', task, toRequest(attempt), timeoutMs));
+        const decision = readDecision(
+          await whileServed(link, link.request('verify-task', task, toRequest(attempt), timeoutMs)),
+        );
         return { complete: true, said: false, reason: decision.reason, decision };
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== 'stop.incomplete') throw error;
@@ -174,7 +212,7 @@ export function createDecisionCalls(link: ClientLink, { fastPath }: { readonly f
     },
     async evaluate(task, iteration, { timeoutMs = timeoutDefaultMs } = {}) {
       checkId('task', task);
-      return readHookResult(await link.request('evaluate', task, toRequest(iteration), timeoutMs));
+      return readHookResult(await whileServed(link, link.request('evaluate', task, toRequest(iteration), timeoutMs)));
     },
   };
 }

@@ -1,7 +1,7 @@
 /** A long-lived client connection: requests, the log, fast-path attempts, decisions and checks. */
 import { AppError } from '../errors.ts';
 import { type CheckServer, openCheckServer } from './check-server.ts';
-import { flushInTime, openConnection, subscribe } from './connection.ts';
+import { flushInTime, notPermitted, openConnection, subscribe } from './connection.ts';
 import { createFastPath, type FastAttempt, type FastPath } from './fast-path.ts';
 import { createLogClient, type LogClient } from './log/log-client.ts';
 import { createRequests, type RequesterOptions, type Requests } from './requester.ts';
@@ -22,10 +22,13 @@ export async function openClientLink(options: RequesterOptions): Promise<ClientL
   const root = `stopgate.${options.fleet}`;
   const fastPath = createFastPath(nc, root);
   const listen = async (subject: string, onText: (text: string) => void) => {
+    let refusal: Error | null = null;
     const subscription = subscribe(nc, subject, (error, message) => {
       if (error === null) onText(message.string());
+      else refusal = error;
     });
     await flushInTime(nc);
+    if (refusal !== null) throw notPermitted(`subscribe to '${subject}'`, refusal);
     return { close: () => subscription.unsubscribe() };
   };
   return {

@@ -70,6 +70,18 @@ export function subscribe(
   });
 }
 
+/** Whether the server denied a message for lack of permission. */
+export const isForbidden = (error: unknown): boolean =>
+  error instanceof PermissionViolationError || (error as Error).cause instanceof PermissionViolationError;
+
+/** @param what what the connection tried */
+export const notPermitted = (what: string, cause: unknown): AppError =>
+  new AppError(
+    'input.unauthorized',
+    `the NATS server does not let us ${what}: these credentials are for another role or another fleet`,
+    { cause },
+  );
+
 /** Creates an inbox under the connection's `inboxPrefix`, which permissions can keep other clients from reading. */
 export const newInbox = (nc: NatsConnection): string => createInbox(inboxPrefixes.get(nc));
 

@@ -2,7 +2,7 @@
 import { type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core';
 import { AppError, readErrorBody } from '../errors.ts';
 import { timerMsMax } from '../timer.ts';
-import { type ConnectionOptions, openConnection } from './connection.ts';
+import { type ConnectionOptions, isForbidden, notPermitted, openConnection } from './connection.ts';
 import type { LogClient } from './log/log-client.ts';
 import type { FoldStart } from './snapshots/find-start.ts';
 
@@ -79,6 +79,7 @@ async function request(nc: NatsConnection, subject: string, body: object, timeou
     return reply.json();
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
+    if (isForbidden(cause)) throw notPermitted(`request '${subject}'`, cause);
     const isUnserved = cause instanceof RequestError && cause.isNoResponders();
     const what = `the request '${subject}'`;
     const message = isUnserved

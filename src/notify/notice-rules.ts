@@ -42,5 +42,5 @@ export function createNoticeRules(
   const post = createWebhook({ url, secret, reach, clock: Date.now, logger, count, onWaiting });
   const answerLinks =
     links === null || secret === null ? null : createAnswerLinks({ ...links, secret, clock: Date.now, logger, post });
-  return { escalation: { remindMs, notify: post }, answerLinks };
+  return { escalation: { remindMs, notify: post, pageUrl: links?.url ?? null }, answerLinks };
 }

@@ -100,21 +100,22 @@ async function runJsonCommand(
   workspace.onStart(group);
   const end = await group.ended;
   const feedback = errors.text();
-  const withFeedback = (reply: CheckReply): CheckReply => ({ ...reply, ...(feedback !== '' && { feedback }) });
+  const value = bytes > replyBytesMax ? undefined : parseJson(Buffer.concat(chunks).toString('utf8'));
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  // Counted even if the answer is none: the model was paid.
+  const usage = isObject && 'usage' in value ? usageSchema.safeParse(value.usage).data : undefined;
+  const finish = (reply: CheckReply): CheckReply => (usage === undefined ? reply : { ...reply, usage });
+  const fail = (reply: CheckReply): CheckReply => finish({ ...reply, ...(feedback !== '' && { feedback }) });
   if (end.by !== 'exit' || end.code !== 0) {
     const reply = toReply(end, details);
-    return withFeedback(reply.outcome === 'fail' ? { ...reply, outcome: 'error' } : reply);
+    return fail(reply.outcome === 'fail' ? { ...reply, outcome: 'error' } : reply);
   }
-  const invalid = (why: string) => withFeedback({ outcome: 'error', reason: `Command ${name} ${why}` });
+  const invalid = (why: string) => fail({ outcome: 'error', reason: `Command ${name} ${why}` });
   if (bytes > replyBytesMax) return invalid(`printed more than ${replyBytesMax} bytes`);
-  const value = parseJson(Buffer.concat(chunks).toString('utf8'));
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return invalid('did not print one JSON object');
+  if (!isObject) return invalid('did not print one JSON object');
   if (!isShallow(value, jsonDepthMax)) return invalid(`printed JSON that nests deeper than ${jsonDepthMax}`);
   const reply = readCheckReply(value);
-  if (reply === null) return invalid('printed JSON that is not a check reply');
-  const usage = 'usage' in value ? usageSchema.safeParse(value.usage).data : undefined;
-  return usage === undefined ? reply : { ...reply, usage };
+  return reply === null ? invalid('printed JSON that is not a check reply') : finish(reply);
 }
 
 const usageSchema = entrySchemas.worker['usage.reported'];

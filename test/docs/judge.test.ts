@@ -40,6 +40,9 @@ test('a model behind an API judges, and what it does not judge is no pass', asyn
     feedback: [{ outcome: 'error', details: expect.stringContaining('status 500') }],
   });
 
+  // The third answer was none, and cost tokens all the same.
+  expect((await at.client.ask('get.worker.w1')).body).toMatchObject({ usage: { session: { tokens: 6 } } });
+
   const [system, user] = model.asked[0]?.messages ?? [];
   expect(system).toMatchObject({ role: 'system', content: expect.stringContaining('The tests were run.') });
   expect(user).toMatchObject({ role: 'user', content: expect.stringContaining('Run the tests') });

@@ -1,4 +1,4 @@
-/** An OpenTelemetry collector on loopback that records traces and metrics sent by OTLP over HTTP. */
+/** An OpenTelemetry collector on loopback that records traces, metrics and events sent by OTLP over HTTP. */
 import { openLoopbackServer } from './loopback-server.ts';
 
 export type Span = {
@@ -20,9 +20,17 @@ export type Point = {
   readonly value: number;
   readonly service: string;
 };
+/** A log record with a name. */
+export type CollectedEvent = {
+  readonly name: string;
+  /** '' if it belongs to no trace. */
+  readonly traceId: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+};
 export type Collector = {
   readonly url: string;
   readonly spans: Span[];
+  readonly events: CollectedEvent[];
   /** The latest values by metric name. */
   readonly metrics: Map<string, readonly Point[]>;
   /** Refuses everything until this is called. */
@@ -53,12 +61,19 @@ type ExportedMetrics = {
   }[];
 };
 
+type ExportedLogs = {
+  resourceLogs: {
+    scopeLogs: { logRecords: { eventName: string; traceId?: string; attributes: Attribute[] }[] }[];
+  }[];
+};
+
 const valuesOf = (attributes: readonly Attribute[]) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
 export async function openCollector({ refuses = false } = {}): Promise<Collector> {
   let isRefusing = refuses;
   const spans: Span[] = [];
+  const events: CollectedEvent[] = [];
   const metrics = new Map<string, readonly Point[]>();
   const { origin, close } = await openLoopbackServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -67,6 +82,7 @@ export async function openCollector({ refuses = false } = {}): Promise<Collector
     if (isRefusing) return void response.writeHead(400).end();
     const [path] = request.url?.split('?') ?? [];
     if (path === '/v1/traces') spans.push(...spansOf(body()));
+    else if (path === '/v1/logs') events.push(...eventsOf(body()));
     else if (path === '/v1/metrics') for (const [name, points] of pointsOf(body())) metrics.set(name, points);
     else return void response.writeHead(404).end();
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
@@ -74,7 +90,7 @@ export async function openCollector({ refuses = false } = {}): Promise<Collector
   const accept = () => {
     isRefusing = false;
   };
-  return { url: origin, spans, metrics, accept, close };
+  return { url: origin, spans, events, metrics, accept, close };
 }
 
 const serviceOf = ({ attributes }: { attributes: readonly Attribute[] }) =>
@@ -94,6 +110,11 @@ const spansOf = ({ resourceSpans }: ExportedTraces): Span[] =>
         service: serviceOf(resource),
       })),
   );
+
+const eventsOf = ({ resourceLogs }: ExportedLogs): CollectedEvent[] =>
+  resourceLogs
+    .flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
+    .map(({ eventName, traceId = '', attributes }) => ({ name: eventName, traceId, attributes: valuesOf(attributes) }));
 
 const pointsOf = ({ resourceMetrics }: ExportedMetrics): [name: string, Point[]][] =>
   resourceMetrics.flatMap(({ resource, scopeMetrics }) =>

@@ -37,5 +37,6 @@ function toCompletion(answer: ModelAnswer, number: number) {
         };
   const reason = typeof answer === 'string' ? 'stop' : 'tool_calls';
   const choices = [{ index: 0, message, finish_reason: reason }];
-  return { id: `answer-${number}`, object: 'chat.completion', created: 0, model: 'scripted', choices };
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  return { id: `answer-${number}`, object: 'chat.completion', created: 0, model: 'scripted', choices, usage };
 }

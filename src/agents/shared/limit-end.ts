@@ -16,8 +16,21 @@ export const mentionsLimit = (words: string): boolean =>
 /** Size limits, which waiting does not lift: `context length limit exceeded`, `prompt is too long: token limit`. */
 const sizeLimit =
   /\b(?:context(?:[ _-](?:length|window|size))?|prompt(?: is too long\W{0,3})?|(?:max_?)?(?:output|input)[ _-]tokens?|(?:file |line )?(?:length|size))[ _-]?(?:token[ _-]?)?limit(?:s|ed)?\b(?: (?:reached|exceeded)\b)?/gi;
-const limitWords =
-  /\b(?:usage|rate|session|weekly|daily|monthly|5-hour|request|token)[ _-]?limit(?:s|ed)?\b|\blimit (?:reached|exceeded)\b|\b(?:quota|too many requests|resource[ _]exhausted)\b|(?:^|[^\d.:])429(?![\d.:])/i;
+const limitWords = new RegExp(
+  [
+    // `weekly limit`, `rate_limit_error`, `usageLimitExceeded`
+    String.raw`\b(?:usage|rate|session|weekly|daily|monthly|5-hour|request|token|spend|credit)[ _-]?limit(?:s|ed)?(?:[ _-]?(?:error|reached|exceeded))?\b`,
+    String.raw`\blimit (?:reached|exceeded)\b`,
+    // `You've hit your limit`, `You've hit your Opus limit`
+    String.raw`\b(?:hit|reached|exceeded) your (?!\S*(?:turn|step|context|token))(?:[\w.'-]+ ){0,3}limit\b`,
+    String.raw`\bout of (?:[a-z]+ )?(?:usage|credits|messages)\b`,
+    String.raw`\b(?:insufficient_)?quota\b`,
+    String.raw`\bexhausted your capacity\b`,
+    String.raw`\b(?:too many requests|resource[ _]exhausted)\b`,
+    String.raw`(?:^|[^\d.:])429(?![\d.:])`,
+  ].join('|'),
+  'i',
+);
 
 /** No provider has a longer limit, so a later time is a misreading. */
 const limitMsMax = 31 * 24 * 60 * 60 * 1_000;

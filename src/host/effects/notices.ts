@@ -39,6 +39,11 @@ export type Notice = {
   /** The ways to end it, one per line. For an escalation: `standing.missing` of the worker's or task's view. */
   readonly missing: readonly string[];
   readonly reminder: number;
+  /** Opens it on the page; null if the configuration does not say where people reach this service. */
+  readonly link: string | null;
+  /** The agent and the folder of the worker; null if unknown, and for queues. */
+  readonly agent: string | null;
+  readonly cwd: string | null;
   /** Unique per notice, and equal at every try and on every replica. */
   readonly delivery: string;
 } & (EscalationNotice | WaitingNotice | UnattendedNotice);
@@ -67,8 +72,15 @@ type UnattendedNotice = {
 /** Resolves when the receiver has accepted the notice. Rejects on failure, on a timeout, and when `signal` aborts. */
 export type Notify = (notice: Notice, signal: AbortSignal) => Promise<void>;
 
-/** `remindMs` is null for no reminders. `notify` is null if notices only go into the service's own log. */
-export type EscalationRules = { readonly remindMs: number | null; readonly notify: Notify | null };
+/**
+ * `remindMs` is null for no reminders. `notify` is null if notices only go into the service's own log. `pageUrl`: where people
+ * reach this service; by default notices have no link.
+ */
+export type EscalationRules = {
+  readonly remindMs: number | null;
+  readonly notify: Notify | null;
+  readonly pageUrl?: string | null;
+};
 
 export type Notices = Performer<NoticeEffect> & {
   /** Takes effect at once, also for open escalations. */
@@ -173,7 +185,7 @@ const warnings = {
 } as const;
 
 function warn({ fleet, logger }: NoticesOptions, effect: NoticeEffect, reminder: number): void {
-  const { since, reason, ...rest } = createNotice(fleet, effect);
+  const { since, reason, ...rest } = createNotice(fleet, effect, null);
   const line = { [idNames[rest.entity]]: rest.id, since, reason, ...('cause' in rest ? { cause: rest.cause } : {}) };
   logger.warn({ ...line, reminder }, warnings[effect.data.kind][reminder === 0 ? 0 : 1]);
 }
@@ -189,10 +201,10 @@ const names = {
 async function send(
   { fleet, logger }: NoticesOptions,
   effect: NoticeEffect,
-  { notify, remindMs }: EscalationRules,
+  { notify, remindMs, pageUrl = null }: EscalationRules,
   stop: AbortSignal,
 ): Promise<boolean> {
-  const notice = createNotice(fleet, effect);
+  const notice = createNotice(fleet, effect, pageUrl);
   const { delivery, reminder } = notice;
   try {
     await notify?.(notice, stop);
@@ -209,9 +221,11 @@ async function send(
   return true;
 }
 
-function createNotice(fleet: Fleet, { data }: NoticeEffect): Notice {
+function createNotice(fleet: Fleet, { data }: NoticeEffect, pageUrl: string | null): Notice {
   const { id, notified: reminder, delivery } = data;
-  const shared = { v: 1, fleet: fleet.name, id, reminder, delivery } as const;
+  const link =
+    pageUrl === null ? null : linkTo(pageUrl, fleet.name, data.kind === 'escalation' ? data.entity : data.kind, id);
+  const shared = { v: 1, fleet: fleet.name, id, reminder, delivery, link, ...whoseNotice(fleet, data) } as const;
   switch (data.kind) {
     case 'escalation':
       return { ...shared, ...describeEscalation(fleet, id, data) };
@@ -220,6 +234,27 @@ function createNotice(fleet: Fleet, { data }: NoticeEffect): Notice {
     case 'unattended':
       return { ...shared, ...describeUnattended(viewQueue(fleet, id) as QueueView, data.unattended.since) };
   }
+}
+
+/** The address of an actor on the page. */
+function linkTo(
+  pageUrl: string,
+  fleet: string,
+  kind: 'worker' | 'task' | 'waiting' | 'unattended',
+  id: string,
+): string {
+  const link = new URL(`${pageUrl.replace(/\/+$/, '')}/`);
+  link.searchParams.set('fleet', fleet);
+  if (kind === 'unattended') link.searchParams.set('view', 'queues');
+  else link.searchParams.set(kind === 'task' ? 'task' : 'worker', id);
+  return link.href;
+}
+
+function whoseNotice(fleet: Fleet, data: NoticeEffect['data']): Pick<Notice, 'agent' | 'cwd'> {
+  if (data.kind === 'unattended') return { agent: null, cwd: null };
+  const id = data.kind === 'escalation' ? data.escalation.worker : data.id;
+  const worker = fleet.workers.get(id)?.snapshot.context.worker;
+  return { agent: worker?.agent ?? null, cwd: worker?.cwd ?? null };
 }
 
 type Data<Kind> = Extract<NoticeEffect['data'], { readonly kind: Kind }>;

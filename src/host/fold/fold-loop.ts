@@ -11,6 +11,8 @@ import {
 } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
+import type { Evaluation } from '../../telemetry/evaluations.ts';
+import { foldedChecks } from '../intake/folded-checks.ts';
 import { upgradeRules } from '../maintenance/membership.ts';
 import { subject } from '../own-entries.ts';
 import type { HostParts } from '../parts.ts';
@@ -204,8 +206,16 @@ function onDecided(
   const isAtOnce = decision.seq === message.seq;
   attempts.onDecided(decision, isAtOnce ? message : null);
   outbox.put(decision, record?.owner ?? null, inboxes, isAtOnce);
-  const traceId = parts.traces.onDecided(decision);
+  const traceId = parts.traces.onDecided(decision, () =>
+    isAtHead && record?.owner === replica ? checksOf(fleet, decision) : [],
+  );
   if (isAtHead) reportDecision(parts, decision, traceId);
+}
+
+function checksOf(fleet: HostParts['fleet'], decision: Decision): readonly Evaluation[] {
+  const { name, seq } = decision.policy;
+  const policy = seq === fleet.policySeq ? fleet.policies.policies.get(name) : undefined;
+  return policy === undefined ? [] : foldedChecks(decision, policy.checks);
 }
 
 /** A decision entry came back from the log. */

@@ -1,10 +1,12 @@
 /**
  * Traces of attempts, if tracing is on. Each has a span from its request (or its entry) to its decision, with child spans for
- * each check and for the decision with its guards. The replica that owns the attempt records it.
+ * each check and for the decision with its guards. Each check is also an event, if these are on. The replica that owns the
+ * attempt records both.
  */
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { attemptMessageId, type CheckResult, type Decision, type UsageReport } from '../../../machines/index.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
+import { type Evaluation, emitEvaluation, isEvaluating } from '../../telemetry/evaluations.ts';
 import { inSpan, isTracing, startSpan, type TraceHeaders, traceHeaders } from '../../telemetry/tracing.ts';
 
 export type AttemptTraces = {
@@ -21,8 +23,11 @@ export type AttemptTraces = {
   callCheck(worker: string, attempt: string, check: string, call: () => Promise<CheckResult>): Promise<CheckResult>;
   /** Records a usage report as a span. */
   onUsed(worker: string, report: UsageReport): void;
-  /** @returns the trace id, or undefined if the trace is not recorded here */
-  onDecided(decision: Decision): string | undefined;
+  /**
+   * @param checks the checks that the fold evaluated; called only if this replica records them
+   * @returns the trace id, or undefined if the trace is not recorded here
+   */
+  onDecided(decision: Decision, checks: () => readonly Evaluation[]): string | undefined;
 };
 
 type Options = {
@@ -66,13 +71,11 @@ export function createAttemptTraces({ fleet, replica, clock, agentOf }: Options)
     },
     async callCheck(worker, attempt, check, call) {
       const parent = spans.get(attemptMessageId(worker, attempt));
-      if (parent === undefined) return call();
-      const span = startSpan(`stopgate.check ${check}`, { kind: SpanKind.CLIENT, attributes: about(worker) }, parent);
-      const result = await inSpan(span, call);
-      span.setAttributes({ 'stopgate.check': check, 'stopgate.outcome': result.outcome });
-      if (result.outcome === 'error' || result.outcome === 'timeout')
-        span.setStatus({ code: SpanStatusCode.ERROR, message: result.reason ?? result.outcome });
-      span.end();
+      const result =
+        parent === undefined ? await call() : await inCheckSpan(check, { about: about(worker), parent }, call);
+      const { outcome, reason } = result;
+      if (isEvaluating())
+        emitEvaluation({ check, outcome, reason }, { ...about(worker), 'stopgate.attempt': attempt }, parent);
       return result;
     },
     onUsed(worker, report) {
@@ -81,13 +84,32 @@ export function createAttemptTraces({ fleet, replica, clock, agentOf }: Options)
       const attributes = { ...about(worker), ...usageAttributes(report) };
       startSpan('stopgate.usage', { startTime: nowMs, attributes }, null).end(nowMs);
     },
-    onDecided(decision) {
-      const span = take(spans, attemptMessageId(decision.worker, decision.attempt ?? ''));
+    onDecided(decision, checks) {
+      const { worker, attempt } = decision;
+      const span = take(spans, attemptMessageId(worker, attempt ?? ''));
+      const attributes = () => ({ ...about(worker), 'stopgate.attempt': attempt ?? '' });
+      if (isEvaluating()) for (const check of checks()) emitEvaluation(check, attributes(), span);
       if (span === undefined) return undefined;
       recordDecision(span, decision, clock());
       return span.spanContext().traceId;
     },
   };
+}
+
+type CheckSpan = { readonly about: Readonly<Record<string, string>>; readonly parent: Span };
+
+async function inCheckSpan(
+  check: string,
+  { about, parent }: CheckSpan,
+  call: () => Promise<CheckResult>,
+): Promise<CheckResult> {
+  const span = startSpan(`stopgate.check ${check}`, { kind: SpanKind.CLIENT, attributes: about }, parent);
+  const result = await inSpan(span, call);
+  span.setAttributes({ 'stopgate.check': check, 'stopgate.outcome': result.outcome });
+  if (result.outcome === 'error' || result.outcome === 'timeout')
+    span.setStatus({ code: SpanStatusCode.ERROR, message: result.reason ?? result.outcome });
+  span.end();
+  return result;
 }
 
 /** Follows OpenTelemetry's GenAI conventions. A worker counts as one conversation of an agent. */

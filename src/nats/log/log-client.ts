@@ -1,8 +1,8 @@
 /** A client's access to a fleet's log: publishes entries and reads stored ones. */
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
-import { headers, type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
+import { headers, type NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../../errors.ts';
-import { rejectOnPermissionViolation } from '../connection.ts';
+import { isForbidden, rejectOnPermissionViolation } from '../connection.ts';
 import { type LogRange, openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, readLog } from './log-reader.ts';
 import { deadName } from './stream-info.ts';
@@ -53,10 +53,6 @@ async function append(js: JetStreamClient, subject: string, data: object, id: st
     throw new AppError('log.unavailable', `'${subject}' was not stored: ${(cause as Error).message}`, { cause });
   }
 }
-
-/** Whether the server denied a publish for lack of permission. */
-export const isForbidden = (error: unknown): boolean =>
-  error instanceof PermissionViolationError || (error as Error).cause instanceof PermissionViolationError;
 
 export const operatorHint =
   'name an operator\'s credentials with --creds (those of "stopgate dev" are found in its folder)';

@@ -16,7 +16,8 @@ import { type Fleet, type RulesVersion, snapshotFormat, takeSnapshot } from '../
 import { AppError } from '../../errors.ts';
 import { createLogger, type Logger } from '../../log.ts';
 import type { NatsConnection } from '../connection.ts';
-import { isForbidden, operatorHint } from '../log/log-client.ts';
+import { isForbidden } from '../connection.ts';
+import { operatorHint } from '../log/log-client.ts';
 import { readPosition } from '../log/log-continuity.ts';
 import { type LogMessage, type LogPosition, positionOf } from '../log/log-reader.ts';
 import { type FoldStart, findStart, fittingSnapshots, isOf, isOfLog } from './find-start.ts';

@@ -52,8 +52,11 @@ test('a webhook is signed, repeated with the same delivery id until it is accept
   default: { promises: true }
   look: { checks: [{ command: look, onError: block }] }
 commands: { look: { run: [sh, -c, 'echo "seen: <$HOOK_SECRET> <$OTHER>"; exit 1'], cwd: ., inherit: [OTHER] } }
-escalation: { remind: null, webhook: { url: "${receiver.url}", secretEnv: HOOK_SECRET } }\n`;
+escalation:
+  remind: null
+  webhook: { url: "${receiver.url}", secretEnv: HOOK_SECRET, links: { url: "https://stop.example/gate" } }\n`;
   const at = await deployWith(receiver, 'null', { config, env: { HOOK_SECRET: secret, OTHER: 'theirs' } });
+  await at.client.publish('worker.w1.worker.registered', { agent: 'claude', cwd: '/home/ada/shop' });
   await giveUp(at, 'w1');
   await eventually(() => notices(at, 'w1')).toHaveLength(1);
   expect(receiver.received).toHaveLength(3);
@@ -66,6 +69,9 @@ escalation: { remind: null, webhook: { url: "${receiver.url}", secretEnv: HOOK_S
       fleet: 'main',
       entity: 'worker',
       id: 'w1',
+      agent: 'claude',
+      cwd: '/home/ada/shop',
+      link: 'https://stop.example/gate/?fleet=main&worker=w1',
       delivery,
     });
     expect(isSigned(received, secret)).toBe(true);
@@ -248,6 +254,9 @@ describe('notices without an escalation', () => {
       fleet: 'main',
       entity: 'worker',
       id: 'w1',
+      link: null,
+      agent: null,
+      cwd: null,
       since,
       reminder: 0,
       sentence: 'Asks: Bash: make deploy',

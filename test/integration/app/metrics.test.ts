@@ -124,6 +124,7 @@ test('an unsupported exporter, protocol or sampler is reported at the start', as
     { msg: 'traces can only be sent over HTTP', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
     { msg: 'warning of the OpenTelemetry SDK', text: expect.stringContaining('"foo" invalid') },
     { msg: 'metrics can only be sent over HTTP', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+    { msg: 'logs can only be sent over HTTP', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
   ]);
 });
 

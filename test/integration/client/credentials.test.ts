@@ -82,6 +82,15 @@ test('a client in another folder acts as an agent and may not serve', async () =
   });
 });
 
+test('what the NATS server does not permit is an error of the call', async () => {
+  const client = await open({ nats: server.url, fleet: 'main', cwd: tmpdir(), creds: server.credentials('check') });
+  const denied = { name: 'StopgateError', code: 'input.unauthorized' };
+  await expect(client.getWorker('w1')).rejects.toMatchObject(denied);
+  await expect(client.publish('worker', 'w1', 'heartbeat.sent', {})).rejects.toMatchObject(denied);
+  await expect(client.decide('w1')).rejects.toMatchObject(denied);
+  await expect(client.onDecision(null, () => {})).rejects.toMatchObject(denied);
+});
+
 test('a client in another folder serves with check credentials', async () => {
   const place = { nats: server.url, fleet: 'main', cwd: tmpdir() };
   const file = server.credentials('check');

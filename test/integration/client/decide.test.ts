@@ -1,4 +1,5 @@
 /** The client against a real service: decisions, entries, queries and subscriptions. */
+import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect, type Decision, IncompleteError, StopgateError } from '../../../src/client/index.ts';
 import { openClient, type Client as PlainClient } from '../../support/client.ts';
@@ -155,8 +156,9 @@ describe('decide', () => {
     for (const ask of [() => client.decide('w1'), () => client.probe('w1'), () => client.assertComplete('w1')]) {
       const error = await ask().catch((cause: unknown) => cause);
       expect(error).not.toBeInstanceOf(IncompleteError);
+      expect(inspect(error)).toMatch(/^StopgateError: /);
       expect(error).toMatchObject({
-        name: 'AppError',
+        name: 'StopgateError',
         code: 'service.unreachable',
         message: expect.stringMatching(/^no stopgate service serves fleet 'main' on this NATS server/),
       });
@@ -169,6 +171,26 @@ describe('decide', () => {
     const replica = await startReplica({ nats: server.url, name: 'r2' });
     onTestFinished(() => replica.close());
     expect(await client.decide('w1', { attempt: 'a1' })).toMatchObject({ decision: 'allow', attempt: 'a1' });
+  });
+
+  test.concurrent('a call ends although somebody who is no service hears its request', async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const server = await openNats({});
+    onTestFinished(() => server.stop());
+    const watcher = await openClient(server.url);
+    onTestFinished(() => watcher.close());
+    watcher.nc.subscribe('stopgate.>', { callback: () => {} });
+    await watcher.nc.flush();
+    const client = await connect({ nats: server.url, fleet: 'main', cwd: scene.cwd });
+    onTestFinished(() => client.close());
+    for (const ask of [() => client.decide('w1'), () => client.verify('w1')]) {
+      await expect(ask()).rejects.toMatchObject({
+        code: 'service.unreachable',
+        message: expect.stringContaining('no stopgate service answers for this fleet'),
+      });
+    }
   });
 
   // The fast path waits for 2 s, and both decisions are held for longer: they do so at the same time.

@@ -20,6 +20,9 @@ afterEach(() => receiver.close());
 const notice: Notice = {
   v: 1,
   kind: 'escalation',
+  link: null,
+  agent: null,
+  cwd: null,
   fleet: 'main',
   entity: 'worker',
   id: 'w1',

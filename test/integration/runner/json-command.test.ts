@@ -63,6 +63,14 @@ describe('the answer', () => {
     expect(await command('judge')).toMatchObject({ outcome: 'error', reason: `Command judge ${reason}` });
   });
 
+  test.each([
+    ['no answer', 'exit 0'],
+    ['an exit code', 'exit 1'],
+  ])('an error with %s still reports its usage', async (_what, end) => {
+    const { command } = await createWorkspace({ judge: json(`echo '{"usage":{"input":10,"usd":0.01}}'; ${end}`) });
+    expect(await command('judge')).toMatchObject({ outcome: 'error', usage: { input: 10, usd: 0.01 } });
+  });
+
   test('an error includes the end of stderr', async () => {
     const { command } = await createWorkspace({ judge: json('echo no key is set >&2; exit 2') });
     expect(await command('judge')).toMatchObject({ outcome: 'error', feedback: 'no key is set' });

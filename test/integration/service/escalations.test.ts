@@ -79,6 +79,9 @@ test('an escalation is sent with its decision, and the notification is an entry'
     cause: 'escalated',
     attempt: 'a1',
     missing: ['a person resumes it, or lets it stop'],
+    link: null,
+    agent: null,
+    cwd: null,
     reminder: 0,
     delivery: expect.stringMatching(new RegExp(`^${fleet}/worker/w1/\\d+/.+/1$`)),
   });

@@ -1,63 +1,6 @@
 /** What goes through the relay byte for byte, what does not, and that reading it never keeps it from its reader. */
 import { afterEach, expect, test, vi } from 'vitest';
-import type { WorkerView } from '../../../machines/index.ts';
-import type { LineWriter } from '../../../src/acp/lines.ts';
-import { createRelay } from '../../../src/acp/relay.ts';
-import { createSessions } from '../../../src/acp/sessions.ts';
-import type { Judgement, WorkerLink } from '../../../src/acp/worker-link.ts';
-import type { EntryDraft } from '../../../src/agents/shared/entry-drafts.ts';
-
-const block: Judgement = {
-  decision: 'block',
-  action: 'continue',
-  cause: 'incomplete',
-  reason: 'Fix lint',
-  nextPrompt: null,
-  retry: { count: 1, max: 3 },
-};
-const allow: Judgement = { ...block, decision: 'allow', action: 'complete', cause: 'complete' };
-
-/** `judgements`: the answers to the stops, in order; the last is repeated. */
-function open(judgements: readonly Judgement[] = [allow]) {
-  const sent = { editor: [] as string[], agent: [] as string[] };
-  const drafts: EntryDraft[] = [];
-  const notes: string[] = [];
-  const writer = (to: string[]): LineWriter => ({
-    closed: new Promise(() => {}),
-    write: async (line) =>
-      void to.push(line instanceof Uint8Array ? Buffer.from(line).toString() : JSON.stringify(line)),
-  });
-  let stops = 0;
-  const link = (worker: string): WorkerLink => ({
-    worker,
-    record: (draft) => void drafts.push(draft),
-    async decide() {
-      stops += 1;
-      return judgements[Math.min(stops, judgements.length) - 1] as Judgement;
-    },
-    view: async () => {
-      // The operator denies whatever is asked.
-      const request = drafts.findLast(({ type }) => type === 'input.requested')?.data as
-        | { request?: string }
-        | undefined;
-      const lastAnswer = { by: 'ann', verdict: 'deny', message: 'No', ...request };
-      return { rules: { askMs: 60_000 }, lastAnswer } as unknown as WorkerView;
-    },
-    obey: async () => 'stopgate: done.',
-    close: async () => {},
-  });
-  const note = (line: string) => void notes.push(line);
-  const sessions = createSessions({ command: ['some-agent'], cwd: '/p', policy: undefined, open: link, note });
-  const relay = createRelay({ editor: writer(sent.editor), agent: writer(sent.agent), sessions, note });
-  const settled = () => new Promise(setImmediate);
-  return {
-    sent,
-    drafts,
-    notes,
-    fromEditor: async (line: string) => relay.fromEditor(Buffer.from(line)).then(settled),
-    fromAgent: async (line: string) => relay.fromAgent(Buffer.from(line)).then(settled),
-  };
-}
+import { allow, block, openRelay as open } from './open-relay.ts';
 
 const prompt =
   '{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"go"}]}}';
@@ -153,4 +96,49 @@ test('an agent that answers in a form that we do not know ends its turn, and not
   await fromEditor(prompt);
   await fromAgent('{"jsonrpc":"2.0","id":7,"result":{}}');
   expect(sent.editor).toEqual(['{"jsonrpc":"2.0","id":7,"result":{}}']);
+});
+
+/** What agents answered when their model refused a request with status 429. */
+const refused = {
+  'codex-acp 2.6.0': {
+    code: -32603,
+    message: 'Internal error',
+    data: { message: 'Try again at 2:18 AM.', codexErrorInfo: 'usageLimitExceeded' },
+  },
+  'claude-agent-acp 0.101.0': {
+    code: -32603,
+    message: 'Internal error: API Error: Request rejected (429) · x',
+    data: { errorKind: 'rate_limit' },
+  },
+  'Gemini CLI 0.61.0': { code: 429, message: 'You have exhausted your daily quota on this model.' },
+};
+
+test.each(Object.entries(refused))('a limit in the error of %s is noted, and is no stop', async (_agent, error) => {
+  const { sent, drafts, fromAgent, fromEditor } = open([block]);
+  await fromEditor(prompt);
+  const answer = JSON.stringify({ jsonrpc: '2.0', id: 7, error });
+  await fromAgent(answer);
+  expect(sent).toEqual({ agent: [prompt], editor: [answer] });
+  expect(drafts.at(-1)).toEqual({ type: 'limit.reached', data: {} });
+});
+
+test('a limit that Codex ends a turn with is no stop; other failures of it are judged', async () => {
+  const update = (fields: object) =>
+    JSON.stringify({ jsonrpc: '2.0', method: 'session/update', params: { sessionId: 's1', update: fields } });
+  const failed = update({
+    sessionUpdate: 'session_info_update',
+    _meta: { codex: { threadStatus: { type: 'systemError' } } },
+  });
+  const says = (text: string) => update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
+  const end = '{"jsonrpc":"2.0","id":7,"result":{"stopReason":"end_turn"}}';
+  const turn = async (...lines: string[]) => {
+    const { drafts, sent, fromAgent, fromEditor } = open([block]);
+    await fromEditor(prompt);
+    for (const line of [...lines, end]) await fromAgent(line);
+    return { last: drafts.at(-1)?.type, isPassedOn: sent.editor.at(-1) === end };
+  };
+  const limit = says('exceeded retry limit, last status: 429 Too Many Requests');
+  expect(await turn(failed, limit)).toEqual({ last: 'limit.reached', isPassedOn: true });
+  expect(await turn(limit)).toEqual({ last: 'prompt.submitted', isPassedOn: false });
+  expect(await turn(failed, says('The stream was cut.'))).toEqual({ last: 'prompt.submitted', isPassedOn: false });
 });
