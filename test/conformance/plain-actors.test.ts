@@ -1,6 +1,6 @@
 /**
- * The protocol's cases, and the histories that a service has recorded, by the exported machines as XState runs them, with
- * documented facts and without the service (protocol.md §4).
+ * Runs the conformance cases and the recorded histories with the exported machines under plain XState, with
+ * the documented facts and without the service (protocol.md §4).
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { type Case, expectResults } from '../support/cases.ts';
 import { historyNames, inOrderOf, judgementOf, readHistory, storedDecisions } from '../support/histories.ts';
 import { createPlainActors, type PlainActors, type Run, runs } from '../support/plain-actors.ts';
 
-/** What no machine knows alone, and why; by topic. Everything else is run. */
+/** Cases that a single machine cannot decide, by topic, with the reason. All others run. */
 const unknowable: Record<string, Readonly<Record<string, string>>> = {
   assign: {
     'an unknown name is passed over, and a verdict says so': 'names of a set of policies are none of its policy',
@@ -42,7 +42,7 @@ const unknowable: Record<string, Readonly<Record<string, string>>> = {
   },
 };
 
-/** Histories whose decisions depend on what several actors know together. */
+/** Histories whose decisions depend on the state of several actors. */
 const unknowableHistories: Readonly<Record<string, string>> = {
   'claim-next-with-dependencies': 'another worker holds a task, it is completed, or comes after others',
   'dead-entries': 'the log refuses ids of attempts that look like its own numbers',
@@ -114,7 +114,7 @@ const foldLog = (lines: readonly string[]): FleetView => {
   return replay.view().fleets.main as FleetView;
 };
 
-/** How the actors of a fleet end: as its fold says, or as plain actors do. */
+/** Returns the final states of the actors, from the fold or from plain actors. */
 const statesIn = ({ workers, tasks }: FleetView, actors?: PlainActors) => ({
   workers: Object.values(workers).map(({ worker, state, tasks: held }) => {
     const plain = actors?.worker(worker);
@@ -126,6 +126,6 @@ const statesIn = ({ workers, tasks }: FleetView, actors?: PlainActors) => ({
   }),
 });
 
-/** An attempt that stays open gives nothing, and the name of a policy is its place in a set. */
+/** Drops open attempts and policy names: plain actors know neither. */
 const expected = ({ expect: parts }: Case) =>
   parts.filter((part) => part.decision !== null && part.action !== null).map(({ policy: _, ...part }) => part);

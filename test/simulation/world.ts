@@ -281,7 +281,7 @@ function startMember(world: World, member: Member): void {
   world.trace(`${member.name} starts`);
   const again = (why: string) => {
     if (!process.alive) return;
-    world.trace(`${member.name} ends by itself: ${why}`);
+    world.trace(`${member.name} exits: ${why}`);
     member.lastError = why;
     member.failed = member.running;
     endMember(world, member);

@@ -1,4 +1,4 @@
-/** `stopgate bench` in a checkout, by its cheapest part: it starts and ends all that it needs by itself. */
+/** Runs the cheapest part of `stopgate bench` in a checkout. It starts and stops everything that it needs. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';

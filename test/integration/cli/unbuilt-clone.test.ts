@@ -1,4 +1,4 @@
-/** `npm pack` in a clone without its packages: nothing is packed, and it says what to do. */
+/** `npm pack` in a clone without `node_modules` packs nothing and says what to do. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { makeFolder } from '../../support/deployment.ts';
 
 const root = new URL('../../../', import.meta.url);
 
-test('it names the command that is missing before', async () => {
+test('names the command to run first', async () => {
   const clone = await makeFolder();
   onTestFinished(() => clone.remove());
   const { scripts } = JSON.parse(await readFile(new URL('package.json', root), 'utf8'));

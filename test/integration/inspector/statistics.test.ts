@@ -17,7 +17,7 @@ const read = async (span: string) => {
 };
 const blocked = ({ buckets }: FleetStatistics) => buckets.reduce((all, { verdicts }) => all + verdicts.blocked, 0);
 
-test('counts the stops of the fleet, and goes on', async () => {
+test('counts the stops of the fleet, and keeps counting', async () => {
   await stage.client.publish('worker.s1.plan.updated', { steps: [{ title: 'Fix lint', status: 'pending' }] });
   await stage.client.ask('decide.s1');
   // The decision is in the log a moment after its reply.

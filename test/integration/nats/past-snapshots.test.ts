@@ -94,7 +94,7 @@ test('what a fold of the past has made is kept among them, and makes room in the
   expect(await past.read(info?.name as string)).toMatchObject({ head: { position: positionAt(39) }, host: null });
 });
 
-test('one that stands close to its neighbours is not kept', async () => {
+test('a snapshot close to its neighbours is not kept', async () => {
   await write(...every(5, 45));
   expect(await kept()).toEqual([5, 20]);
 });

@@ -1,4 +1,6 @@
-/** Snapshots in the object store: written, kept, pruned, read back; and which one a fold begins at (protocol.md §15). */
+/**
+ * Snapshots in the object store: written, kept, pruned, read back; and which one a fold begins at (protocol.md §15).
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
@@ -295,7 +297,7 @@ test('one of a later format is not damaged, and of a log that was cut only the l
   expect(damaged).toEqual([]);
 });
 
-test('of those that fit the log is asked about the newest first, and about no more than are wanted', async () => {
+test('the newest snapshots that fit the log are checked first, and only as many as are needed', async () => {
   for (const entries of [1, 2, 3]) await write(fleetOf(entries));
   const asked: number[] = [];
   const fitting = fittingSnapshots({
@@ -320,17 +322,17 @@ describe('how far snapshots cover the log', () => {
   const openSnapshots = () => createSnapshots(nc, 'main', createLogger('silent'));
 
   test('is asked again where what is known covers too little', async () => {
-    const standsAt = await openLog(2);
+    const positionAt = await openLog(2);
     const snapshots = openSnapshots();
-    await write(fleetOf(1), await standsAt(1));
+    await write(fleetOf(1), await positionAt(1));
     expect(await snapshots.coveredTo(0)).toBe(1);
-    await write(fleetOf(2), await standsAt(2));
+    await write(fleetOf(2), await positionAt(2));
     expect(await snapshots.coveredTo(2)).toBe(2);
   });
 
   test('is known to time travel too while the store of older ones does not answer', async () => {
-    const standsAt = await openLog(2);
-    await write(fleetOf(2), await standsAt(2));
+    const positionAt = await openLog(2);
+    await write(fleetOf(2), await positionAt(2));
     const request: NatsConnection['request'] = (subject, ...rest) =>
       subject.includes('STOPGATE-PAST') ? Promise.reject(new Error('no answer')) : nc.request(subject, ...rest);
     const halfSilent = new Proxy(nc, {

@@ -157,7 +157,7 @@ const storage = part(
   ),
 );
 
-/** A client of a process of its own. */
+/** Opens a client as in a separate process. */
 const connectTo = (nats: string) => connect({ nats, fleet: 'main', cwd: '/' });
 
 const memory = part(

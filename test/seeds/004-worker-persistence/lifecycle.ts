@@ -1,4 +1,4 @@
-/** Seed 004, from The Problem to Stop Hook Output Patterns: when a worker is kept, and when it may go. */
+/** Seed 004, from The Problem to Stop Hook Output Patterns: when a worker stays, and when it may stop. */
 import { expect } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { initClaude } from '../claude-settings.ts';
@@ -130,7 +130,7 @@ const loop = [
         expect(await service.entries(`worker.${worker.id}.stop.attempted`)).toHaveLength(1);
       },
     ),
-    holds('the loop never ends by itself; the stop hook ends it', () => {
+    holds('the loop never ends on its own; the stop hook ends it', () => {
       const log = registered();
       expect(log.workerAt('23:00').state).toBe('idle');
       expect(log.stop('23:00', 'w1')).toMatchObject({ decision: 'allow', cause: 'idle-timeout', state: 'stopped' });

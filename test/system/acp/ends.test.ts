@@ -1,4 +1,7 @@
-/** How `stopgate acp` ends: with its agent, with its editor, and with nothing left behind. Without a service it still relays. */
+/**
+ * How `stopgate acp` ends: with its agent, with its editor, and with nothing left behind. Without a service it still
+ * relays.
+ */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type AcpScene, done, open, openAcpScene, wordsIn } from '../../integration/acp/scene.ts';
@@ -16,7 +19,7 @@ afterAll(() => scene.close());
 /** The agent's process, by the name of its session. */
 const pidIn = (session: string): number => Number(session.split('-').at(-1));
 
-test('an agent that ends by itself ends it, with its exit code and its last words', async () => {
+test('if the agent exits, stopgate exits with its exit code and last messages', async () => {
   const editor = await scene.openAlone({ turns: [[{ say: 'I must go.' }, { exit: 7 }]] });
   const session = await editor.newSession();
   await expect(editor.prompt(session)).rejects.toThrow();

@@ -136,7 +136,7 @@ test.skipIf(!has('zsh'))('zsh completes commands, options, their values and ids,
     'npx stopgate explai': 'npx stopgate explain ',
     'npx stopgate init claude --policy one': 'npx stopgate init claude --policy one-of-policies ',
   };
-  // A terminal of its own, in which Ctrl-X shows the line as it stands.
+  // A separate terminal, in which Ctrl-X prints the current line.
   const script = String.raw`zmodload zsh/zpty
     zpty shell zsh -f -i
     zpty -w shell 'autoload -U compinit; compinit -u -D; source stopgate.zsh

@@ -1,5 +1,5 @@
 /**
- * LangGraph and the OpenAI Agents SDK with a scripted model: blocked once, told what is missing, then allowed. They are
+ * LangGraph and the OpenAI Agents SDK with a scripted model: blocked once with the missing work, then allowed. They are
  * large (a minute of downloads), so this runs with STOPGATE_TEST_ALL alone.
  */
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,7 +1,7 @@
 /**
  * The specification of log, fold, snapshots, cut and takeover (test/system/specification/Log.tla), checked by TLC in a
- * small form: every order of the steps of two replicas up to so many entries. Each invariant catches a bug that is planted in the
- * specification. Takes Java, and TLC from Python's package index.
+ * small form: every order of the steps of two replicas, up to a number of entries. Each invariant catches a bug that is
+ * planted in the specification. Takes Java, and TLC from Python's package index.
  */
 import { execFile } from 'node:child_process';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,6 @@
-/** docker/cluster: three NATS nodes, two replicas, Prometheus and the board, by the commands and files that stand there. */
+/**
+ * docker/cluster: three NATS nodes, two replicas, Prometheus and the board, by the commands and files that stand there.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -58,7 +60,7 @@ describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
   });
 
   // docs/operations/backup.md; its commands are typed on one node by test/docs/backup.test.ts.
-  test('a backup is restored to all nodes, and the service goes on, started again or running', async () => {
+  test('a backup is restored to all nodes, and the service continues, restarted or running', async () => {
     const folder = await makeFolder({});
     const { nc, manager } = client;
     const nats = `127.0.0.1:${cluster.nats[2]?.ports['4222']}`;

@@ -1,4 +1,7 @@
-/** docs/operations/regions.md, "Keep a fleet's log on a leaf node": two services, one of them on a leaf node with its own JetStream domain. */
+/**
+ * docs/operations/regions.md, "Keep a fleet's log on a leaf node": two services, one of them on a leaf node with its
+ * own JetStream domain.
+ */
 import { expect, onTestFinished, test } from 'vitest';
 import { type Client, openClient } from '../../support/client.ts';
 import { makeFolder } from '../../support/deployment.ts';
@@ -44,7 +47,7 @@ const decide = (client: Client, worker: string, attempt: string) => async () =>
   );
 const soon = { interval: 100 };
 
-test('a fleet of a leaf node has its log there, is asked from both sides, and goes on while the hub is away', async () => {
+test('a fleet of a leaf node has its log there, answers both sides, and continues while the hub is down', async () => {
   const { hub, leaf, clientOf } = await openLeaf({ hub: 'main', leaf: 'edge' });
   const [atHub, atLeaf] = [await clientOf(hub.url, 'edge'), await clientOf(leaf.url, 'edge')];
   await expect.poll(decide(atLeaf, 'w1', 'a1'), soon).toEqual(['block', 'at-leaf']);

@@ -1,4 +1,7 @@
-/** docs/operations/regions.md, "Move a fleet to another region": two clusters and a leaf node, and a fleet that moves between them. */
+/**
+ * docs/operations/regions.md, "Move a fleet to another region": two clusters and a leaf node, and a fleet that moves
+ * between them.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, openClient } from '../../support/client.ts';
 import { type Folder, makeFolder } from '../../support/deployment.ts';
@@ -102,7 +105,7 @@ ${place === 0 && index === 0 ? `leafnodes { listen: "127.0.0.1:${leafPort}" }` :
       ),
     );
     const { manager } = there;
-    // With the fourth snapshot the oldest goes on in the store of older ones.
+    // The fourth snapshot moves the oldest to the store of older ones.
     const hasOlder = async () => {
       await there.publish('worker.w-leaf.heartbeat.sent');
       await there.ask('snapshot.web', {}, 20_000);

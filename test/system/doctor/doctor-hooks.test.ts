@@ -42,7 +42,7 @@ describe('the hooks in settings and plugins', () => {
     expect([...bad, ...warn].filter((text) => /not call|reported (?:2 times|twice)/.test(text))).toEqual([]);
   });
 
-  test('a hook that was written by hand finds its service by itself', async () => {
+  test('a handwritten hook finds its service without an address', async () => {
     const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'npx stopgate hook claude' }] }] };
     const { doctor } = await makeDoctorFolders({ 'project/.claude/settings.json': JSON.stringify({ hooks }) });
     const { bad, ok } = await doctor(['claude', '--quick', '--http', http()]);

@@ -87,7 +87,7 @@ test('an input that nests without end is passed on, and is no crash', async () =
   expect(sent.editor).toEqual([line]);
 });
 
-test('the answer of a turn that is allowed is passed on as it came', async () => {
+test('the answer of an allowed turn is passed on unchanged', async () => {
   const { sent, fromAgent, fromEditor } = open();
   await fromEditor(prompt);
   const answer = '{"jsonrpc":"2.0","id":7,"result":{"stopReason":"end_turn","_meta":{"x":1.0}}}';

@@ -106,7 +106,7 @@ function isBroken(from: string, target: string): boolean {
   return place.anchor !== '' && !readPage(place.path).anchors.has(place.anchor);
 }
 
-/** Paths of this repository, in code spans and fences alike; a `*` or `…` stands for any name. */
+/** Paths of this repository, in code spans and fences. `*` and `…` match any name. */
 function filesNamedIn({ text }: Page): { line: number; path: string }[] {
   return text.split('\n').flatMap((line, index) =>
     [...line.matchAll(/(?<![\w./@~-])((?:src|machines|test|docker|docs|plugins|\.ci)\/[\w./*…<-]*)/g)]

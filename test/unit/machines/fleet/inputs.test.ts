@@ -1,4 +1,4 @@
-/** What a worker asks of a person: what an operator may answer, how often, and how much of it is kept. */
+/** Requests of workers to a person: who may answer, how often, and how much is kept. */
 import { expect, test } from 'vitest';
 import { createFleet, type Entry, foldEntry, viewWorker } from '../../../../machines/index.ts';
 
@@ -42,7 +42,7 @@ test.each([
   expect(view()).toMatchObject({ awaitsInput: false, inputs: [] });
 });
 
-test('16 questions are open at most, the same one once, and long texts are cut', () => {
+test('at most 16 different questions are open, and long texts are cut', () => {
   const { fold, view } = open();
   for (let index = 0; index < 20; index += 1)
     fold('worker', 'input.requested', { request: `r${index}`, tool: 't'.repeat(300), detail: 'd'.repeat(9_000) });
