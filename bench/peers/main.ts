@@ -1,6 +1,6 @@
 /**
- * `npm run bench:peers`: an agent reports a tool event, asks for a stop and gets a decision, with a durable record of the
- * attempt and the decision: by stopgate, and by what one would use or write instead. All run in turn, in rounds.
+ * `npm run bench:peers`: an agent reports a tool event, requests a stop and gets a decision, with a durable record of the
+ * attempt and the decision. Compares stopgate with alternatives, in turn and in rounds.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ What is not here is installed into ~/.cache/stopgate/bench ($STOPGATE_CACHE), an
 --resume  goes on with the rounds of a run that was ended early
 `;
 
-/** What a run that is ended early leaves for `--resume`. */
+/** The state that an interrupted run leaves for `--resume`. */
 type Kept = { readonly measured: [string, Measured][]; readonly fsync: number[]; readonly rounds: number };
 
 const nothingKept: Kept = { measured: [], fsync: [], rounds: 0 };

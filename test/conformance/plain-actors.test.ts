@@ -13,32 +13,33 @@ import { createPlainActors, type PlainActors, type Run, runs } from '../support/
 /** Cases that a single machine cannot decide, by topic, with the reason. All others run. */
 const unknowable: Record<string, Readonly<Record<string, string>>> = {
   assign: {
-    'an unknown name is passed over, and a verdict says so': 'names of a set of policies are none of its policy',
-    'a row with an unknown policy is passed over, the next one binds':
-      'names of a set of policies are none of its policy',
+    'an unknown policy is skipped, and a verdict says so': 'only the fleet knows which policies exist',
+    'a row with an unknown policy is skipped, and the next row applies': 'only the fleet knows which policies exist',
   },
   'claimed-again': {
-    'an unknown name is noted once for each place that has it': 'names of a set of policies are none of its policy',
+    'an unknown policy is noted once per place that names it': 'only the fleet knows which policies exist',
   },
   edges: {
     'the unknown policy of a task that is claimed during an attempt is noted':
-      'names of a set of policies are none of its policy',
+      'only the fleet knows which policies exist',
   },
-  evidence: { 'a repeated claim is a claim, a refused one is not': 'another worker holds the task' },
-  'plans-of-held-tasks': { 'a list that does not fit beside them is refused': 'the fleet bounds a plan' },
-  policy: { 'an unknown policy is the default, and says so': 'names of a set of policies are none of its policy' },
+  evidence: { 'a repeated claim counts, a refused one does not': 'another worker holds the task' },
+  'plans-of-held-tasks': { 'a list that is too long together with them is refused': 'the fleet bounds a plan' },
+  policy: {
+    'for an unknown policy, the default applies and a verdict says so': 'only the fleet knows which policies exist',
+  },
   forgetting: {
     'a stopped worker is forgotten after seven days': 'the fleet forgets, not the actor',
-    'a set of policies names the time': 'the fleet forgets, not the actor',
+    'the policies set the time': 'the fleet forgets, not the actor',
     'decision and dead entries do not count': 'the fleet forgets, not the actor',
     'attempt ids are forgotten too': 'the fleet forgets, not the actor',
   },
-  limits: { 'a scope is shared by all that reported it': 'the limit was reported by another worker' },
+  limits: { 'a scope applies to all workers that reported it': 'the limit was reported by another worker' },
   tasks: {
     'a task is held by one worker': 'another worker holds the task',
-    'a completed task cannot be claimed': 'another actor, the task, is completed',
-    'a cancelled task cannot be claimed': 'another actor, the task, is cancelled',
-    'a claim before its time is refused': 'it comes after other tasks',
+    'a completed task cannot be claimed': 'the task is completed, and it is another actor',
+    'a cancelled task cannot be claimed': 'the task is cancelled, and it is another actor',
+    'a claim of a task that is not ready is refused': 'it comes after other tasks',
   },
 };
 

@@ -63,7 +63,7 @@ export const logic = [
     'Checking for Pending Tasks',
     holds(
       'first: if tasks wait, the worker continues, however long it has been idle',
-      inCase('pending', 'a waiting task comes before the timeout'),
+      inCase('pending', 'a waiting task precedes the timeout'),
     ),
     holds('if none waits, the idle time is checked', () => {
       const decision = registered().stop('12:01', 'w1') as Decision;

@@ -274,7 +274,10 @@ const cycles = [
   ),
   part(
     'Key Insights: 5. Graceful Degradation',
-    holds('no tasks, and the timeout: the worker stops', inCase('pending', 'no task and too long idle: allowed')),
+    holds(
+      'no tasks, and the timeout: the worker stops',
+      inCase('pending', 'without a task, a stop after the idle limit is allowed'),
+    ),
     holds('tasks present: the worker continues', inCase('pending', 'a waiting task blocks')),
     holds('rate limited: the worker pauses', inCase('limits', 'a limited session pauses')),
     differs(
@@ -318,7 +321,7 @@ const summary = part(
   differs(
     'a stop hook makes a worker persistent',
     'only if its policy says so: persistence is off by default, since most agents have one task',
-    inCase('pending', 'with persistence off waiting tasks are shown and do not block'),
+    inCase('pending', 'with persistence off, waiting tasks are shown but do not block'),
   ),
 );
 

@@ -144,7 +144,10 @@ const loop = [
       log.publish('12:30', 'task.T-1.task.created');
       expect(log.stop('12:30', 'w1')).toMatchObject({ decision: 'block', cause: 'pending-tasks' });
     }),
-    holds('no task, and idle time exceeded: approve', inCase('pending', 'no task and too long idle: allowed')),
+    holds(
+      'no task, and idle time exceeded: approve',
+      inCase('pending', 'without a task, a stop after the idle limit is allowed'),
+    ),
   ),
 ];
 
