@@ -9,7 +9,7 @@ import { startNatsServer } from '../../support/nats-server.ts';
 import { endService, serveShipped } from '../../support/service.ts';
 import { freePorts } from '../faults/ports.ts';
 
-/** A hub and a leaf node, each with a log of its own, and a service on each. */
+/** Starts a hub and a leaf node, each with its own log and service. */
 async function openLeaf(fleets: { readonly hub: string; readonly leaf: string }) {
   const [port = 0] = await freePorts(1);
   const hub = await startNatsServer({
@@ -53,7 +53,7 @@ test('a fleet of a leaf node has its log there, answers both sides, and continue
   await expect.poll(decide(atLeaf, 'w1', 'a1'), soon).toEqual(['block', 'at-leaf']);
   await expect.poll(decide(atHub, 'w2', 'a1'), soon).toEqual(['block', 'at-leaf']);
   await expect.poll(decide(await clientOf(leaf.url, 'main'), 'w3', 'a1'), soon).toEqual(['block', 'at-hub']);
-  // What an agent publishes itself is stored where its fleet is.
+  // Entries that an agent publishes are stored on the node of its fleet.
   expect(await atHub.publish('worker.w2.plan.updated', { steps: [] })).toMatchObject({ duplicate: false });
   expect(await atLeaf.stored('STOPGATE_edge', 'stopgate.edge.worker.w2.plan.updated')).toHaveLength(1);
   const logs = async ({ manager }: Client) => {

@@ -1,4 +1,4 @@
-/** What the updates of a session tell of a tool: which command has run, and how it ended. */
+/** Session updates show which command of a tool ran, and how it ended. */
 import { expect, test } from 'vitest';
 import { createSessionDrafts } from '../../../src/acp/session-drafts.ts';
 

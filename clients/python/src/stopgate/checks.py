@@ -15,8 +15,8 @@ import nats.errors
 
 from .errors import CheckError
 from .ids import check_id
-from .slots import FairSlots
 from .reading import Fields
+from .slots import FairSlots
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg

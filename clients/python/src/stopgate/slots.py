@@ -11,8 +11,8 @@ WAITING_MAX = 10_000
 PER_WORKER_MAX = 128
 """A worker waits for one check at a time. Its other requests belong to attempts that a later one has replaced."""
 _CROWD_MIN = 64
-"""With more workers than this, every second slot goes to the newest worker that has had none. Otherwise a new worker would
-wait for all others, and ids of workers cost nothing to invent."""
+"""With more workers than this, every second slot goes to the newest worker that has had none. Otherwise, a new worker
+would wait for all others, and ids of workers cost nothing to invent."""
 
 
 class FairSlots:
