@@ -63,7 +63,7 @@ process.exitCode = sum(1, 2) === expected ? 0 : 1;`,
   expect(await decide(stage, 'w1')).toMatchObject({ reason: 'Changed files that must stay: tests/new.mjs' });
   await rm(join(project, 'tests/new.mjs'));
   expect(await decide(stage, 'w1')).toMatchObject({
-    reason: 'Blocked 3 times, the most that the policy allows: Command tests failed (exit 1)',
+    reason: 'Retry limit reached (3 of 3): Command tests failed (exit 1)',
   });
   await write('sum.mjs', 'export const sum = (a, b) => a + b;');
   expect(await decide(stage, 'w1')).toMatchObject({ decision: 'allow', cause: 'complete' });

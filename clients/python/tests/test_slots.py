@@ -50,7 +50,7 @@ async def test_the_number_of_waiting_requests_is_bounded() -> None:
     await slots.acquire("first")
     served: list[str] = []
     tasks = await wait_in(slots, served, *["noisy"] * 4, "w1", "w2")
-    with pytest.raises(CheckError, match="5 requests wait for check size, the most that it accepts"):
+    with pytest.raises(CheckError, match="5 requests wait for check size, the maximum"):
         await slots.acquire("w3")
     with pytest.raises(CheckError, match="more than 3 requests of one worker wait for check size"):
         await tasks[0]

@@ -126,7 +126,7 @@ describe('explain', () => {
     expect(lines).toContain('Before it, "checks" found (block): 1 of 1 plan steps remain: Write tests.');
     expect(lines).toContain('Checks that were not run: lint.');
     expect(lines).toContain(
-      'It was let go at the cap, and its work is not complete: plan: 1 of 1 plan steps remain: Write tests.',
+      'It was allowed at the cap, and its work is not complete: plan: 1 of 1 plan steps remain: Write tests.',
     );
     expect(stdout).toMatch(/^not run +checks +lint: not needed after an earlier decision/m);
     expect(stdout).not.toMatch(/Nothing stands in its way|passed before it: .*checks/);

@@ -54,7 +54,7 @@ test('a new request evicts the evictable one that has waited longest', async () 
   const ask = (actor: string) => admission.run({ actor, key: `${actor}:new` }, async () => 'served');
   await expect(ask('w1')).rejects.toMatchObject({
     ...busy,
-    message: "3 requests are open, the most that this replica accepts, and 'w1' has 1 of them",
+    message: "3 requests are open, the maximum of this replica, and 'w1' has 1 of them",
   });
   await expect(ask('w4')).resolves.toBe('served');
   enter(admission, 'w5', 'w5:a');

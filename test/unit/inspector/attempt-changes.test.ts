@@ -122,7 +122,7 @@ test('shows changes of the answer, the findings and the output', () => {
     'I am done.\nReally.',
   );
   expect(changesBetween(newer, older)).toEqual({
-    answer: ['blocked', 'let go: the cap is reached'],
+    answer: ['blocked', 'allowed at the cap'],
     findings: [{ sign: '-', text: 'a fails' }],
     output: [
       { sign: '-', text: 'All of it.' },

@@ -40,7 +40,7 @@ class FairSlots:
             return
         if self._waiting >= self._waiting_max:
             raise CheckError(
-                "check.failed", f"{self._waiting_max} requests wait for check {self._name}, the most that it accepts"
+                "check.failed", f"{self._waiting_max} requests wait for check {self._name}, the maximum"
             )
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         queue = self._queues.get(worker)

@@ -51,5 +51,5 @@ test('at most 16 different questions are open, and long texts are cut', () => {
   expect(inputs).toHaveLength(16);
   expect(inputs.at(-1)).toMatchObject({ request: 'r0', message: 'again', tool: null });
   expect([inputs[0]?.tool?.length, inputs[0]?.detail?.length]).toEqual([200, 4_000]);
-  expect(refused.map(({ reason }) => reason)).toEqual(Array(4).fill('16 questions are open, the most there may be'));
+  expect(refused.map(({ reason }) => reason)).toEqual(Array(4).fill('16 questions are open, the maximum'));
 });

@@ -98,7 +98,7 @@ test.each(Object.entries(attacks))(
     publish(fleet, 'worker.neighbour.worker.registered', { agent: 'claude' });
     let refusals = 0;
     for (let id = 0; id < 6_000 && refusals < 60; id += 1)
-      refusals += refusalIn(attack(fleet, id)).filter((reason) => reason.includes('the most there may be')).length;
+      refusals += refusalIn(attack(fleet, id)).filter((reason) => reason.includes('the maximum')).length;
     expect(refusals).toBeGreaterThanOrEqual(60);
     expect(fleet.stateSize).toBe(measure(fleet));
     // Only recognised attempts may exceed the limit, so that normal stops are still judged.

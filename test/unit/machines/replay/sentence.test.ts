@@ -45,7 +45,7 @@ describe('a worker', () => {
     expect(sentence(tested(), ...all)).toBe('Blocked 3 times: login.test.ts fails in tests; no try left');
     expect(sentence(tested({ retries: null }), ...(first ?? []))).toBe('Blocked once: login.test.ts fails in tests');
     expect(sentence(tested(), ...all, ...fails('a4', vitest))).toBe(
-      'Let go after 3 blocked stops: login.test.ts fails in tests',
+      'Allowed after 3 blocked stops: login.test.ts fails in tests',
     );
     expect(sentence(tested({ onCap: 'escalate' }), ...all, ...fails('a4', vitest))).toBe(
       'Needs a person after 3 blocked stops: login.test.ts fails in tests',

@@ -67,7 +67,7 @@ describe('a worker', () => {
       stop('a2'),
     );
     expect(standing).toMatchObject({ waits: [], missing: [] });
-    expect(standing.note).toMatch(/^It was let go at the cap/);
+    expect(standing.note).toMatch(/^It was allowed at the cap/);
     expect(standing.note).not.toMatch(/Nothing was missing/);
   });
 
@@ -77,7 +77,7 @@ describe('a worker', () => {
     [
       'used its budget up',
       [policy({}), ['worker.w1.budget.exhausted', {}], stop('a1')],
-      'It was let go without being judged:',
+      'It was allowed without being judged:',
     ],
     ['has not tried', [policy({}), plan('done')], 'It has not tried to stop yet.'],
     ['has ended', [['worker.w1.session.ended', {}]], 'Its session has ended.'],
@@ -187,7 +187,7 @@ describe('a task', () => {
     [
       'in none',
       [['task.T-1.hook.registered', { hook: 'h1', type: 'tdd' }]],
-      { kind: 'claim', text: 'it is in no queue, so nobody is told of it' },
+      { kind: 'claim', text: 'it is in no queue, so no worker gets it' },
     ],
     [
       'after another',
