@@ -1,6 +1,6 @@
 /**
- * `npm run bench:peers`: an agent reports a tool event, requests a stop and gets a decision, with a durable record of the
- * attempt and the decision. Compares stopgate with alternatives, in turn and in rounds.
+ * `npm run bench:peers`: an agent reports a tool event, requests a stop and gets a decision, with a durable record of
+ * the attempt and the decision. Compares stopgate with alternatives, in turn and in rounds.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ Compares stopgate with what one would use or write instead: ${peerNames.join(', 
 What is not here is installed into ~/.cache/stopgate/bench ($STOPGATE_CACHE), and left out if that fails.
 --only    these alone; the ratios to the floor need it, so it is always among them
 --rounds  how often each has its turn (12); a round takes about 20 s
---resume  goes on with the rounds of a run that was ended early
+--resume  continues the rounds of an interrupted run
 `;
 
 /** The state that an interrupted run leaves for `--resume`. */
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   const only = values.only === undefined ? undefined : `floor,${values.only}`;
   const names = readNames(only, peerNames, help);
   const total = Number(values.rounds);
-  if (!Number.isInteger(total) || total < 1) endWith(`--rounds '${values.rounds}' is no number of rounds`, help);
+  if (!Number.isInteger(total) || total < 1) endWith(`--rounds '${values.rounds}' is not a number of rounds`, help);
   const cache = openCache();
   const keptFile = join(cache, 'peers.json');
   const kept = values.resume ? readKept(keptFile, nothingKept) : nothingKept;

@@ -27,8 +27,8 @@ const msSchema = z
   .transform(Number);
 const wordSchema = z.string().min(1).max(200).optional();
 /**
- * `outcome`: outcomes of checks or stops, separated by commas. `guard`: the guard that blocked. `text`: searched for in subjects
- * and payloads. `from` and `to`: storage time, in milliseconds since 1970.
+ * `outcome`: outcomes of checks or stops, separated by commas. `guard`: the guard that blocked. `text`: searched for in
+ * subjects and payloads. `from` and `to`: storage time, in milliseconds since 1970.
  */
 const entriesSchema = pageSchema.extend({
   type: wordSchema,
@@ -70,7 +70,7 @@ const statisticsSchema = z
   .object({ span: z.enum(spanNames).default('hour'), from: msSchema.optional(), to: msSchema.optional() })
   .refine(({ from, to }) => (from === undefined) === (to === undefined), 'give both from and to, or neither')
   .refine(({ from = 0, to = 1 }) => from < to, 'from must be before to')
-  .refine(({ from = 0, to = 1 }) => to - from <= rangeMsMax, 'from and to may be 31 days apart at most');
+  .refine(({ from = 0, to = 1 }) => to - from <= rangeMsMax, 'from and to may be at most 31 days apart');
 const seqPath = z.looseObject({ seq: seqSchema });
 const workerPath = z.looseObject({ worker: idSchema });
 const timelinePath = z.looseObject({ entity: z.enum(['worker', 'task']), id: idSchema });
@@ -133,7 +133,7 @@ function addPast(api: FastifyInstance): void {
       config: { access: ofFleet },
       schema: {
         tags: ['reads'],
-        summary: 'Counts of entries by equal parts of the log',
+        summary: 'Counts of entries in equal parts of the log',
         querystring: outlineSchema,
         response: { 200: history },
       },
@@ -149,7 +149,7 @@ function addPast(api: FastifyInstance): void {
       config: { access: ofFleet },
       schema: {
         tags: ['reads'],
-        summary: 'Figures of the last hour, day or week, or of a range, from the log',
+        summary: 'Statistics of the last hour, day or week, or of a range, counted from the log',
         querystring: statisticsSchema,
         response: { 200: history },
       },
@@ -298,7 +298,7 @@ function addEntries(api: FastifyInstance): void {
       config: { access: ofFleet },
       schema: {
         tags: ['reads'],
-        summary: 'The entry that was the last at a time',
+        summary: 'The last entry at a given time',
         querystring: momentSchema,
         response: { 200: anyObject },
       },

@@ -71,8 +71,7 @@ export function createAdmission({ openMax, clock, onBound = () => {} }: Admissio
   };
   const admit = (actor: string | null) => {
     const own = actor === null ? 0 : (byActor.get(actor) ?? 0);
-    if (own >= actorOpenMax)
-      refuse('requests of a worker', `'${actor}' has ${own} requests open, the maximum`);
+    if (own >= actorOpenMax) refuse('requests of a worker', `'${actor}' has ${own} requests open, the maximum`);
     if (actor !== null && slots.size >= openMax * crowdedShare && !rates.allows(actor))
       refuse('requests a second', `'${actor}' asks more than ${perSecondMax} times a second, while others wait`);
     if (slots.size >= openMax) makeRoom(actor, own);

@@ -66,7 +66,7 @@ describe('explain', () => {
 
   test.each<[string, typeof entries, string]>([
     ['was allowed', [], 'It left the worker stopped, after 0 of 3 blocked stops.'],
-    ['was allowed with nothing missing', [], 'Nothing stands in its way.'],
+    ['was allowed with nothing missing', [], 'Nothing keeps it from stopping.'],
     [
       'was allowed, and has worked since',
       [['03', 'worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] }]],
@@ -129,7 +129,7 @@ describe('explain', () => {
       'It was allowed at the cap, and its work is not complete: plan: 1 of 1 plan steps remain: Write tests.',
     );
     expect(stdout).toMatch(/^not run +checks +lint: not needed after an earlier decision/m);
-    expect(stdout).not.toMatch(/Nothing stands in its way|passed before it: .*checks/);
+    expect(stdout).not.toMatch(/Nothing keeps it from stopping|passed before it: .*checks/);
   });
 
   test('if a file is not a log, the exit code is 2, with a hint how to export one', async () => {

@@ -1,4 +1,4 @@
-/** An operator's program answers what an agent asks. */
+/** An operator's program answers the requests of agents. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openScene, type Scene } from './scene.ts';
 
