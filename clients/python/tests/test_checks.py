@@ -98,7 +98,7 @@ async def long(_: AgentContext) -> dict[str, Any]:
         (impatient, "no word from CI"),
         (odd, "did not return a result"),
         (slow, "no result within 0.01 s"),
-        (long, "the result has 2000032 bytes, and the NATS server takes 1048576 at most: return a shorter one"),
+        (long, "the result has 2000032 bytes, and the NATS server accepts at most 1048576: return a shorter one"),
     ],
     ids=["raises", "raises a timeout of its own", "returns no result", "takes too long", "returns too much"],
 )

@@ -137,8 +137,8 @@ test('a flood of waiting invented workers keeps no other worker out', async () =
 });
 
 /**
- * Root cause: a close set the phase `closing`, in which effects are sent, even if the head was never reached. This is the last
- * test, since a replica that starts after it decides all these attempts.
+ * Root cause: a close set the phase `closing`, in which effects are sent, even if the head was never reached. This is
+ * the last test, since a replica that starts after it decides all these attempts.
  */
 test('a start that is aborted while it folds neither answers nor stores anything', async () => {
   const inbox = '_INBOX.old.attempts';

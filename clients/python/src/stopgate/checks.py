@@ -191,7 +191,7 @@ async def serve_check(bus: Bus, name: str, check: CheckFunction, timeout: float,
         except Exception as error:  # noqa: BLE001 - any exception of the user's function is an error of the check
             body, headers = _failure(str(error) or type(error).__name__)
         if len(body) > bus.nc.max_payload:
-            large = f"the result has {len(body)} bytes, and the NATS server takes {bus.nc.max_payload} at most"
+            large = f"the result has {len(body)} bytes, and the NATS server accepts at most {bus.nc.max_payload}"
             log.warning("check %s: %s", name, large)
             body, headers = _failure(f"{large}: return a shorter one")
         # If the connection is closed, the service gets no reply and reports that.

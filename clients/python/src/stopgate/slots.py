@@ -39,9 +39,7 @@ class FairSlots:
             self._free -= 1
             return
         if self._waiting >= self._waiting_max:
-            raise CheckError(
-                "check.failed", f"{self._waiting_max} requests wait for check {self._name}, the maximum"
-            )
+            raise CheckError("check.failed", f"{self._waiting_max} requests wait for check {self._name}, the maximum")
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         queue = self._queues.get(worker)
         if queue is None:
