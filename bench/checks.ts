@@ -41,7 +41,10 @@ export async function measureChecks(url: string, scale: number): Promise<Figure[
   ];
 }
 
-/** Prepares two workers to compare, with and without hooks. Both hold a task and are blocked, so they write the same entries. */
+/**
+ * Prepares two workers to compare, with and without hooks. Both hold a task and are blocked, so they write the same
+ * entries.
+ */
 async function prepare(nc: NatsConnection): Promise<void> {
   const js = jetstream(nc);
   const put = (tail: string, data: object) => js.publish(`stopgate.main.${tail}`, JSON.stringify(data));

@@ -1,5 +1,5 @@
 /**
- * Jumps to the past in a process of its own, like a browser, so that what it receives does not delay the measurement.
+ * Jumps to the past in a separate process, like a browser, so that what it receives does not delay the measurement.
  * It gets a service and a log sequence, and answers with the duration of the jump.
  */
 export type Jump = { readonly http: string; readonly seq: number };

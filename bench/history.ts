@@ -1,7 +1,8 @@
 /**
- * `npm run bench:history`: jumps through a log of a million entries (`--entries N`), their cost for others, and the memory
- * that remains in use. Entries are stored at the pace at which the service folds them, so that it takes snapshots
- * meanwhile; then a second replica is asked for the past. `--store FOLDER` keeps the NATS server's store for the next run.
+ * `npm run bench:history`: jumps through a log of a million entries (`--entries N`), their cost for others, and the
+ * memory that remains in use. Entries are stored at the pace at which the service folds them, so that it takes
+ * snapshots meanwhile; then a second replica is asked for the past. `--store FOLDER` keeps the NATS server's store for
+ * the next run.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

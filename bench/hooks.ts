@@ -1,4 +1,6 @@
-/** An agent's hook call: over HTTP compared with its two parts, and as a command compared with an empty Node process. */
+/**
+ * An agent's hook call: over HTTP compared with its two parts, and as a command compared with an empty Node process.
+ */
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@nats-io/transport-node';

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:inspector`: the cost of an open page for the service, for a decision, and for the browser, with the 5,000
- * workers and 5,000 entries per second of the goals.
+ * `npm run bench:inspector`: the cost of an open page for the service, for a decision, and for the browser, with the
+ * 5,000 workers and 5,000 entries per second of the goals.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Memory per worker in the fold: just registered, and 100,000 workers with ten attempts each, then stopped. */
+/** Memory per worker in the fold: after registration, and after ten attempts of each of 100,000 workers. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -11,7 +11,7 @@ const attempts = 10;
 
 /** Bytes in use after a garbage collection. */
 function createHeap(): () => number {
-  // Equivalent to --expose-gc, for a process that was started without it: new contexts have `gc`.
+  // Like --expose-gc, for a process that was started without it: new contexts have `gc`.
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   return () => {
@@ -49,12 +49,12 @@ export async function measureAttempts(_url: string, scale: number): Promise<Figu
     attempt(fleet, id, attempts);
   }
   const stoppedBytes = heapBytes();
-  // What the process keeps for all fleets is not theirs.
+  // Memory that the process keeps for all fleets does not count.
   for (const worker of ids) fleet.workers.delete(worker);
   while (fleet.deadlines.pop() !== undefined);
   while (fleet.forgetting.pop() !== undefined);
   const withoutBytes = heapBytes();
-  // Named after the last measure, so that they stay until then: they are not the fleet's either.
+  // Used after the last measurement, so that they stay in memory until then and do not distort the difference.
   const each = (bytes: number) => (bytes - withoutBytes) / ids.length;
   return [
     figure('heap of a worker after nine blocked attempts, of 100,000', each(atWorkBytes), 'B', { atMost: 2_500 }),
@@ -62,7 +62,7 @@ export async function measureAttempts(_url: string, scale: number): Promise<Figu
   ];
 }
 
-/** As long as a session's name, and each in its own way. */
+/** Unique ids, as long as the id of a session. */
 const idOf = (index: number): string => `session-${String(index).padStart(6, '0')}-${(index * 2_654_435_761) % 99_991}`;
 
 const planOf = (status: string): string =>
@@ -73,7 +73,7 @@ const planOf = (status: string): string =>
     ],
   });
 
-/** What an agent does between two attempts, the attempt, and its decision as the service stores it. */
+/** Returns the entries of one turn: the agent's work, the attempt, and the decision that the service stores. */
 function attempt(fleet: Fleet, id: string, number: number): void {
   fold(fleet, `${id}.tool.used`, `{"tool":"Edit","ok":true,"files":["src/file-${number % 3}.ts"]}`);
   const name = `a${number}-${fleet.seq}`;

@@ -1,4 +1,4 @@
-/** What a log and an open page add to a decision: three services side by side, one plain, one with its log on, one watched. */
+/** The cost that logging and an open page add to a decision: compares a plain, a logging and a watched service. */
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,10 +14,10 @@ const names: readonly Name[] = ['plain', 'logged', 'watched'];
 
 const rounds = 60;
 const perRound = 50;
-/** V8 compiles the rows of a page only after some 5,000 of them, and each costs twice as much until then. */
+/** V8 optimises the code for rows of a page only after about 5,000 rows. Until then, each costs twice as much. */
 const warmUps = 10_000;
 const workersCount = 1_000;
-/** What the last decisions leave to do: the page hears of them a moment later. */
+/** Time for work that the last decisions leave behind, such as events for the page. */
 const restMs = 150;
 
 export async function measureOverhead(url: string, scale: number): Promise<Figure[]> {
@@ -48,7 +48,7 @@ export async function measureOverhead(url: string, scale: number): Promise<Figur
       if (after === 1) cpuUs[name].push(nowUs - beforeUs);
       beforeUs = nowUs;
     });
-    // Round by round: in a sum, a snapshot or what V8 compiles in a few rounds counts as much as the page.
+    // Compares rounds, because in a sum a snapshot or a compilation would hide the cost of the page.
     const cpu = (name: Name) =>
       quantile(
         cpuUs[name].map((us, round) => us / (cpuUs.plain[round] ?? Number.NaN)),

@@ -1,4 +1,6 @@
-/** CPU time and memory of processes, as counted by Linux. Unlike elapsed time, they are meaningful on a busy machine. */
+/**
+ * CPU time and memory of processes, as counted by Linux. Unlike elapsed time, they are meaningful on a busy machine.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** CPU time of all living threads since the start, in microseconds. NaN if the system does not report it. */

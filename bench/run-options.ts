@@ -1,4 +1,7 @@
-/** The command line of benchmarks that are their own programs, and the state that an interrupted run leaves for `--resume`. */
+/**
+ * The command line of benchmarks that are their own programs, and the state that an interrupted run leaves for
+ * `--resume`.
+ */
 import { readFileSync } from 'node:fs';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 

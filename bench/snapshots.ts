@@ -41,7 +41,7 @@ export async function measureSnapshots(url: string, scale: number): Promise<Figu
   await nc.close();
   return [
     figure('snapshot of 100,000 workers: the longest pause meanwhile', longestMs, 'ms', { atMost: 20 }),
-    figure('snapshot of 100,000 workers: as it is stored', written.bytes, 'B'),
+    figure('snapshot of 100,000 workers: stored size', written.bytes, 'B'),
     figure('start from it, and a tail of 10,000 entries', startMs, 'ms', { atMost: 1_000 }),
   ];
 }

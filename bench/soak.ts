@@ -1,7 +1,7 @@
 /**
- * `npm run bench:soak [-- --minutes N --rate N]`: does the service's memory stay flat? Publishes 3,000 entries per second
- * and keeps 50,000 workers in the fold, each of which registers, works, stops and is forgotten. Default: an hour; five
- * minutes show the trend. At a lower rate the workers live longer, so that as many are in the fold.
+ * `npm run bench:soak [-- --minutes N --rate N]`: does the service's memory stay flat? Publishes 3,000 entries per
+ * second and keeps 50,000 workers in the fold, each of which registers, works, stops and is forgotten. Default: an
+ * hour; five minutes show the trend. At a lower rate the workers live longer, so that as many are in the fold.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
@@ -43,7 +43,7 @@ try {
 
 function readNumber(option: 'minutes' | 'rate', otherwise: number): number {
   const number = Number(values[option] ?? otherwise);
-  return number > 0 ? number : endWith(`--${option} is no number above 0`, help);
+  return number > 0 ? number : endWith(`--${option} is not a number above 0`, help);
 }
 
 type Sample = { readonly heapBytes: number; readonly workers: number; readonly behind: number };

@@ -1,6 +1,6 @@
 /**
- * Checks the packages of package-lock.json for known vulnerabilities with npm's registry. Exit code 1: at least one is high
- * or critical. A registry that does not answer is reported, but is not a failure.
+ * Checks the packages of package-lock.json for known vulnerabilities with npm's registry. Exit code 1: at least one is
+ * high or critical. A registry that does not answer is reported, but is not a failure.
  */
 import { spawnSync } from 'node:child_process';
 

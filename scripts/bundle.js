@@ -1,7 +1,7 @@
 /**
- * `npm run build:bundles`: bundles the inspector's page, and the program as in the packages (dist/program, with links to the
- * files that it reads). The bundle starts in half the time, and the tests of the shipped program run it. Lists the bundled
- * packages in dist/bundled.json, for their licences.
+ * `npm run build:bundles`: bundles the inspector's page, and the program as in the packages (dist/program, with links
+ * to the files that it reads). The bundle starts in half the time, and the tests of the shipped program run it. Lists
+ * the bundled packages in dist/bundled.json, for their licences.
  */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';

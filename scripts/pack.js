@@ -1,6 +1,6 @@
 /**
- * `npm run packages`: creates the npm packages in dist/packages from the build in dist, and prints the size of each. If it
- * fails, it keeps the packages of an earlier run, and says so.
+ * `npm run packages`: creates the npm packages in dist/packages from the build in dist, and prints the size of each. If
+ * it fails, it keeps the packages of an earlier run, and says so.
  *
  * With `--nats-server FILE` it also creates the nats-server package of this platform, from a local program; with
  * `--nats-releases URL` those of all platforms, from NATS's releases.
@@ -102,8 +102,8 @@ async function stageClient(folder) {
 
 /**
  * The service, the command line, the machines, the documentation, and the client as `stopgate/client`, with its types.
- * Depends on no other package, not even an optional one or a peer: npm would ask a registry for it, where anyone may publish
- * a name that is not taken. The documentation lists optional packages, which are looked for when they are used.
+ * Depends on no other package, not even an optional one or a peer: npm would ask a registry for it, where anyone may
+ * publish a name that is not taken. The documentation lists optional packages, which are looked for when they are used.
  */
 async function stageProgramPackage(folder) {
   // Without the pictures, which would double the size, and the site's Markdown, which is in docs/ and in llms-full.txt.

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:growth`: the cost of a decision with more workers, a longer log, more replicas and more fleets, as a ratio
- * to the floor of the same turns.
+ * `npm run bench:growth`: the cost of a decision with more workers, a longer log, more replicas and more fleets, as a
+ * ratio to the floor of the same turns.
  */
 import { writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';

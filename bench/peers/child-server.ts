@@ -1,4 +1,4 @@
-/** Servers and services that peers run as processes of their own. */
+/** Starts the servers and services of peers as separate processes. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
@@ -21,7 +21,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Tries until it succeeds. @throws PeerMissing the server ended, or does not answer */
+/** Retries until the server answers. @throws PeerMissing if it exited or does not answer in time */
 export async function waitFor(name: string, child: ChildProcess, tries: () => Promise<unknown>): Promise<void> {
   const untilMs = performance.now() + startMs;
   for (;;) {
@@ -36,7 +36,7 @@ export async function waitFor(name: string, child: ChildProcess, tries: () => Pr
   }
 }
 
-/** Ends it with the others, at the end. */
+/** Registers the process to be stopped at the end. */
 export function closeLater(place: PeerContext, child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): void {
   place.onClose(async () => {
     const timer = setTimeout(() => child.kill('SIGKILL'), stopMs);
@@ -45,7 +45,7 @@ export function closeLater(place: PeerContext, child: ChildProcess, signal: Node
   });
 }
 
-/** Runs a file beside this one. It sends a message as soon as it answers. @returns its process id */
+/** Starts a file of this folder as a process. It sends a message when it is ready. @returns its process id */
 export async function openService(place: PeerContext, file: string, ...args: readonly string[]): Promise<number> {
   const env = { ...readEnvironment(), RESTATE_LOGGING: 'ERROR' };
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, { env });

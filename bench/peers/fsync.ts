@@ -1,12 +1,12 @@
-/** What it takes to have a few bytes on this disk for certain: without it the peers that wait for that mean little. */
+/** Measures a synchronous write of a few bytes on this disk, to put the peers that wait for one into perspective. */
 import { closeSync, fdatasyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
 const perRound = 20;
-/** About what a commit of Postgres writes. */
+/** About the size of a Postgres commit. */
 const bytes = Buffer.alloc(4_096, 'x');
 
-/** @returns ms, one of each write */
+/** @returns the duration of each write, in ms */
 export function sampleFsync(folder: string): number[] {
   mkdirSync(folder, { recursive: true });
   const file = openSync(join(folder, 'fsync'), 'a');

@@ -1,6 +1,6 @@
 /**
- * What one would write by hand on a NATS key-value bucket, in a process of its own: get the worker's value, decide, and put
- * it back if nobody else has put one meanwhile. The value is the record: the attempt, the decision and what they rest on.
+ * A handwritten alternative on a NATS key-value bucket, in its own process: gets the worker's value, decides, and puts
+ * the value back if it has not changed meanwhile. The value is the record: the attempt, the decision and their inputs.
  */
 import { JetStreamApiError, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { Msg } from '@nats-io/nats-core';
@@ -10,15 +10,15 @@ type Value = { readonly attempts: number; readonly attempt: unknown; readonly de
 
 const bucket = 'BENCH-PEER';
 const stream = `KV_${bucket}`;
-/** The longest that a bucket has. */
+/** The maximum history of a bucket. */
 const history = 64;
-/** The expected revision was not the last one. */
+/** The error code for an expected revision that is not the last one. */
 const conflictCodes = [10_071, 10_164];
 
 const nc = await connect({ servers: process.argv[2] ?? '' });
 const js = jetstream(nc);
 const manager = await jetstreamManager(nc);
-// As the library makes a bucket.
+// The same stream configuration as the library's buckets.
 await manager.streams.add({
   name: stream,
   subjects: [`$KV.${bucket}.>`],

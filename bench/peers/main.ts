@@ -1,6 +1,6 @@
 /**
- * `npm run bench:peers`: an agent reports a tool event, asks for a stop and gets a decision, with a durable record of the
- * attempt and the decision: by stopgate, and by what one would use or write instead. All run in turn, in rounds.
+ * `npm run bench:peers`: an agent reports a tool event, requests a stop and gets a decision, with a durable record of
+ * the attempt and the decision. Compares stopgate with alternatives, in turn and in rounds.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
@@ -22,10 +22,10 @@ Compares stopgate with what one would use or write instead: ${peerNames.join(', 
 What is not here is installed into ~/.cache/stopgate/bench ($STOPGATE_CACHE), and left out if that fails.
 --only    these alone; the ratios to the floor need it, so it is always among them
 --rounds  how often each has its turn (12); a round takes about 20 s
---resume  goes on with the rounds of a run that was ended early
+--resume  continues the rounds of an interrupted run
 `;
 
-/** What a run that is ended early leaves for `--resume`. */
+/** The state that an interrupted run leaves for `--resume`. */
 type Kept = { readonly measured: [string, Measured][]; readonly fsync: number[]; readonly rounds: number };
 
 const nothingKept: Kept = { measured: [], fsync: [], rounds: 0 };
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   const only = values.only === undefined ? undefined : `floor,${values.only}`;
   const names = readNames(only, peerNames, help);
   const total = Number(values.rounds);
-  if (!Number.isInteger(total) || total < 1) endWith(`--rounds '${values.rounds}' is no number of rounds`, help);
+  if (!Number.isInteger(total) || total < 1) endWith(`--rounds '${values.rounds}' is not a number of rounds`, help);
   const cache = openCache();
   const keptFile = join(cache, 'peers.json');
   const kept = values.resume ? readKept(keptFile, nothingKept) : nothingKept;

@@ -10,7 +10,9 @@ import type { Peer, PeerContext } from './peer.ts';
 export const attempt = '{"output":"done"}';
 export const toolEvent = '{"tool":"Bash","ok":true}';
 export const timeout = 30_000;
-/** The server's default `sync_interval`. A record survives the end of the process, but not always that of the machine. */
+/**
+ * The server's default `sync_interval`. A record survives a crash of the process, but not always one of the machine.
+ */
 const natsFile = 'file, fsync every 2 min';
 
 /** `scene`: the server, the service and the echo responder. */

@@ -1,6 +1,6 @@
-"""Writes entries.py and entries.json from the schema of the log's entries (`npm run build` makes it).
+"""Writes entries.py and entries.json from the schema of the log's entries, which `npm run build` creates.
 
-With `--check` it writes nothing, and fails where a file is not what it would write.
+With `--check`, it writes nothing and fails if a file is out of date.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 SCHEMA = HERE.parent.parent / "dist/schema/entries.schema.json"
 TYPES = HERE / "src/stopgate/entries.py"
 SCHEMAS = HERE / "src/stopgate/entries.json"
-# What a client publishes. The service's own entries are not among them.
+# The operator entries that a client may publish. The service's own entries are not included.
 OPERATORS = {
     "escalation.acknowledged",
     "escalation.resolved",
@@ -46,15 +46,15 @@ if TYPE_CHECKING:
 
 '''
 
-# What validation.py knows. One that it does not know would be passed over in silence.
+# Keywords that validation.py supports. The generator fails for others, so that none is silently ignored.
 KNOWN = {"type", "enum", "required", "properties", "items", "additionalProperties", "pattern", "minLength", "maxLength"}
 KNOWN |= {"minItems", "maxItems", "minimum", "maximum", "exclusiveMinimum", "$ref"}
-PASSED_OVER = {"description", "propertyNames"}
+IGNORED = {"description", "propertyNames"}
 
 STORED = '''
 @dataclass(frozen=True)
 class Stored:
-    """`seq`: the entry's sequence in the log; `duplicate`: `seq` is that of an earlier one with this message id."""
+    """`seq` is the sequence in the log; with `duplicate`, that of an earlier entry with this message id."""
 
     seq: int
     duplicate: bool
@@ -63,14 +63,14 @@ class Stored:
 
 
 class Generator:
-    """Collects the classes in the order in which they must stand."""
+    """Collects classes in dependency order."""
 
     def __init__(self, definitions: dict[str, Any]) -> None:
         self.definitions = definitions
         self.classes: dict[str, str] = {}
 
     def type_of(self, schema: dict[str, Any], name: str) -> str:
-        """The annotation of a value; `name` is what its class is called if it is an object."""
+        """Returns the annotation of a value. `name` is the name of its class if it is an object."""
         if "$ref" in schema:
             return self.class_for("HookForm", self.definitions["hook"])
         kind: Any = schema.get("type")
@@ -87,10 +87,10 @@ class Generator:
         return SCALARS.get(str(kind), "Any")
 
     def class_for(self, name: str, schema: dict[str, Any]) -> str:
-        """Adds the class of an object once, after those that it needs."""
+        """Adds the class of an object once, after the classes that it uses."""
         if name in self.classes:
             return name
-        self.classes[name] = ""  # it may name itself
+        self.classes[name] = ""  # because it may refer to itself
         properties = schema.get("properties", {})
         required = schema.get("required", [])
         typed = {
@@ -115,12 +115,12 @@ class Generator:
 
 
 def class_name(entity: str, kind: str) -> str:
-    """`tool.used` -> `ToolUsed`; what only an operator publishes says so."""
+    """Turns `tool.used` into `ToolUsed`. Names of operator entries start with `Operator`."""
     return ("Operator" if entity.startswith("own") else "") + "".join(part.title() for part in kind.split("."))
 
 
 def overloads(rows: list[tuple[str, str, str, bool]], *, of_worker: bool) -> str:
-    """One signature of `publish` for each type of entry."""
+    """Returns one signature of `publish` for each type of entry."""
     given = []
     for entity, kind, name, needs_data in rows:
         address = "" if of_worker else f'entity: Literal["{entity}"], entity_id: str, '
@@ -163,19 +163,19 @@ WORKER_IMPLEMENTATION = '''
 
 
 def lean(schema: Any) -> Any:
-    """A schema without what says nothing about a value. Fails for a keyword that is not known."""
+    """Returns a schema without keywords that do not restrict values. Fails for an unknown keyword."""
     if not isinstance(schema, dict):
         return schema
-    if unknown := schema.keys() - KNOWN - PASSED_OVER:
+    if unknown := schema.keys() - KNOWN - IGNORED:
         raise ValueError(f"validation.py does not know {', '.join(unknown)} of JSON Schema")
-    kept = {key: value for key, value in schema.items() if key not in PASSED_OVER and value != {}}
+    kept = {key: value for key, value in schema.items() if key not in IGNORED and value != {}}
     if "properties" in kept:
         kept["properties"] = {name: lean(each) for name, each in kept["properties"].items()}
     return kept | {key: lean(kept[key]) for key in ("items", "additionalProperties") if key in kept}
 
 
 def published(definitions: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    """Entity, type and schema of what a client publishes."""
+    """Returns entity, type and schema of each entry that a client may publish."""
     parts = [(address.split("."), schema) for address, schema in definitions.items()]
     entries = [(".".join(it[:-2]), ".".join(it[-2:]), schema) for it, schema in parts]
     return [
@@ -187,14 +187,14 @@ def published(definitions: dict[str, Any]) -> list[tuple[str, str, dict[str, Any
 
 
 def write_schemas(definitions: dict[str, Any]) -> str:
-    """The whole of entries.json: what $ref means, then the schema of each entry, a line each."""
+    """Returns entries.json: the definition of $ref, then the schema of each entry, one per line."""
     lines = {"hook": lean(definitions["hook"])}
     lines |= {f"{entity} {kind}": lean(schema) for entity, kind, schema in published(definitions)}
     return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(each)}" for name, each in lines.items()) + "\n}\n"
 
 
 def write_types(definitions: dict[str, Any]) -> str:
-    """The whole of entries.py."""
+    """Returns entries.py."""
     generator = Generator(definitions)
     rows: list[tuple[str, str, str, bool]] = []
     for entity, kind, schema in published(definitions):
@@ -214,7 +214,7 @@ def write_types(definitions: dict[str, Any]) -> str:
 
 
 def formatted(text: str, file: Path) -> str:
-    """As ruff writes it."""
+    """Returns the text as ruff formats it."""
     ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(file), "-"]
     return subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout  # noqa: S603
 
@@ -225,4 +225,4 @@ if __name__ == "__main__":
         if "--check" not in sys.argv:
             target.write_text(text)
         elif target.read_text() != text:
-            sys.exit(f"{target} is not what the schema says: run generate_entries.py")
+            sys.exit(f"{target} is out of date: run generate_entries.py")

@@ -74,36 +74,36 @@ const limits: Refusals = {
     const { length } = replaceOwnSteps(workerIn(fleet, id).plan, steps);
     return length <= planStepsMax
       ? null
-      : `the plan would have ${length} steps, those of held tasks included; ${planStepsMax} is the most there may be`;
+      : `the plan would have ${length} steps, those of held tasks included; ${planStepsMax} is the maximum`;
   },
   'step.updated': (fleet, { id, data: { step } }) => {
     const { plan } = workerIn(fleet, id);
     return plan.length < planStepsMax || plan.some((known) => known.step === step)
       ? null
-      : `the plan has ${planStepsMax} steps, the most there may be`;
+      : `the plan has ${planStepsMax} steps, the maximum`;
   },
   'background.started': (fleet, entry) => {
     const { background } = workerIn(fleet, entry.id);
     return background.length < backgroundMax || background.some(({ id }) => id === entry.data.id)
       ? null
-      : `${backgroundMax} background works are outstanding, the most there may be`;
+      : `${backgroundMax} background works are outstanding, the maximum`;
   },
   'input.requested': (fleet, { id, data: { request = null } }) => {
     const { inputs } = workerIn(fleet, id);
     return inputs.length < inputsMax || inputs.some((open) => open.request === request)
       ? null
-      : `${inputsMax} questions are open, the most there may be`;
+      : `${inputsMax} questions are open, the maximum`;
   },
   'limit.reached': (fleet, { id, data: { scope } }) => {
     const { scopes } = workerIn(fleet, id);
     return scope === undefined || scopes.length < scopesMax || scopes.includes(scope)
       ? null
-      : `the worker has reported ${scopesMax} scopes, the most there may be`;
+      : `the worker has reported ${scopesMax} scopes, the maximum`;
   },
   'task.claimed': (fleet, { id, data: { task } }) => {
     const worker = workerIn(fleet, id);
     if (worker.tasks.includes(task)) return null;
-    if (worker.tasks.length >= heldTasksMax) return `worker ${id} holds ${heldTasksMax} tasks, the most there may be`;
+    if (worker.tasks.length >= heldTasksMax) return `worker ${id} holds ${heldTasksMax} tasks, the maximum`;
     return planLimit(worker, task, fleet.tasks.get(task)?.snapshot.context.plan ?? noPlan);
   },
   'task.created': (fleet, { id, data: { after = [], plan } }) => {
@@ -112,7 +112,7 @@ const limits: Refusals = {
       const known = fleet.dependents.get(before);
       return known !== undefined && known.size >= dependentsMax && !known.has(id);
     });
-    if (full !== undefined) return `task ${full} has ${dependentsMax} dependents, the most there may be`;
+    if (full !== undefined) return `task ${full} has ${dependentsMax} dependents, the maximum`;
     // The plan of a held task is part of its worker's plan.
     const holder = fleet.workers.get(fleet.tasks.get(id)?.snapshot.context.worker ?? '');
     return plan === undefined || holder === undefined ? null : planLimit(holder.snapshot.context.worker, id, plan);
@@ -133,7 +133,7 @@ function notHeld(
 /** Refuses steps that do not fit into the worker's plan, where they would replace the task's earlier steps. */
 function planLimit({ plan }: WorkerContext, task: string, steps: Plan): string | null {
   const count = plan.length - stepsOf(plan, task).length + steps.length;
-  return count <= planStepsMax ? null : `the plan would have ${count} steps; ${planStepsMax} is the most there may be`;
+  return count <= planStepsMax ? null : `the plan would have ${count} steps; ${planStepsMax} is the maximum`;
 }
 
 /** Returns the tasks of `after` that are not completed. */

@@ -21,7 +21,7 @@ const workerSizes = sizesOf(workerFields);
 const taskSizes = sizesOf(taskFields);
 
 export const describeFull = (max: number): string =>
-  `the fleet keeps ${max} units of workers and tasks (protocol.md §2), the most there may be: retire workers and cancel tasks that are over, or wait until stopped ones are forgotten`;
+  `the fleet keeps ${max} units of workers and tasks (protocol.md §2), the maximum: retire workers and cancel tasks that are over, or wait until stopped ones are forgotten`;
 
 /** Tells whether growing by `growth` would exceed the limit. */
 export const exceedsState = ({ stateSize, stateSizeMax }: Fleet, growth: number): boolean =>

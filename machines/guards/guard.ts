@@ -106,5 +106,5 @@ export const reasonsOf = ({ reasons, ruling }: DecidingResult): readonly string[
 export function keepAlive({ worker, attempt }: GuardScope, ruling: Ruling): Ruling {
   const max = attempt.inForce.policy.keepAlives;
   if (max === null || worker.keepAlives < max) return ruling;
-  return allow('complete', 'capped', `Kept alive ${worker.keepAlives} times, the most that the policy allows`);
+  return allow('complete', 'capped', `Limit of keep-alives reached (${worker.keepAlives} of ${max})`);
 }

@@ -8,14 +8,11 @@ export const retries: Guard = (scope) => {
   if (max === null || failure === null) return nothingFailed;
   const input = { count: retryCount, max };
   if (retryCount < max) return pass(`${retryCount} of ${max}`, input);
-  const blocked =
-    max === 0 ? 'The policy blocks no stop' : `Blocked ${timesText(retryCount)}, the most that the policy allows`;
-  const reason = `${blocked}: ${failure.ruling.reason}`;
+  const limit = max === 0 ? 'The policy blocks no stop' : `Retry limit reached (${retryCount} of ${max})`;
+  const reason = `${limit}: ${failure.ruling.reason}`;
   return decide(
     allow(onCap === 'escalate' ? 'escalate' : 'complete', 'capped', reason),
     input,
     `${retryCount} of ${max}`,
   );
 };
-
-const timesText = (count: number): string => (count === 1 ? 'once' : `${count} times`);

@@ -51,7 +51,7 @@ function currentOutlook(decision: Decision): string[] {
   if (decision.action === 'escalate') return ['It may stop; a person still has to answer: resume it, or let it stop.'];
   const missing = missingIn(decision);
   if (missing.length > 0) return [`It may stop once this is settled: ${missing.map(withoutStop).join('; ')}.`];
-  return isClean(decision) ? ['Nothing stands in its way.', ...cleanNote(decision)] : [describeOutcome(decision)];
+  return isClean(decision) ? ['Nothing keeps it from stopping.', ...cleanNote(decision)] : [describeOutcome(decision)];
 }
 
 /** Says what the decision demanded, and what happened since. */

@@ -47,7 +47,7 @@ export function sentenceOfTask(task: TaskFacts, openAfter: readonly string[]): s
   const [first] = openAfter;
   if (first !== undefined)
     return openAfter.length === 1 ? `Comes after ${first}` : `Comes after ${first} and ${openAfter.length - 1} more`;
-  return queue === null ? 'In no queue, so nobody is told of it' : `Waits for a worker of queue ${queue}`;
+  return queue === null ? 'In no queue, so no worker gets it' : `Waits for a worker of queue ${queue}`;
 }
 
 /** Describes a decision and its reason: "Blocked twice: login.test.ts fails in tests; 1 try left". */
@@ -64,8 +64,8 @@ export function sentenceOfDecision(decision: Decision): string {
     case 'no-policy':
       return 'Allowed: nothing was set to be checked';
     case 'capped':
-      if (decision.feedback.length === 0 && !capped.test(reason)) return `Let go: ${lowercaseFirst(reason)}`;
-      return `${action === 'escalate' ? 'Needs a person' : 'Let go'} after ${blocks(retry.count)}: ${failure}`;
+      if (decision.feedback.length === 0 && !capped.test(reason)) return `Allowed: ${lowercaseFirst(reason)}`;
+      return `${action === 'escalate' ? 'Needs a person' : 'Allowed'} after ${blocks(retry.count)}: ${failure}`;
     case 'stuck':
       return `Stuck on the same failure: ${failure}`;
     case 'escalated':
@@ -146,7 +146,7 @@ function triesLeft({ count, max }: Decision['retry']): string {
   return `; ${left === 0 ? 'no try' : left === 1 ? '1 try' : `${left} tries`} left`;
 }
 
-const capped = /^(?:Blocked [\w ]+, the most that the policy allows|The policy blocks no stop): /;
+const capped = /^(?:Retry limit reached \(\d+ of \d+\)|The policy blocks no stop): /;
 const withoutCap = (reason: string): string => reason.replace(capped, '');
 /** Prepares a sentence for use after a colon. Leaves names and acronyms unchanged. */
 const lowercaseFirst = (text: string): string =>

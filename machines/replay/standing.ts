@@ -152,12 +152,12 @@ export function describeOutcome({ cause, reason, action, feedback }: Decision): 
       return 'Nothing was missing, and no task came in time.';
     case 'capped':
       return failures === ''
-        ? `It was let go at the cap: ${sentence(reason)}`
-        : `It was let go at the cap, and its work is not complete: ${failures}.`;
+        ? `It was allowed at the cap: ${sentence(reason)}`
+        : `It was allowed at the cap, and its work is not complete: ${failures}.`;
     case 'superseded':
       return 'A newer attempt or prompt took its place.';
     default:
-      return `It was let go without being judged: ${sentence(reason)}`;
+      return `It was allowed without being judged: ${sentence(reason)}`;
   }
 }
 
@@ -278,7 +278,7 @@ function waitOfTask(view: StandingTask, openAfter: readonly string[]): Wait | nu
   if (escalation !== null) return waitOfEscalation(escalation);
   if (worker !== null) return { kind: 'worker', whom: `worker ${worker}`, text: 'it holds the task', since };
   if (openAfter.length > 0) return { kind: 'task', whom: firstOf(openAfter), text: 'to be completed first', since };
-  const text = queue === null ? 'it is in no queue, so nobody is told of it' : `one of queue ${queue} claims it`;
+  const text = queue === null ? 'it is in no queue, so no worker gets it' : `one of queue ${queue} claims it`;
   return { kind: 'claim', whom: 'a worker', text, since };
 }
 

@@ -202,10 +202,10 @@ export function refusalOf(context: TaskContext, event: TaskEvent): string | null
       return `task ${task} is ${outcome ?? 'stopped'}`;
     case 'hook.registered':
       if (hooks.some((known) => known.hook === event.data.hook)) return `hook ${event.data.hook} exists`;
-      if (hooks.length >= hooksMax) return `task ${task} has ${hooksMax} hooks, the most there may be`;
+      if (hooks.length >= hooksMax) return `task ${task} has ${hooksMax} hooks, the maximum`;
       return hooks.reduce((sum, known) => sum + membersWithin(known.form), membersWithin(event.data as HookForm)) >
         hookMembersMax
-        ? `the hooks of task ${task} would have more than ${hookMembersMax} members, the most there may be`
+        ? `the hooks of task ${task} would have more than ${hookMembersMax} members, the maximum`
         : null;
     case 'hook.enabled':
     case 'hook.disabled':
@@ -234,6 +234,6 @@ function iterationFault({ task, iteration, evaluations }: TaskContext, event: It
   if (named !== iteration.iteration) return `iteration ${named} is not the current one, ${iteration.iteration}`;
   if (event.type !== 'iteration.validated') return null;
   return evaluations.length >= evaluationsMax
-    ? `${evaluationsMax} validations of task ${task} wait for an answer, the most there may be`
+    ? `${evaluationsMax} validations of task ${task} wait for an answer, the maximum`
     : attemptIdFault(event.data.attempt);
 }

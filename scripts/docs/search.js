@@ -1,4 +1,5 @@
-// Searches the sections of all pages in the browser. The build replaces the import with the file beside this one. The index is built when the field gets the focus.
+// Searches the sections of all pages in the browser. The build replaces the import with the file beside this one. The
+// index is built when the field gets the focus.
 import MiniSearch from 'minisearch';
 
 const { root } = document.querySelector('script[data-root]').dataset;

@@ -1,4 +1,7 @@
-/** Bundles the page, the program and the client with vite, including every library, so that users' versions cannot conflict. */
+/**
+ * Bundles the page, the program and the client with vite, including every library, so that users' versions cannot
+ * conflict.
+ */
 import { existsSync, readdirSync } from 'node:fs';
 import { build } from 'vite';
 
@@ -28,7 +31,8 @@ export const filesOfProgram = ['docs', 'inspector', 'schema', 'machines.json', '
 export const bundlePage = async () => packagesIn(await build({ configFile: 'src/inspector/client/vite.config.ts' }));
 
 /**
- * Keeps the paths of files, and puts chunks as deep as the rest of src, since code finds its neighbours by relative paths.
+ * Keeps the paths of files, and puts chunks as deep as the rest of src, since code finds its neighbours by relative
+ * paths.
  * @returns the bundled packages
  */
 export function bundleProgram(dist, into) {

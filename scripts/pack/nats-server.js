@@ -83,7 +83,10 @@ export function readProgram(program) {
   return { program, version };
 }
 
-/** The platform of a program. Null if its format does not say, for example for a script. @throws Error if it is not a program */
+/**
+ * The platform of a program. Null if its format does not say, for example for a script. @throws Error if it is not a
+ * program
+ */
 function platformOf(program) {
   const head = Buffer.alloc(20);
   const file = openSync(program, 'r');

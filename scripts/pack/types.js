@@ -1,7 +1,7 @@
 /**
- * Writes one `.d.ts` per entry point of a package, with only the declarations that it reaches. The output of `tsc` cannot be
- * published as it is, because the files of the client also declare functions that take types of zod, pino and the NATS
- * library (docs/decisions/015-one-bundler-one-typescript.md).
+ * Writes one `.d.ts` per entry point of a package, with only the declarations that it reaches. The output of `tsc`
+ * cannot be published as it is, because the files of the client also declare functions that take types of zod, pino and
+ * the NATS library (docs/decisions/015-one-bundler-one-typescript.md).
  *
  * TypeScript calls this API unstable, so `package.json` allows only patch releases, and test/system/packages.test.ts
  * compiles programs against the result.
@@ -13,8 +13,8 @@ import { API, NodeBuilderFlags, SymbolFlags } from 'typescript/unstable/sync';
 
 /**
  * @param entryPoints `entry`: a file of tsconfig.json. `file`: the target. `packages`: the packages that its types may
- * import. If zod may not be imported, its types are written out, so that readers need no zod and strict projects compile
- * (`exactOptionalPropertyTypes` with `skipLibCheck: false`, which zod's own types fail).
+ * import. If zod may not be imported, its types are written out, so that readers need no zod and strict projects
+ * compile (`exactOptionalPropertyTypes` with `skipLibCheck: false`, which zod's own types fail).
  */
 export function writeTypes(entryPoints) {
   const config = join(import.meta.dirname, 'tsconfig.json');
@@ -35,8 +35,8 @@ const withLibrary = (text) =>
   text.includes('Symbol.asyncDispose') ? `/// <reference lib="esnext.disposable" />\n${text}` : text;
 
 /**
- * `zod/v4` is identical in zod 3.25 and 4. The last argument of XState's `StateMachine` is its default, and unknown before
- * XState 5.33.
+ * `zod/v4` is identical in zod 3.25 and 4. The last argument of XState's `StateMachine` is its default, and unknown
+ * before XState 5.33.
  */
 function forOlderPackages(text) {
   const compatible = text
@@ -59,7 +59,10 @@ function bundleTypes({ program, checker }, entry, packages) {
     if (!imported.has(name)) throw new Error(`the types of ${entry} need those of ${name}`);
   };
 
-  /** Adds the declaration of a symbol. Returns its name in the bundle, or null if no file of ours declares it at the top level. */
+  /**
+   * Adds the declaration of a symbol. Returns its name in the bundle, or null if no file of ours declares it at the top
+   * level.
+   */
   const include = (symbol) => {
     const source = ancestor(symbol.declarations[0]?.resolve(), SyntaxKind.ImportDeclaration)?.moduleSpecifier.text;
     if (source !== undefined && !source.startsWith('.')) {

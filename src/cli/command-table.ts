@@ -190,7 +190,7 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       load: async () => (await import('./commands/tools/token.ts')).token,
     },
     'support-bundle': {
-      summary: 'write a diagnostics file, without secrets, for whoever helps you',
+      summary: 'write a diagnostics file without secrets, to send to somebody who helps you',
       load: async () => (await import('./commands/tools/support-bundle.ts')).supportBundle,
     },
     bench: {

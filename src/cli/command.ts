@@ -20,7 +20,7 @@ export type Word<Value = unknown> = Valued<Value> & {
 };
 /**
  * All remaining arguments. With `isCommand` they are a command line of the user's, which follows "--" because it may
- * have options of its own.
+ * have its own options.
  */
 export type Words = Described & {
   readonly type: 'words';

@@ -67,7 +67,7 @@ async function serveCheck(
     const by = { folder: null, worker: context.worker };
     const admission = await slots.acquire(by, new AbortController().signal); // requests are never cancelled
     if (admission === 'full')
-      throw new AppError('check.failed', `${waitingMax / 2} requests wait for check ${name}, the most that it accepts`);
+      throw new AppError('check.failed', `${waitingMax / 2} requests wait for check ${name}, the maximum`);
     if (admission !== 'admitted')
       throw new AppError(
         'check.failed',

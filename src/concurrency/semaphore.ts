@@ -43,7 +43,7 @@ export function createSemaphore(countMax: number): Semaphore {
   };
 }
 
-/** Identifies a caller. Null counts as a name of its own. */
+/** Identifies a caller. Null counts as a separate name. */
 export type Caller = { readonly folder: string | null; readonly worker: string | null };
 
 /**

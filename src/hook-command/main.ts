@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `stopgate hook` as a program of its own, which starts a few milliseconds faster. */
+/** `stopgate hook` as a separate program, which starts a few milliseconds faster. */
 import { runHookProcess } from './run.ts';
 
 await runHookProcess(process.argv.slice(2), process.env);

@@ -40,7 +40,9 @@ export const open: Access = { role: null, workers: 'all', fleets: 'all' };
 export const accessOf = ({ routeOptions }: FastifyRequest): Access =>
   routeOptions.config.access ?? { role: 'read', workers: 'all', fleets: 'own' };
 
-/** Returns the fleet in the path, `/api/<fleet>/…`, if the caller may use it. @throws AppError as `FleetDirectory.find` */
+/**
+ * Returns the fleet in the path, `/api/<fleet>/…`, if the caller may use it. @throws AppError as `FleetDirectory.find`
+ */
 export const fleetInPath = (request: FastifyRequest): ServedFleet =>
   fleetsOf(request).find((request.params as { fleet: string }).fleet);
 
@@ -59,12 +61,12 @@ export function checkAccess(caller: Caller, { role, workers, fleets }: Access, p
       `${nameOf(caller)} has the role ${caller.role}, and this needs the role ${role}`,
     );
   if (caller.fleets !== null && fleets === 'none')
-    throw new AppError('role.lacking', `${nameOf(caller)} is for some fleets only, and this is about all of them`);
+    throw new AppError('role.lacking', `${nameOf(caller)} is limited to some fleets, but this concerns all of them`);
   const { fleet } = params as { readonly fleet?: string };
   if (fleet !== undefined && fleets === 'own') checkFleet(caller, fleet);
   if (caller.workers === null || workers === 'all') return;
   if (workers === 'none')
-    throw new AppError('role.lacking', `${nameOf(caller)} is for some workers only, and this is about all of them`);
+    throw new AppError('role.lacking', `${nameOf(caller)} is limited to some workers, but this concerns all of them`);
   for (const worker of workersIn(params)) checkWorker(caller, worker);
 }
 
@@ -96,7 +98,10 @@ export function checkFleet(caller: Caller, fleet: string): void {
 const isForFleet = ({ fleets }: Caller, fleet: string): boolean =>
   fleets === null || fleets.some((pattern) => matchesPattern(pattern, fleet));
 
-/** Returns the fleets that this caller may use. The default is the service's default, or the only one the caller may use. */
+/**
+ * Returns the fleets that this caller may use. The default is the service's default, or the only one the caller may
+ * use.
+ */
 export function fleetsFor(caller: Caller, fleets: FleetDirectory): FleetDirectory {
   if (caller.fleets === null) return fleets;
   const states = () => fleets.states().filter(({ name }) => isForFleet(caller, name));
@@ -133,7 +138,10 @@ export function checkSubject(caller: Caller, body: unknown): void {
   if (caller.workers === null) return;
   const { entity = 'worker', id } = (body ?? {}) as { readonly entity?: unknown; readonly id?: unknown };
   if (entity !== 'worker')
-    throw new AppError('role.lacking', `${nameOf(caller)} is for some workers only, not for a ${String(entity)}`);
+    throw new AppError(
+      'role.lacking',
+      `${nameOf(caller)} is limited to some workers, and may not change a ${String(entity)}`,
+    );
   if (typeof id !== 'string' || !isId(id)) throw new AppError('input.bad', `id ${idFault}`);
   checkWorker(caller, id);
 }
@@ -168,8 +176,8 @@ export function serviceFor(caller: Caller, service: Service): Service {
 }
 
 /**
- * Attributes an operator's entry to the token: puts the token's name before the name in the request. A token without a name
- * leaves the request unchanged.
+ * Attributes an operator's entry to the token: puts the token's name before the name in the request. A token without a
+ * name leaves the request unchanged.
  */
 export function withCallerName({ name }: Caller, body: unknown): unknown {
   if (name === null) return body;

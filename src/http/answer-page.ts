@@ -1,6 +1,6 @@
 /**
- * The page of an answer link (docs/escalations.md): plain HTML without scripts, for a phone. Texts of agents are escaped, and
- * their invisible characters are shown.
+ * The page of an answer link (docs/escalations.md): plain HTML without scripts, for a phone. Texts of agents are
+ * escaped, and their invisible characters are shown.
  */
 import { createHash } from 'node:crypto';
 import type { InputAnswer, WorkerView } from '../../machines/index.ts';
@@ -30,7 +30,10 @@ button[value='deny'] { background: var(--deny); }
 :focus-visible { outline: 3px solid #2f6fdb; outline-offset: 2px; }
 `;
 
-/** Nothing is loaded and no script runs. `same-origin` keeps the address, which grants the right to answer, to this server. */
+/**
+ * Nothing is loaded and no script runs. `same-origin` keeps the address, which grants the right to answer, to this
+ * server.
+ */
 export const answerPageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
@@ -139,7 +142,7 @@ function renderDetail(detail: string): string {
   const box = (value: string, label: string) =>
     `<pre tabindex="0" aria-label="${escapeHtml(label)}">${text(value)}</pre>`;
   const fields = readFields(detail);
-  if (fields === null) return box(detail, 'what it wants to do');
+  if (fields === null) return box(detail, 'input of the tool');
   return Object.entries(fields)
     .map(([name, value]) => {
       const shown = typeof value === 'string' ? value : JSON.stringify(value, null, 2);

@@ -1,7 +1,7 @@
 /**
- * `/answer`: the page behind a signed link, on which anyone who has the link can answer an agent's request. `GET` only shows the
- * request, because mail and chat scanners open links; `POST` answers it, as a form or as JSON. The signature grants access, so
- * no token is needed and the checks of host and origin do not apply.
+ * `/answer`: the page behind a signed link, on which anyone who has the link can answer an agent's request. `GET` only
+ * shows the request, because mail and chat scanners open links; `POST` answers it, as a form or as JSON. The signature
+ * grants access, so no token is needed and the checks of host and origin do not apply.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -68,7 +68,7 @@ export function addAnswerRoutes(
       config: { access },
       schema: {
         tags: ['operator'],
-        summary: 'What an agent asks, by a signed link',
+        summary: 'The request of an agent, through a signed link',
         querystring: linkSchema,
         response: { 200: contentOf('text/html', 'application/json'), 404: errorSchema, 409: errorSchema },
       },
@@ -85,7 +85,7 @@ export function addAnswerRoutes(
       config: { access },
       schema: {
         tags: ['operator'],
-        summary: 'Answers what an agent asks, by a signed link',
+        summary: 'Answers the request of an agent, through a signed link',
         consumes: ['application/json', formType],
         querystring: linkSchema,
         body: answerSchema,

@@ -1,4 +1,6 @@
-/** The endpoints of agents' hooks. A call becomes entries, which are stored in order, and possibly a stop to be decided. */
+/**
+ * The endpoints of agents' hooks. A call becomes entries, which are stored in order, and possibly a stop to be decided.
+ */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { idSchema, isId } from '../../machines/index.ts';
@@ -82,11 +84,13 @@ export function addHookRoutes(
       summary: "A call of an agent's hook; what it takes and returns is the agent's own form",
       params: agentPath,
       querystring: z.object({
-        event: z.string().optional().describe('the name of the event, where the body does not have it'),
+        event: z.string().optional().describe('the name of the event, if the body does not contain it'),
         policy: idSchema.optional().describe('the policy that the worker names at its registration'),
         fleet: fleetInQuery,
       }),
-      headers: z.object({ 'idempotency-key': idSchema.optional().describe('names the call, to ask it again') }),
+      headers: z.object({
+        'idempotency-key': idSchema.optional().describe('identifies the call, so that it can be repeated'),
+      }),
       body: anyObject,
       response: { 200: anyObject, 204: noBody('nothing to tell the agent'), 404: errorSchema },
     },
@@ -135,8 +139,8 @@ export function addHookRoutes(
 }
 
 /**
- * Returns the id of a call, with which a client can repeat it after a lost answer. The header may be quoted, like a string in a
- * structured header. A value that is not a valid id is converted to one, always the same.
+ * Returns the id of a call, with which a client can repeat it after a lost answer. The header may be quoted, like a
+ * string in a structured header. A value that is not a valid id is converted to one, always the same.
  */
 function keyOf(header: string | string[] | undefined): string | undefined {
   const given = (Array.isArray(header) ? (header[0] ?? '') : (header ?? '')).trim();
@@ -146,8 +150,9 @@ function keyOf(header: string | string[] | undefined): string | undefined {
 }
 
 /**
- * Waits until a session's escalation is resolved, for a client that can prompt the session. The request is held while the stop is
- * judged and until a person has resolved it. The status 204 means "ask again", and a null prompt "nothing to prompt".
+ * Waits until a session's escalation is resolved, for a client that can prompt the session. The request is held while
+ * the stop is judged and until a person has resolved it. The status 204 means "ask again", and a null prompt "nothing
+ * to prompt".
  */
 function addWake(app: FastifyInstance, closing: AbortSignal): void {
   const route = {
@@ -192,8 +197,8 @@ function readerOf(agent: string): ReadHook {
 }
 
 /**
- * Restricts a call to the caller's workers. A sub-agent's call may also write to its parent and registers under it. If any of its
- * workers is not the caller's, nothing is stored.
+ * Restricts a call to the caller's workers. A sub-agent's call may also write to its parent and registers under it. If
+ * any of its workers is not the caller's, nothing is stored.
  * @throws AppError role.lacking, here or during the translation
  */
 function heldTo(caller: Caller, call: HookCall): HookCall {

@@ -29,8 +29,8 @@ const msSchema = z
   .transform(Number);
 const wordSchema = z.string().min(1).max(200).optional();
 /**
- * `outcome`: outcomes of checks or stops, separated by commas. `guard`: the guard that blocked. `text`: searched for in subjects
- * and payloads. `from` and `to`: storage time, in milliseconds since 1970.
+ * `outcome`: outcomes of checks or stops, separated by commas. `guard`: the guard that blocked. `text`: searched for in
+ * subjects and payloads. `from` and `to`: storage time, in milliseconds since 1970.
  */
 const entriesSchema = pageSchema.extend({
   type: wordSchema,
@@ -72,7 +72,7 @@ const statisticsSchema = z
   .object({ span: z.enum(spanNames).default('hour'), from: msSchema.optional(), to: msSchema.optional() })
   .refine(({ from, to }) => (from === undefined) === (to === undefined), 'give both from and to, or neither')
   .refine(({ from = 0, to = 1 }) => from < to, 'from must be before to')
-  .refine(({ from = 0, to = 1 }) => to - from <= rangeMsMax, 'from and to may be 31 days apart at most');
+  .refine(({ from = 0, to = 1 }) => to - from <= rangeMsMax, 'from and to may be at most 31 days apart');
 const seqPath = z.looseObject({ seq: seqSchema });
 const rulesSchema = z.object({ from: msSchema.optional().describe('default: 30 days ago') });
 const receiptSchema = z.object({ attempt: idSchema.optional().describe('of a worker; default: its last') });
@@ -137,7 +137,7 @@ function addPast(api: FastifyInstance): void {
       config: { access: ofFleet },
       schema: {
         tags: ['reads'],
-        summary: 'Counts of entries by equal parts of the log',
+        summary: 'Counts of entries in equal parts of the log',
         querystring: outlineSchema,
         response: { 200: history },
       },
@@ -153,7 +153,7 @@ function addPast(api: FastifyInstance): void {
       config: { access: ofFleet },
       schema: {
         tags: ['reads'],
-        summary: 'Figures of the last hour, day or week, or of a range, from the log',
+        summary: 'Statistics of the last hour, day or week, or of a range, counted from the log',
         querystring: statisticsSchema,
         response: { 200: history },
       },
@@ -351,7 +351,7 @@ function addEntries(api: FastifyInstance): void {
       config: { access: ofFleet },
       schema: {
         tags: ['reads'],
-        summary: 'The entry that was the last at a time',
+        summary: 'The last entry at a given time',
         querystring: momentSchema,
         response: { 200: anyObject },
       },

@@ -1,6 +1,6 @@
 /**
- * Common parts of the route schemas, which describe the API (openapi.ts). The service validates input, so that all edges refuse it
- * alike. Routes that exist over HTTP only validate by their schemas (`validateInput`).
+ * Common parts of the route schemas, which describe the API (openapi.ts). The service validates input, so that all
+ * edges refuse it alike. Routes that exist over HTTP only validate by their schemas (`validateInput`).
  */
 import type {} from '@fastify/swagger'; // Its types: a schema has tags and a summary.
 import type { FastifySchemaCompiler, FastifyTypeProvider } from 'fastify';
@@ -35,7 +35,7 @@ export const errorSchema = z.looseObject({
     issues: z.array(
       z.object({ path: z.string(), message: z.string(), line: z.int().optional(), column: z.int().optional() }),
     ),
-    retryAfterMs: z.number().optional().describe('try again after it, and a random delay'),
+    retryAfterMs: z.number().optional().describe('retry after this time plus a random delay'),
   }),
 });
 

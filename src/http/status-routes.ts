@@ -81,7 +81,7 @@ function addOpenApi(app: FastifyInstance, version: string, routes: readonly Rout
     schema: {
       tags: ['service'],
       summary: 'This document',
-      response: { 200: anyObject, 304: noBody('as its `etag` says, it is unchanged') },
+      response: { 200: anyObject, 304: noBody('unchanged since the given `etag`') },
     },
   } as const;
   app.get('/api/openapi.json', document, async ({ headers }, reply) => {
@@ -101,9 +101,10 @@ const readinessSchema = z.looseObject({
 const namesOf = (fleets: FleetDirectory): string[] => fleets.states().map(({ name }) => name);
 
 /**
- * `/readyz`. One failing fleet must not stop the traffic of the others, so this process is ready while any fleet is served; the
- * reply names the failing ones. `?fleet=F` asks about one fleet. For each fleet the reply has its last folded entry, the number
- * of entries behind, and the runners that policies name but nobody serves, which do not affect readiness.
+ * `/readyz`. One failing fleet must not stop the traffic of the others, so this process is ready while any fleet is
+ * served; the reply names the failing ones. `?fleet=F` asks about one fleet. For each fleet the reply has its last
+ * folded entry, the number of entries behind, and the runners that policies name but nobody serves, which do not affect
+ * readiness.
  */
 function addReadiness(app: FastifyInstance, metrics: Metrics): void {
   /** Undelivered webhooks need a person, but do not affect readiness. */
@@ -115,7 +116,7 @@ function addReadiness(app: FastifyInstance, metrics: Metrics): void {
     config: { access: { role: 'read', workers: 'all', fleets: 'own' } },
     schema: {
       tags: ['service'],
-      summary: 'Is any fleet served? With how far each has folded its log',
+      summary: 'Is any fleet served? Shows how far each has folded its log',
       querystring: z.object({ fleet: idSchema.optional() }),
       response: { 200: readinessSchema, 404: errorSchema },
     },

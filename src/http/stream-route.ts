@@ -53,7 +53,7 @@ export function addStreamRoute(api: FastifyInstance, { admission, version, bound
     const topics = [worker.map((id) => topicOf('worker', id)), task.map((id) => topicOf('task', id))].flat();
     const lastId = seqSchema.safeParse(headers['last-event-id'] || undefined);
     if (streams.size >= streamsMax)
-      throw new AppError('service.busy', `${streamsMax} pages are open, the most that this replica serves`);
+      throw new AppError('service.busy', `${streamsMax} pages are open, the maximum of this replica`);
     const stream = openEventStream(reply);
     streams.add(stream);
     const { fleet, replica } = service;

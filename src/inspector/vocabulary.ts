@@ -25,7 +25,7 @@ type VerdictWords = { readonly kind: VerdictKind; readonly word: string };
 /** Words for each kind, in the order in which charts stack them from below. Their colours are in styles/base.css. */
 export const verdictWords: Readonly<Record<VerdictKind, string>> = {
   complete: 'complete',
-  'let-go': 'let go',
+  'let-go': 'allowed anyway',
   blocked: 'blocked',
   unjudged: 'not judged',
   escalated: 'escalated',
@@ -42,15 +42,15 @@ export const verdictMeanings: Readonly<Record<VerdictKind, string>> = {
 
 /** Words for stops that were allowed without being judged complete. */
 const allowWords: Readonly<Partial<Record<Decision['cause'], string>>> = {
-  capped: 'let go: the cap is reached',
-  bypassed: 'let go: bypassed',
-  'idle-timeout': 'let go: idle for too long',
-  'no-policy': 'let go: nothing to check',
-  retired: 'let go: retired',
+  capped: 'allowed at the cap',
+  bypassed: 'allowed: bypassed',
+  'idle-timeout': 'allowed: idle for too long',
+  'no-policy': 'allowed: nothing to check',
+  retired: 'allowed: retired',
   limited: 'paused: usage limit',
   waiting: 'paused: waits for something',
   superseded: 'superseded',
-  unknown: 'let go: the service was not reached',
+  unknown: 'allowed: the service was not reached',
 };
 
 /** Returns a short text for why a worker stopped. */

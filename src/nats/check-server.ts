@@ -83,7 +83,7 @@ async function respond(message: Msg, answer: (text: string) => Promise<string>, 
 function refuseLarge(text: string, payloadMax: number): void {
   const bytes = Buffer.byteLength(text);
   if (bytes <= payloadMax) return;
-  const problem = `the result has ${bytes} bytes, and the NATS server takes ${payloadMax} at most: return a shorter one`;
+  const problem = `the result has ${bytes} bytes, and the NATS server accepts at most ${payloadMax}: return a shorter one`;
   process.emitWarning(problem, 'StopgateWarning');
   throw new AppError('check.failed', problem);
 }

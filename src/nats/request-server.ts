@@ -114,7 +114,7 @@ const newStats = (): Stats => ({ requests: 0, errors: 0, lastError: '', busyNs: 
 /** Handles requests fairly by subject, and so by worker. */
 function createIntake(options: RequestServerOptions) {
   const { openMax = Number.POSITIVE_INFINITY, onFull = () => {} } = options;
-  const busy = new AppError('service.busy', `${openMax} requests are open, the most that this replica accepts`);
+  const busy = new AppError('service.busy', `${openMax} requests are open, the maximum of this replica`);
   let open = 0;
   const onAnswered = () => {
     open -= 1;

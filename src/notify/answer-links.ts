@@ -1,7 +1,7 @@
 /**
- * Links that answer a request of an agent. A notice of kind `input` carries one to the webhook, and whoever has it may
- * answer that request (docs/escalations.md). It is signed with a key derived from the webhook's secret, so every replica
- * with that secret accepts it and nothing is stored. Links are never logged.
+ * Links that answer a request of an agent. A notice of kind `input` sends one to the webhook, and anyone who has it may
+ * answer that request (docs/escalations.md). It is signed with a key derived from the webhook's secret, so every
+ * replica with that secret accepts it and nothing is stored. Links are never logged.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../errors.ts';
@@ -35,7 +35,9 @@ export type OpenInput = Omit<Answerable, 'by'> & {
 export type AnswerLinks = {
   /** Posts the notice. Resolves when it was delivered, has failed for good, or `signal` fires. Never rejects. */
   notify(input: OpenInput, signal: AbortSignal): Promise<void>;
-  /** Reads the query of a link. @throws AppError input.unauthorized if it was altered, entry.refused if it has expired */
+  /**
+   * Reads the query of a link. @throws AppError input.unauthorized if it was altered, entry.refused if it has expired
+   */
   read(query: Readonly<Record<string, unknown>>): Answerable;
 };
 

@@ -1,7 +1,7 @@
 /**
- * Posts notices to a URL, signed. Retries while somebody waits for the notice, if a retry may help. Only the status of the
- * reply counts. Redirects are not followed, because the signature is for one receiver. The secret and the URL, which may
- * contain another secret, are never logged.
+ * Posts notices to a URL, signed. Retries while somebody waits for the notice, if a retry may help. Only the status of
+ * the reply counts. Redirects are not followed, because the signature is for one receiver. The secret and the URL,
+ * which may contain another secret, are never logged.
  */
 import { createHmac } from 'node:crypto';
 import { request as requestHttp } from 'node:http';
@@ -37,7 +37,7 @@ const timeoutMsDefault = 10_000;
 const pauseMsDefault = 250;
 /** A receiver that comes back after a long time is called within a minute. */
 const pauseMsMax = 60_000;
-/** Maximum number of concurrent deliveries, so that a receiver that hangs holds up no more. */
+/** Maximum number of concurrent deliveries, which is also how many a hanging receiver can block. */
 const atOnceMax = 8;
 
 /** Resolves when the receiver has accepted the notice. Rejects with the reason, or when `signal` fires. */

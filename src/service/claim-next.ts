@@ -1,6 +1,6 @@
 /**
- * claim-next: claims the first ready task of a queue for a worker (protocol.md §5). The claim is an ordinary entry, and the fold
- * decides which claim was first. If two replicas choose the same task, one of them tries the next task.
+ * claim-next: claims the first ready task of a queue for a worker (protocol.md §5). The claim is an ordinary entry, and
+ * the fold decides which claim was first. If two replicas choose the same task, one of them tries the next task.
  */
 import { z } from 'zod';
 import {
@@ -25,7 +25,7 @@ export const claimNextSchema = z.object({ queue: idSchema.optional(), request: i
 export type ClaimedNext = TaskView | { readonly task: null };
 export type ClaimNext = (worker: string, body: unknown) => Promise<ClaimedNext>;
 
-/** Maximum number of lost races. After so many, other workers are emptying the queue anyway. */
+/** Maximum number of lost races. After that many, other workers are emptying the queue anyway. */
 const triesMax = 64;
 
 export function createClaimNext(host: Host, log: EventLog): ClaimNext {

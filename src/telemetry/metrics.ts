@@ -1,5 +1,5 @@
 /**
- * The service's metrics, in a registry of their own and, through the OpenTelemetry API, wherever an SDK in this process
+ * The service's metrics, in a separate registry and, through the OpenTelemetry API, wherever an SDK in this process
  * sends them; without an SDK that is free. Each counter has a single module that counts it, named here. Gauges are read
  * when they are scraped. Imports nothing of ours, so that every module can count.
  */
@@ -192,8 +192,8 @@ function createFleetGauges({ gauge }: ReturnType<typeof createInstruments>) {
 }
 
 /**
- * One series of a metric that changes with each entry. Looking it up in the registry by labels each time would be slow, so
- * it is counted here and flushed when the metric is read.
+ * One series of a metric that changes with each entry. Looking it up in the registry by labels each time would be slow,
+ * so it is counted here and flushed when the metric is read.
  */
 type Series = { readonly labels: Record<string, string>; count: number; readonly values: number[] };
 

@@ -1,4 +1,4 @@
-/** The protocol's cases as data, entries in, decisions out: read and run as `stopgate test` does. */
+/** Runs the conformance cases (entries in, decisions out) like `stopgate test`. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { runCase } from '../../src/cli/commands/tools/policy-cases.ts';

@@ -1,6 +1,6 @@
 /**
- * The protocol's cases, and the histories that a service has recorded, by the exported machines as XState runs them, with
- * documented facts and without the service (protocol.md §4).
+ * Runs the conformance cases and the recorded histories with the exported machines under plain XState, with
+ * the documented facts and without the service (protocol.md §4).
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -10,39 +10,40 @@ import { type Case, expectResults } from '../support/cases.ts';
 import { historyNames, inOrderOf, judgementOf, readHistory, storedDecisions } from '../support/histories.ts';
 import { createPlainActors, type PlainActors, type Run, runs } from '../support/plain-actors.ts';
 
-/** What no machine knows alone, and why; by topic. Everything else is run. */
+/** Cases that a single machine cannot decide, by topic, with the reason. All others run. */
 const unknowable: Record<string, Readonly<Record<string, string>>> = {
   assign: {
-    'an unknown name is passed over, and a verdict says so': 'names of a set of policies are none of its policy',
-    'a row with an unknown policy is passed over, the next one binds':
-      'names of a set of policies are none of its policy',
+    'an unknown policy is skipped, and a verdict says so': 'only the fleet knows which policies exist',
+    'a row with an unknown policy is skipped, and the next row applies': 'only the fleet knows which policies exist',
   },
   'claimed-again': {
-    'an unknown name is noted once for each place that has it': 'names of a set of policies are none of its policy',
+    'an unknown policy is noted once per place that names it': 'only the fleet knows which policies exist',
   },
   edges: {
     'the unknown policy of a task that is claimed during an attempt is noted':
-      'names of a set of policies are none of its policy',
+      'only the fleet knows which policies exist',
   },
-  evidence: { 'a repeated claim is a claim, a refused one is not': 'another worker holds the task' },
-  'plans-of-held-tasks': { 'a list that does not fit beside them is refused': 'the fleet bounds a plan' },
-  policy: { 'an unknown policy is the default, and says so': 'names of a set of policies are none of its policy' },
+  evidence: { 'a repeated claim counts, a refused one does not': 'another worker holds the task' },
+  'plans-of-held-tasks': { 'a list that is too long together with them is refused': 'the fleet bounds a plan' },
+  policy: {
+    'for an unknown policy, the default applies and a verdict says so': 'only the fleet knows which policies exist',
+  },
   forgetting: {
     'a stopped worker is forgotten after seven days': 'the fleet forgets, not the actor',
-    'a set of policies names the time': 'the fleet forgets, not the actor',
+    'the policies set the time': 'the fleet forgets, not the actor',
     'decision and dead entries do not count': 'the fleet forgets, not the actor',
     'attempt ids are forgotten too': 'the fleet forgets, not the actor',
   },
-  limits: { 'a scope is shared by all that reported it': 'the limit was reported by another worker' },
+  limits: { 'a scope applies to all workers that reported it': 'the limit was reported by another worker' },
   tasks: {
     'a task is held by one worker': 'another worker holds the task',
-    'a completed task cannot be claimed': 'another actor, the task, is completed',
-    'a cancelled task cannot be claimed': 'another actor, the task, is cancelled',
-    'a claim before its time is refused': 'it comes after other tasks',
+    'a completed task cannot be claimed': 'the task is completed, and it is another actor',
+    'a cancelled task cannot be claimed': 'the task is cancelled, and it is another actor',
+    'a claim of a task that is not ready is refused': 'it comes after other tasks',
   },
 };
 
-/** Histories whose decisions depend on what several actors know together. */
+/** Histories whose decisions depend on the state of several actors. */
 const unknowableHistories: Readonly<Record<string, string>> = {
   'claim-next-with-dependencies': 'another worker holds a task, it is completed, or comes after others',
   'dead-entries': 'the log refuses ids of attempts that look like its own numbers',
@@ -114,7 +115,7 @@ const foldLog = (lines: readonly string[]): FleetView => {
   return replay.view().fleets.main as FleetView;
 };
 
-/** How the actors of a fleet end: as its fold says, or as plain actors do. */
+/** Returns the final states of the actors, from the fold or from plain actors. */
 const statesIn = ({ workers, tasks }: FleetView, actors?: PlainActors) => ({
   workers: Object.values(workers).map(({ worker, state, tasks: held }) => {
     const plain = actors?.worker(worker);
@@ -126,6 +127,6 @@ const statesIn = ({ workers, tasks }: FleetView, actors?: PlainActors) => ({
   }),
 });
 
-/** An attempt that stays open gives nothing, and the name of a policy is its place in a set. */
+/** Drops open attempts and policy names: plain actors know neither. */
 const expected = ({ expect: parts }: Case) =>
   parts.filter((part) => part.decision !== null && part.action !== null).map(({ policy: _, ...part }) => part);

@@ -1,6 +1,6 @@
 /**
- * docs/operations/backup.md: its own commands, in a shell, in the order of the page. What comes back is
- * what was backed up, and decisions go on.
+ * Runs the commands of docs/operations/backup.md in a shell, in the order of the page. The restored state equals
+ * the backed up one, and the service continues to decide.
  */
 import { connect } from '@nats-io/transport-node';
 import { expect, onTestFinished, test } from 'vitest';
@@ -24,7 +24,7 @@ const [backUp = [], copy = [], restore = [], copyBack = []] = readPage('docs/ope
   .map(({ text }) => text.split('\n'));
 const startsService = (line: string) => line.startsWith('npx stopgate ');
 
-/** Types the lines of the page that start no service: those the test starts, since theirs are ports of its own. */
+/** Types the lines of the page except those that start a service. The test starts services itself, on its own ports. */
 async function type(lines: readonly string[], folder: Folder, url = 'no server runs'): Promise<void> {
   const nats = async (call: Call) => {
     const { argv, cwd } = call;
@@ -47,7 +47,7 @@ async function type(lines: readonly string[], folder: Folder, url = 'no server r
   await shell.close();
 }
 
-/** Tasks, plans, a block with its retry, and an entry that becomes a dead letter. */
+/** Creates tasks, plans, a block with its retry, and a dead letter. */
 async function work(client: Client, worker: string): Promise<void> {
   await client.publish(`worker.${worker}.task.claimed`, { task: `T-${worker}` });
   await client.publish(`task.T-${worker}.task.created`, { title: `Task of ${worker}` });
@@ -62,7 +62,7 @@ const views = async (client: Client) =>
 const deadLetters = (client: Client) => client.stored('STOPGATE-DEAD_main', 'stopgate.main.dead.>');
 const isLost = /LOG_LOST|log is lost|went back|passed over/;
 
-/** Replicas come, and the clock moves with them. */
+/** Leaves out replicas and clocks, which differ after a restart. */
 async function stateOf(nats: string): Promise<string> {
   const replica = await startReplica({ nats, name: 'reader' });
   await replica.service.get('worker', 'w1');
@@ -71,7 +71,7 @@ async function stateOf(nats: string): Promise<string> {
   return text.replaceAll(/^\["(replicas|rulesOfReplicas|seq|nowMs)",.*\n/gm, '');
 }
 
-async function goesOn(service: Service, client: Client): Promise<void> {
+async function keepsDeciding(service: Service, client: Client): Promise<void> {
   const repeated = await client.ask('decide.w1', { attempt: 'a1' });
   expect(repeated.body).toMatchObject({ attempt: 'a1', decision: 'block', retry: { count: 1 } });
   expect((await client.ask('decide.w1', { attempt: 'a2' })).body).toMatchObject({ retry: { count: 2 } });
@@ -81,7 +81,7 @@ async function goesOn(service: Service, client: Client): Promise<void> {
 
 const config = { 'stopgate.yaml': 'policies: { default: { checks: [{ plan: {} }] } }\n' };
 
-test('the streams of a service that goes on, its log cut, are backed up and restored to another server', async () => {
+test('the streams of a running service with a trimmed log are backed up and restored to another server', async () => {
   const folder = await makeFolder(config);
   const [old, fresh] = [await openNats(), await openNats({})];
   const [before, after] = [await openClient(old.url), await openClient(fresh.url)];
@@ -97,7 +97,7 @@ test('the streams of a service that goes on, its log cut, are backed up and rest
   const cutTo = await takeSnapshot();
   await work(before, 'w1');
   await takeSnapshot();
-  await before.manager.streams.purge('STOPGATE_main', { seq: Number(cutTo) }); // as retention does
+  await before.manager.streams.purge('STOPGATE_main', { seq: Number(cutTo) }); // like retention
   await work(before, 'w2');
   await expect.poll(() => deadLetters(before)).toHaveLength(3);
   const [seen, state] = [await views(before), await stateOf(old.url)];
@@ -111,11 +111,11 @@ test('the streams of a service that goes on, its log cut, are backed up and rest
   expect(await views(after)).toEqual(seen);
   expect(await stateOf(fresh.url)).toBe(state);
   expect(await deadLetters(after)).toHaveLength(3);
-  await goesOn(second, after);
+  await keepsDeciding(second, after);
   await endService(second);
 });
 
-test('the folder of the embedded server is copied after an orderly end, and copied back', async () => {
+test('the folder of the embedded server is copied after a clean stop, and copied back', async () => {
   const folder = await ownFolder(config);
   const during = async <T>(use: (client: Client, service: Service) => Promise<T>): Promise<T> => {
     const dev = await startDev(folder);
@@ -140,7 +140,7 @@ test('the folder of the embedded server is copied after an orderly end, and copi
   await during(async (client, service) => {
     expect(await views(client)).toEqual(seen.views);
     expect((await exported()).slice(0, seen.log.length)).toEqual(seen.log);
-    await goesOn(service, client);
+    await keepsDeciding(service, client);
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * Every command of README and docs is typed as a reader would type it, in the order of the page, and prints what the
- * page shows. yaml is read by the service's own schema, json is parsed, TypeScript is type-checked (types.test.ts).
+ * Types every command of README and docs like a reader, in the order of the page, and compares its output with the
+ * page. YAML is checked with the service's schema, JSON is parsed, TypeScript is type-checked (types.test.ts).
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -12,10 +12,10 @@ import { type Directive, type Fence, type Page, pagePaths, readPage } from '../s
 import { openReader, type Reader } from './reader.ts';
 import { firstDifference, readConsole } from './shown-output.ts';
 
-process.setMaxListeners(30); // several services at once, each with its own way to end with the process
+process.setMaxListeners(30); // many services run at once, and each listens for the end of the process
 
 const pages = pagePaths().map(readPage);
-/** Pages are tried side by side, so each takes about as long as all of them. */
+/** Pages are tested concurrently, so each takes about as long as all of them. */
 const pageTimeoutMs = 120_000;
 const shells = new Set(['sh', 'console']);
 const hasCommands = ({ fences }: Page) => fences.some(({ lang, notRun }) => shells.has(lang) && notRun === null);
@@ -63,19 +63,19 @@ async function typeLine(reader: Reader, { path }: Page, at: number, line: string
   return ended;
 }
 
-/** Commands; `\` at the end of a line joins it with the next. */
+/** Returns the commands of a fence. `\` at the end of a line joins it with the next. */
 const linesOf = (text: string): string[] =>
   text
     .replaceAll(/\\\n/g, ' ')
     .split('\n')
     .filter((line) => line.trim() !== '' && !line.startsWith('#'));
 
-/** 0, unless the line's comment names another. */
+/** Returns the expected exit code: 0, unless the comment of the line names another. */
 const expectedCodes = (line: string): number[] => [Number(/#.*exit code (\d)/.exec(line)?.[1] ?? 0)];
 
 const realNats = readVariable('STOPGATE_TEST_NATS');
 
-test.runIf(realNats !== undefined)('what the pages say of `nats` is known to it, with its options', async () => {
+test.runIf(realNats !== undefined)('the pages use only commands and options of `nats` that exist', async () => {
   const said = pages.flatMap(({ text }) => [...text.matchAll(/`nats (\w[^`]*)`/g)].map(([, it = '']) => it));
   expect(said.length).toBeGreaterThan(3);
   for (const each of new Set(said.map((it) => it.replaceAll('\n', ' '))))
@@ -85,7 +85,7 @@ test.runIf(realNats !== undefined)('what the pages say of `nats` is known to it,
 describe.each(named(pages))('%s', (_path, { path, fences }) => {
   const of = (...langs: string[]) => fences.filter(({ lang, notRun }) => langs.includes(lang) && notRun === null);
 
-  test.each(of('yaml').map((it) => [it.line, it.text] as const))('line %i is a good stopgate.yaml', (_line, text) => {
+  test.each(of('yaml').map((it) => [it.line, it.text] as const))('line %i is a valid stopgate.yaml', (_line, text) => {
     expect(readConfigFile(text, 'stopgate.yaml')).toMatchObject({ ok: true });
   });
 
@@ -96,7 +96,7 @@ describe.each(named(pages))('%s', (_path, { path, fences }) => {
     expect(errors).toEqual([]);
   });
 
-  test('says of each fence what it is', () => {
+  test('names the language of each fence', () => {
     const known = [
       'sh',
       'console',
@@ -119,7 +119,7 @@ describe.each(named(pages))('%s', (_path, { path, fences }) => {
   });
 });
 
-test('what no test runs is this, and no more', () => {
+test('only these commands are not tested', () => {
   const left = pages.flatMap(({ path, fences }) =>
     fences.filter(({ notRun }) => notRun !== null).map(({ notRun }) => `${path}: ${notRun}`),
   );
@@ -166,8 +166,8 @@ test('what no test runs is this, and no more', () => {
     'docs/recipes.md: needs Docker',
     'docs/reliability.md: minutes of both cores',
     'docs/reliability.md: downloads TLC',
-    'docs/reliability.md: an hour, or as many minutes as it says',
-    'docs/security/nats.md: needs nsc; test/system/deployment/jwt-accounts.test.ts runs it where there is one; last seen with nsc 2.15.0',
+    'docs/reliability.md: takes an hour by default',
+    'docs/security/nats.md: needs nsc; test/system/deployment/jwt-accounts.test.ts runs it if it is installed; last seen with nsc 2.15.0',
     'docs/seeds.md: npm test runs them all',
     'docs/testing-policies.md: a case file, not a stopgate.yaml; test/integration/cli/policy-test.test.ts',
     'docs/testing-policies.md: a case file, not a stopgate.yaml; test/integration/cli/policy-test.test.ts',

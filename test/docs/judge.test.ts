@@ -1,4 +1,4 @@
-/** The judges of docs/judge.md as their users run them: behind an API, with a scripted model on loopback. */
+/** Runs the judges of docs/judge.md against an API with a scripted model on loopback. */
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -6,7 +6,7 @@ import { deploy } from '../support/deployment.ts';
 import { root } from '../support/markdown.ts';
 import { scriptModel } from '../support/scripted-model.ts';
 
-test('a model behind an API judges, and what it does not judge is no pass', async () => {
+test('a model behind an API judges, and a missing judgement is not a pass', async () => {
   const model = await scriptModel([
     '{ "complete": false, "reason": "The tests were not run." }',
     '{ "complete": true, "reason": "Every step is done." }',

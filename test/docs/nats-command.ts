@@ -1,6 +1,6 @@
 /**
- * The NATS command line tool, as far as pages use it: any plain client does the same. Where STOPGATE_TEST_NATS names the
- * real one, as in the nightly run, that is run.
+ * Imitates the commands of the NATS command line tool that the pages use. If STOPGATE_TEST_NATS names the real tool,
+ * as in the nightly run, that is used instead.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ export async function runNats(call: Call, server: string): Promise<Answer> {
   }
 }
 
-/** A line that goes on until Ctrl-C gets it as soon as it says that it listens. */
+/** A command that runs until Ctrl-C gets it as soon as it prints that it listens. */
 async function runReal(program: string, { argv, cwd, env }: Call, server: string): Promise<Answer> {
   const child = spawn(program, ['-s', server, '--timeout=30s', ...argv], {
     cwd,
@@ -54,7 +54,7 @@ const verbs: Readonly<Record<string, (nc: NatsConnection, subject: string, body:
     await nc.flush();
     return done;
   },
-  /** A reader who presses Ctrl-C once it listens. */
+  /** Presses Ctrl-C once the command listens. */
   async sub(nc, subject) {
     const refusals: Error[] = [];
     nc.subscribe(subject, { callback: (error) => void (error === null || refusals.push(error)) });

@@ -1,4 +1,4 @@
-/** The policies of docs/recipes.md, as they stand there, in a service with real git, real commands and a real budget. */
+/** Tests the policies of docs/recipes.md, unchanged, in a service with real git, commands and budgets. */
 import { execFileSync } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { readPage } from '../support/markdown.ts';
 
 const { steps } = readPage('docs/recipes.md');
 
-/** A service with the `stopgate.yaml` of the page that has this line. */
+/** Starts a service with the `stopgate.yaml` of the page that contains this line. */
 async function openRecipe(line: string) {
   const found = steps.flatMap((it) => ('lang' in it && it.lang === 'yaml' && it.text.includes(line) ? [it.text] : []));
   expect(found, `docs/recipes.md has one recipe with ${line}`).toHaveLength(1);
@@ -21,7 +21,7 @@ async function openRecipe(line: string) {
 const decide = async ({ agents }: Stage, worker: string) =>
   (await agents.request('decide', worker, {}, 30_000)) as Decision;
 
-/** A worker in a project whose `npm test` and `npm run lint` run the files `test.mjs` and `lint.mjs`. */
+/** Starts a worker in a project whose `npm test` and `npm run lint` run the files `test.mjs` and `lint.mjs`. */
 async function startWorker({ agents, folder }: Stage, files: Readonly<Record<string, string>>) {
   const project = join(folder, 'project');
   const write = async (file: string, text: string) => {
@@ -34,7 +34,7 @@ async function startWorker({ agents, folder }: Stage, files: Readonly<Record<str
   return { project, write };
 }
 
-test('tests may not be edited: changed, committed or new, they block; the work itself does not', async () => {
+test('changed, committed and new tests block; other changes do not', async () => {
   const stage = await openRecipe('tests-untouched');
   const { project, write } = await startWorker(stage, {
     'sum.mjs': 'export const sum = (a, b) => a - b;',
@@ -63,13 +63,13 @@ process.exitCode = sum(1, 2) === expected ? 0 : 1;`,
   expect(await decide(stage, 'w1')).toMatchObject({ reason: 'Changed files that must stay: tests/new.mjs' });
   await rm(join(project, 'tests/new.mjs'));
   expect(await decide(stage, 'w1')).toMatchObject({
-    reason: 'Blocked 3 times, the most that the policy allows: Command tests failed (exit 1)',
+    reason: 'Retry limit reached (3 of 3): Command tests failed (exit 1)',
   });
   await write('sum.mjs', 'export const sum = (a, b) => a + b;');
   expect(await decide(stage, 'w1')).toMatchObject({ decision: 'allow', cause: 'complete' });
 });
 
-test('a lint warning keeps nobody, and is told; a test that fails blocks', async () => {
+test('a lint warning is reported and does not block; a failing test blocks', async () => {
   const stage = await openRecipe('failures: all  ');
   const { write } = await startWorker(stage, {
     'test.mjs': 'process.exitCode = 1;',
@@ -87,7 +87,7 @@ test('a lint warning keeps nobody, and is told; a test that fails blocks', async
   expect(await decide(stage, 'w1')).toMatchObject({ decision: 'allow', cause: 'complete', feedback: [] });
 });
 
-test('what costs too much goes to a person, who grants it once more; the day of the fleet ends for all', async () => {
+test('a used-up task budget is escalated and can be granted again; the daily budget stops all workers', async () => {
   const stage = await openRecipe('per: task }');
   const { agents, operator } = stage;
   await startWorker(stage, { 'test.mjs': 'process.exitCode = 1;' });
@@ -105,7 +105,7 @@ test('what costs too much goes to a person, who grants it once more; the day of 
   expect(verdicts.at(-1)).toMatchObject({ guard: 'bypass', detail: expect.stringMatching(/usd 200 of 200/) });
 });
 
-test('in plan mode only work that was done is judged', async () => {
+test('in plan mode, a stop is judged only if work was done', async () => {
   const stage = await openRecipe('policy: planning');
   await startWorker(stage, { 'test.mjs': 'process.exit(1);' });
   const { agents } = stage;

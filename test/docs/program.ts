@@ -1,4 +1,4 @@
-/** `stopgate` as a terminal runs it, in this process: its output is kept, Ctrl-C is at hand. */
+/** Runs `stopgate` in this process as a terminal would, records its output, and can press Ctrl-C. */
 import { EventEmitter, once } from 'node:events';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { createServices } from '../../src/app/services.ts';
@@ -7,18 +7,18 @@ import { runHook } from '../../src/hook-command/run.ts';
 import type { Answer, Call } from './shell.ts';
 
 export type Program = {
-  /** Resolves at the end of the first line on stdout, or at the end. */
+  /** Resolves after the first line on stdout, or when the program ends. */
   readonly spoke: Promise<unknown>;
   readonly stdout: () => string;
   readonly ended: Promise<Answer>;
   interrupt(): void;
 };
 
-/** They run until Ctrl-C; the reader leaves them in a terminal of their own. */
+/** Commands that run until Ctrl-C. The reader leaves them running in another terminal. */
 export const isService = (name: string): boolean => ['dev', 'serve', 'runner'].includes(name);
-/** They print until Ctrl-C. */
+/** Commands that print until Ctrl-C. */
 export const isEndless = ([name, ...rest]: readonly string[]): boolean => name === 'tail' || rest.includes('--watch');
-/** They ask before they change something, where there is a terminal. */
+/** Commands that ask on a terminal before they change something. */
 const isAsked = ([name = '', ...rest]: readonly string[]): boolean =>
   ['init', 'ack', 'resolve', 'retire', 'answer', 'pause', 'unpause'].includes(name) && !rest.includes('--yes');
 
@@ -30,7 +30,7 @@ export function startProgram(argv: readonly string[], { cwd, env, stdin }: Call)
   const controller = new AbortController();
   const asked = isAsked(argv);
   const typed = new PassThrough();
-  // As often as it asks.
+  // One answer per question.
   typed.end(asked ? 'y\n'.repeat(3) : stdin);
   const io = {
     ...streams,
@@ -50,7 +50,7 @@ export function startProgram(argv: readonly string[], { cwd, env, stdin }: Call)
   };
 }
 
-/** `stopgate hook …`, which is a program of its own. */
+/** Runs `stopgate hook …`, which is a separate program. */
 export async function runHookCommand(argv: readonly string[], { cwd, env, stdin }: Call): Promise<Answer> {
   const { streams, texts } = openOutput();
   const code = await runHook(argv, {

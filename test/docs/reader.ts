@@ -1,6 +1,6 @@
 /**
- * Somebody who tries what a page says: in a folder of their own, with a shell, and with the service once the page
- * starts it. Everything runs in this process but bash, curl, node and nats-server.
+ * Imitates a reader who tries a page in an empty folder with a shell, and with the service once the page
+ * starts it. Only bash, curl, node and nats-server run as other processes.
  */
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
@@ -19,11 +19,11 @@ export type Reader = {
   type(line: string): Promise<{ readonly code: number; readonly printed: string }>;
   /** Saves a file that the page shows under its name. */
   save(name: string, content: string): Promise<void>;
-  /** Presses Ctrl-C in every terminal where something still runs, and cleans up. */
+  /** Presses Ctrl-C in every terminal with a running command, and cleans up. */
   close(): Promise<void>;
 };
 
-/** What pages call these, and where they are here, since other tests run too. */
+/** The addresses on the pages, and those of this test. They differ, because other tests run at the same time. */
 type Addresses = Map<string, string>;
 
 const pageAddress = { nats: '127.0.0.1:4222', http: '127.0.0.1:4280' };
@@ -39,7 +39,7 @@ export async function openReader(): Promise<Reader> {
   const terminals = openTerminals(addresses);
   const shell = await openShell({ home, cwd: work }, terminals.programs);
   let rules = await readRules(work);
-  /** After whatever may have changed stopgate.yaml. */
+  /** Waits until a change of stopgate.yaml is in force. */
   const settle = async () => {
     const now = await readRules(work);
     const http = addresses.get(pageAddress.http);
@@ -70,7 +70,7 @@ export async function openReader(): Promise<Reader> {
   };
 }
 
-/** What the shell's programs do, and what of them is still running. */
+/** Runs the programs of the shell, and knows which are still running. */
 function openTerminals(addresses: Addresses) {
   const running: Program[] = [];
   const servers: NatsServer[] = [];
@@ -137,7 +137,7 @@ function onFreePorts(name: string, argv: readonly string[]): string[] {
   return [...others, ...own, '--http', '127.0.0.1:0', '--log-level', 'silent'];
 }
 
-/** From the ready line. */
+/** Reads the addresses from the ready line. */
 function learn(addresses: Addresses, argv: readonly string[], printed: string): void {
   const { nats, http } = JSON.parse(printed.split('\n', 1)[0] ?? '') as { nats: string; http?: string | null };
   const wanted = argv.includes('--http') ? (argv[argv.indexOf('--http') + 1] ?? '') : pageAddress.http;
@@ -148,14 +148,14 @@ function learn(addresses: Addresses, argv: readonly string[], printed: string): 
 const replaceAll = (given: string, pairs: readonly (readonly [from: string, to: string])[]): string =>
   pairs.reduce((result, [from, to]) => result.replaceAll(from, to), given);
 
-/** The rules in the folder's stopgate.yaml, as the log would hold them. */
+/** Returns the rules in the folder's stopgate.yaml, in the form of the log. */
 async function readRules(folder: string): Promise<string> {
   const written = await readFile(join(folder, 'stopgate.yaml'), 'utf8').catch(() => '');
   const read = readConfigFile(written, 'stopgate.yaml');
   return read.ok ? JSON.stringify(read.file.policyForm) : '';
 }
 
-/** A reader waits the second that the page asks for; here the log says when the rules are in force. */
+/** Waits until the log contains the rules. A reader waits a second, as the page says. */
 async function inForce(http: string, rules: string): Promise<void> {
   const signal = AbortSignal.timeout(inForceTimeoutMs);
   for (;;) {
@@ -165,5 +165,5 @@ async function inForce(http: string, rules: string): Promise<void> {
     if (seq !== null && read.ok && JSON.stringify(read.file.policyForm) === rules) break;
     await new Promise((done) => setTimeout(done, 10));
   }
-  await fetch(`http://${http}/api/main/list/queues`, { signal }); // stored; a read is answered once it is folded
+  await fetch(`http://${http}/api/main/list/queues`, { signal }); // stored; reads are answered after it is folded
 }

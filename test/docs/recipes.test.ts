@@ -1,4 +1,4 @@
-/** The recipes of docs/recipes.md, as they stand there, against a real service and servers on loopback. */
+/** Tests the recipes of docs/recipes.md, unchanged, with a real service and servers on loopback. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { openReceiver } from '../support/receiver.ts';
 const { PATH = '' } = readEnvironment();
 const canMail = / smtp( |$)/m.test(spawnSync('curl', ['--version'], { encoding: 'utf8' }).stdout ?? '');
 
-/** An SMTP server that takes every mail. */
+/** Starts an SMTP server that accepts every mail. */
 async function openMailServer() {
   const mails: { from: string; to: string[]; text: string }[] = [];
   const server = createServer((socket) => {
@@ -63,7 +63,7 @@ async function startNotify(env: Record<string, string>) {
   return String(line).replace('receives at ', '');
 }
 
-test.skipIf(!canMail)('an escalation reaches Slack and a mailbox, once, though Slack was away at first', async () => {
+test.skipIf(!canMail)('an escalation reaches Slack and a mailbox once, although Slack was down at first', async () => {
   const slack = await openReceiver();
   onTestFinished(() => slack.close());
   slack.answer((response, count) => response.writeHead(count === 1 ? 500 : 200).end());
@@ -95,7 +95,7 @@ test.skipIf(!canMail)('an escalation reaches Slack and a mailbox, once, though S
 
 const action = parse(readFileSync(join(root, 'docs/examples/github/action.yml'), 'utf8'));
 
-test('the step for GitHub passes what is complete, and nothing else', async () => {
+test('the step for GitHub passes only complete work', async () => {
   const tokens = `{ ci: { role: read, workers: ["pr-*"], hash: "${hashOfToken('right')}" } }`;
   const at = await deploy({
     config: `policies: { default: { checks: [{ plan: { required: true } }] }, free: {} }\ntokens: ${tokens}\n`,
@@ -115,7 +115,7 @@ test('the step for GitHub passes what is complete, and nothing else', async () =
         text.replace(/\$\{\{ inputs\.(\w+) \}\}/, (_, it) => given[it] ?? ''),
       ]),
     );
-    // As GitHub runs it.
+    // GitHub runs it like this.
     const child = spawn('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', step?.run ?? ''], {
       env: { PATH, ...env },
     });
@@ -144,7 +144,7 @@ test('the step for GitHub passes what is complete, and nothing else', async () =
   expect(away).toMatchObject({ code: 3, said: expect.stringContaining('could not be asked') });
 });
 
-test('the workflow gives the action what it takes', () => {
+test('the workflow sets only inputs of the action', () => {
   const fence = readPage('docs/recipes.md').fences.find(({ text }) => text.includes('.github/workflows/'));
   const { jobs, on } = parse(fence?.text ?? '');
   expect(on).toBe('pull_request');

@@ -1,6 +1,6 @@
 /**
- * A shell for the commands of a page. bash reads each line as it would read a reader's; the programs named here are
- * answered by this process, since starting node for each of a hundred commands takes minutes.
+ * A shell for the commands of a page. bash runs each line. This process stands in for the programs named here,
+ * because starting node for each of a hundred commands takes minutes.
  */
 import { once } from 'node:events';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -18,12 +18,12 @@ export type Call = {
 };
 export type Answer = { readonly code: number; readonly stdout: string; readonly stderr: string };
 export type Shell = {
-  /** One line of a page. `printed` has both streams. */
+  /** Runs one line of a page. `printed` has both streams. */
   run(line: string): Promise<{ readonly code: number; readonly printed: string }>;
   close(): Promise<void>;
 };
 
-/** @param home where its tools are kept, and where `~` is; @param cwd where the commands run */
+/** @param home the folder of its tools, and `~`; @param cwd the folder in which the commands run */
 export async function openShell(
   { home, cwd }: { readonly home: string; readonly cwd: string },
   programs: Readonly<Record<string, (call: Call) => Promise<Answer>>>,
@@ -48,7 +48,7 @@ export async function openShell(
   };
 }
 
-/** Hands over its arguments, environment and input by files, and gives back what it is told. */
+/** Passes its arguments, environment and input on in files, and returns the answer it reads from files. */
 const proxy = (port: number, calls: string): string => `#!/bin/bash
 call=$(mktemp -d ${calls}/XXXXXX)
 cat > "$call/stdin"

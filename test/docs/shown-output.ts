@@ -1,9 +1,9 @@
-/** Whether a command printed what a page shows: volatile figures aside, `…` for what is left out. */
+/** Compares the output of a command with a page. Volatile figures are ignored, and `…` matches omitted text. */
 
-/** A console fence: what is typed after `$ `, and what the page shows after it. */
+/** A command of a console fence (the text after `$ `) and the output that the page shows. */
 export type Shown = { readonly line: number; readonly command: string; readonly output: readonly string[] };
 
-/** @param line of the fence's first line */
+/** @param line the line number of the fence's first line */
 export function readConsole(text: string, line: number): Shown[] {
   const shown: { line: number; command: string; output: string[] }[] = [];
   for (const [index, each] of text.split('\n').entries()) {
@@ -14,7 +14,7 @@ export function readConsole(text: string, line: number): Shown[] {
   return shown;
 }
 
-/** Null: they agree; else the first line that was not printed as it is shown. */
+/** Returns the first shown line that was not printed, or null if all were. */
 export function firstDifference(output: readonly string[], printed: string): string | null {
   const shown = output.map((line) => line.replace(/\s{2,}# .*$/, '')).filter((line) => line.trim() !== '');
   const actual = printed

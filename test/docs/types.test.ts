@@ -1,4 +1,4 @@
-/** The TypeScript of the pages compiles, against the client as it is in `src`. */
+/** Type-checks the TypeScript of the pages against the client in `src`. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ const options = {
   include: ['*.ts'],
   references: [],
 };
-/** Agents are not among our dependencies. */
+/** Agents are not dependencies of this package. */
 const foreign = `declare module '@anthropic-ai/claude-agent-sdk' {
   export function query(given: { prompt: string; options: { hooks: object; resume?: string } }): AsyncIterable<object>;
 }

@@ -1,4 +1,6 @@
-/** `npm run fold:baseline`: sets the baseline of the fold, with a reason, or shows one of its logs and what it folds to. */
+/**
+ * `npm run fold:baseline`: sets the baseline of the fold, with a reason, or shows one of its logs and what it folds to.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { releasedRules } from '../../machines/index.ts';

@@ -1,4 +1,4 @@
-/** Input that is malformed, or that makes no sense now: a clear error, which changes nothing. */
+/** Malformed input, or input that is invalid in the current state, gets a clear error and changes nothing. */
 import { describe, expect, test } from 'vitest';
 import { createWork, matchesAny } from '../../machines/policy/glob.ts';
 import { readConfigFile } from '../../src/config/file-reader.ts';
@@ -6,7 +6,7 @@ import type { SeedService } from './service.ts';
 import { stage } from './stage.ts';
 import { createVirtualLog } from './virtual-log.ts';
 
-/** The first dead letter about this task. */
+/** Returns the first dead letter about this task. */
 async function deadLetter({ wire }: SeedService, task: string): Promise<Record<string, unknown> | undefined> {
   const read = () => wire.stored('STOPGATE-DEAD_main', `stopgate.main.dead.task.${task}`);
   await expect.poll(async () => (await read()).length).toBe(1);
@@ -29,11 +29,11 @@ describe('a hook', () => {
     expect(await task.view()).toEqual(before);
   });
 
-  test('on an unknown task creates the task, in no queue: nobody is told that work waits', () => {
+  test('on an unknown task creates the task, but in no queue, so no worker gets it', () => {
     expect(taskAfter({ type: 'default' })).toMatchObject({ state: 'idle', queue: null, hooks: [{ hook: 'hook-1' }] });
   });
 
-  test('with the id of another is refused, and the first stays as it was', () => {
+  test('with the id of another hook is refused, and the first is unchanged', () => {
     expect(taskAfter({ hook: 'h1', type: 'promise' }, { hook: 'h1', type: 'validation' })).toMatchObject({
       hooks: [{ hook: 'h1', type: 'promise' }],
       refused: [{ type: 'hook.registered', reason: 'hook h1 exists' }],
@@ -53,7 +53,7 @@ describe('a hook', () => {
     expect(taskAfter(nest(4))?.hooks).toHaveLength(1);
   });
 
-  test('that holds itself cannot be written', () => {
+  test('that contains itself cannot be written', () => {
     const cyclic: { type: string; of: unknown[] } = { type: 'all', of: [] };
     cyclic.of.push(cyclic);
     expect(() => taskAfter(cyclic)).toThrow(/circular/i);
@@ -72,7 +72,7 @@ describe('a hook', () => {
   });
 });
 
-test('a check that holds itself by an alias of YAML is refused with its line and column', () => {
+test('a check that contains itself through a YAML alias is refused with its line and column', () => {
   const text = 'policies:\n  default:\n    checks:\n      - &a { all: [{ plan: {} }, *a] }\n';
   expect(readConfigFile(text, '/srv/stopgate.yaml')).toMatchObject({
     ok: false,
@@ -80,15 +80,15 @@ test('a check that holds itself by an alias of YAML is refused with its line and
   });
 });
 
-/** One that backtracks would not come to an end. */
-test('a glob built to be slow is matched all the same', () => {
+/** A backtracking matcher would not finish. */
+test('a glob that was made to be slow is matched quickly', () => {
   const glob = `${'*a'.repeat(100)}b`;
   expect(matchesAny(glob, [['a'.repeat(1_024)]], createWork())).toBe(false);
   expect(matchesAny(glob, [[`${'a'.repeat(1_024)}b`]], createWork())).toBe(true);
 });
 
 describe('an iteration', () => {
-  test('that has ended is not judged again: no result, and the task is as it was', () => {
+  test('that has ended is not judged again: no result, and the task is unchanged', () => {
     const log = createVirtualLog();
     log.publish('12:00', 'task.T.iteration.started', { iteration: 1, maxIterations: 3 });
     log.publish('12:01', 'task.T.iteration.completed', { iteration: 1, promise: 'COMPLETE' });

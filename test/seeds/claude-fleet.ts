@@ -1,13 +1,13 @@
-/** Recorded hook calls of Claude Code as one session, and the fleet in memory that answers them. */
+/** Plays recorded hook calls of Claude Code as one session, answered by a fleet in memory. */
 import { type AgentFleet, createAgentFleet } from '../unit/agents/agent-fleet.ts';
 import { recorded } from '../unit/agents/recordings/claude.ts';
 
 export const session = 'session-1';
 
 export type ClaudeFleet = AgentFleet & {
-  /** A recorded call of the session; resolves to the JSON that Claude Code is answered, null where it is empty. */
+  /** Plays a recorded call of the session. Resolves to the JSON answer, or null if it is empty. */
   claude(recording: string, changes?: object): Promise<object | null>;
-  /** The step `Write the tests` of its plan gets this status. */
+  /** Gives the plan step `Write the tests` this status. */
   mark(status: string): Promise<object | null>;
 };
 

@@ -1,4 +1,4 @@
-/** `stopgate init claude`, as a person runs it in a project. */
+/** Runs `stopgate init claude` in a project. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand } from '../support/command.ts';
@@ -7,11 +7,11 @@ import { closedPort } from '../support/port.ts';
 
 type Hooks = Record<string, { hooks: Record<string, unknown>[] }[]>;
 
-/** Gives the hooks that `.claude/settings.json` has after it. */
+/** Returns the hooks that `.claude/settings.json` has afterwards. */
 export async function initClaude(...flags: readonly string[]): Promise<Hooks> {
   const folder = await makeFolder();
   try {
-    // Else it would ask whatever listens at the usual port of this machine.
+    // Otherwise it would ask a service on the default port of this machine.
     const http = await closedPort();
     const args = ['init', 'claude', '--yes', '--http', http, ...flags];
     const { code, stderr } = await runCommand(args, { cwd: folder.path });

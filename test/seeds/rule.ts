@@ -1,5 +1,5 @@
 /**
- * The rules of the seed documents, in our words. A rule is its own test, with the title `claim` and the body `check`, or it
+ * The rules of the seed documents, in our words. A rule is a test with the title `claim` and the body `check`, or
  * names the case of test/conformance that shows it. The tables of docs/seeds.md are made of the same rows.
  */
 import type { Stage } from './stage.ts';
@@ -8,7 +8,7 @@ import type { Stage } from './stage.ts';
 export type Check = (stage: Stage) => void | Promise<void>;
 export type Rule = {
   readonly claim: string;
-  /** What is different here, and why: with the word "because" or "since". */
+  /** The difference in stopgate, with a reason after "because" or "since". */
   readonly differs: string | null;
   readonly proof: Check | Case;
 };
@@ -20,10 +20,10 @@ export type Seed = { readonly number: string; readonly title: string; readonly p
 
 export const part = (name: string, ...rules: readonly Rule[]): Part => ({ name, rules });
 
-/** A rule that holds as the seed has it. */
+/** A rule that applies as in the seed. */
 export const holds = (claim: string, proof: Check | Case): Rule => ({ claim, differs: null, proof });
 
-/** A rule that holds in another form: the proof shows what `here` says. */
+/** A rule that applies in another form. `here` describes the form, and the proof shows it. */
 export const differs = (claim: string, here: string, proof: Check | Case): Rule => ({
   claim,
   differs: here,

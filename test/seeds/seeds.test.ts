@@ -1,4 +1,4 @@
-/** Every rule of every seed is a test here or a case in test/conformance; docs/seeds.md has the tables that they make. */
+/** Every rule of the seeds is a test here or a case in test/conformance. docs/seeds.md has tables of all rules. */
 import { readFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { seeds } from './seeds.ts';
@@ -21,7 +21,7 @@ for (const { number, title, parts } of seeds) {
 
 test.fails('a rule whose check asserts nothing fails', () => {});
 
-test('each case that a rule names is in test/conformance', async () => {
+test('each case that a rule names exists in test/conformance', async () => {
   const named = seeds.flatMap(({ parts }) => parts.flatMap(({ rules }) => rules.map(({ proof }) => proof)));
   for (const proof of named) {
     if (typeof proof === 'function') continue;
@@ -31,20 +31,20 @@ test('each case that a rule names is in test/conformance', async () => {
   }
 });
 
-test('no claim is made twice', () => {
+test('no claim occurs twice', () => {
   const claims = seeds.flatMap(({ number, parts }) =>
     parts.flatMap(({ name, rules }) => rules.map(({ claim }) => `${number}, ${name}: ${claim}`)),
   );
   expect(claims).toEqual([...new Set(claims)]);
 });
 
-test('each departure says why', () => {
+test('each difference has a reason', () => {
   const departures = seeds.flatMap(({ parts }) =>
     parts.flatMap(({ rules }) => rules.flatMap((rule) => rule.differs ?? [])),
   );
   expect(departures.filter((text) => !/\b(because|since)\b/.test(text))).toEqual([]);
 });
 
-test('docs/seeds.md has the tables as the rules give them: if not, run "npm run seeds:table"', async () => {
+test('docs/seeds.md has the current tables: if not, run "npm run seeds:table"', async () => {
   await expect(renderPage(await readPage(), seeds)).toMatchFileSnapshot('../../docs/seeds.md');
 });

@@ -1,4 +1,4 @@
-/** A replica with its runner on a nats-server, and a plain client that plays workers, tasks and check servers. */
+/** Starts a replica with a runner, and a plain client that acts as workers, tasks and check servers. */
 import type { Decision, HookResult, TaskDetail, WorkerView } from '../../machines/index.ts';
 import { claude } from '../../src/agents/claude/adapter.ts';
 import { createHookCallHandler } from '../../src/agents/index.ts';
@@ -25,7 +25,7 @@ export type Worker = {
 export type Task = {
   readonly id: string;
   publish(type: string, data?: object): Promise<unknown>;
-  /** Asks its hooks about the iteration. */
+  /** Asks the hooks of the task about the iteration. */
   evaluate(work?: object): Promise<HookResult>;
   view(): Promise<TaskDetail>;
 };
@@ -38,25 +38,28 @@ export type LoggedEntry = {
 export type SeedService = {
   readonly url: string;
   readonly wire: Client;
-  /** What the service has warned of so far. */
+  /** The warnings of the service so far. */
   readonly warnings: readonly Record<string, unknown>[];
-  /** A new worker under a policy of its own, in the form of the configuration; null: the default one. */
+  /** Creates a worker with its own policy, in the form of the configuration. null is the default policy. */
   worker(policy: object | null, registration?: object): Promise<Worker>;
-  /** A new task with these hooks (`h1`, `h2`, …), in an iteration. */
+  /** Creates a task with these hooks (`h1`, `h2`, …), in an iteration. */
   task(hooks: readonly object[], iteration?: object): Promise<Task>;
-  /** A remote check; gives its name and each question that it gets. A text is replied as it is, and null is no reply. */
+  /**
+   * Serves a remote check, and returns its name and the questions that it gets. A text is replied unchanged; null sends
+   * no reply.
+   */
   serveCheck(
     answer: (question: Question) => unknown,
     name?: string,
   ): Promise<{ readonly name: string; readonly asked: Question[] }>;
-  /** `<prefix>-<number>` that no other has. */
+  /** Returns a unique `<prefix>-<number>`. */
   newId(prefix: string): string;
-  /** What the log holds under these tails of subjects, in its order, as `replay` reads them. */
+  /** Returns the entries of the log whose subjects have these ends, in order, as lines for `replay`. */
   entries(...tails: readonly string[]): Promise<LoggedEntry[]>;
-  /** A recorded hook call of Claude Code, whose session is this worker; the JSON that it is answered, or null. */
+  /** Plays a recorded hook call of Claude Code in the session of this worker. Returns the JSON answer, or null. */
   claude(worker: string, recording: string, changes?: object): Promise<object | null>;
   mcpServer(): ReturnType<typeof createMcpServer>;
-  /** Another replica, which knows nothing but the log. */
+  /** Starts another replica, which knows only the log. */
   openReplica(): Promise<Replica>;
   close(): Promise<void>;
 };
@@ -103,7 +106,7 @@ export async function openService(folder: Folder): Promise<SeedService> {
     serveCheck: (answer, name = newId('check')) => serveCheckOn(wire, name, answer),
     entries: (...tails) => entriesOn(wire, tails),
     async claude(worker, recording, changes = {}) {
-      // A hook call sees what this replica has folded, and that may be a little behind.
+      // A hook call sees the state that this replica has folded, which may be slightly behind.
       await wire.ask(`get.worker.${worker}`);
       return answerHook(claude.readHook({ ...recorded(recording), session_id: worker, ...changes }));
     },

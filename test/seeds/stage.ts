@@ -1,4 +1,4 @@
-/** What the checks share. Each is made when the first check asks for it, and closed after the last. */
+/** Resources that the checks share. Each is created on first use and closed after the last check. */
 import { test } from 'vitest';
 import { type Client, connect } from '../../src/client/index.ts';
 import { type Folder, makeFolder } from '../support/deployment.ts';

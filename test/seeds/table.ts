@@ -1,4 +1,4 @@
-/** The tables of docs/seeds.md: one a seed, one row a rule. */
+/** Renders the tables of docs/seeds.md: one table per seed, one row per rule. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Rule, Seed } from './rule.ts';
@@ -9,7 +9,7 @@ const [begin, end] = ['<!-- seeds -->', '<!-- /seeds -->'];
 
 export const readPage = (): Promise<string> => readFile(page, 'utf8');
 
-/** The page with the tables in place of those that it has. */
+/** Returns the page with new tables. */
 export function renderPage(text: string, seeds: readonly Seed[]): string {
   const [before = '', rest = ''] = text.split(`${begin}\n`);
   const [, after] = rest.split(end);
@@ -30,13 +30,13 @@ function renderSeed({ number, title, parts }: Seed): string {
   ].join('');
 }
 
-/** What is different here, and the case that shows the rule if no test of its own does. */
+/** Returns the difference in stopgate, and the case that shows the rule if it is not a test. */
 function describeHere({ differs, proof }: Rule): string {
   const shown = typeof proof === 'function' ? [] : [`case “${proof.name}” of \`${proof.topic}.json\``];
   return [...(differs === null ? [] : [differs]), ...shown].join('; ');
 }
 
-/** Each row links the file with its test: the one in which its part is declared. */
+/** Links each row to the file that declares its part, which has the test. */
 function linkParts(table: string, { number, parts }: Seed): string {
   const folder = readdirSync(tests).find((name) => name.startsWith(`${number}-`)) ?? number;
   const files = readdirSync(new URL(`${folder}/`, tests)).map((name) => ({
@@ -51,7 +51,7 @@ function linkParts(table: string, { number, parts }: Seed): string {
   }, table);
 }
 
-/** Outside code, what looks like a tag would be one. */
+/** Escapes cells. Outside code, `<` would begin a tag. */
 const escapeCell = (text: string): string =>
   text
     .replaceAll('|', '\\|')

@@ -1,4 +1,4 @@
-/** A fleet's log in virtual time: entries at clock times of one day go in, decisions and views come out. */
+/** A fleet's log in virtual time. Takes entries at times of one day, and returns decisions and views. */
 import {
   advanceClock,
   createFleet,
@@ -15,23 +15,23 @@ import {
 import { timeOf } from '../support/case-times.ts';
 
 export type VirtualLog = {
-  /** As it stands after the last entry. */
+  /** The state after the last entry. */
   readonly fleet: Fleet;
-  /** Folds one entry. @throws Error where it is none: one that makes no sense now is no error, see `refusals`. */
+  /** Folds one entry. @throws Error if it is malformed. Refused entries are listed in `refusals`. */
   publish(at: string, tail: string, data?: object): void;
-  /** Publishes an attempt to stop, and gives its decision; null while it is open. */
+  /** Publishes an attempt to stop. Returns its decision, or null while it is open. */
   stop(at: string, worker: string, attempt?: object): Decision | null;
-  /** Publishes `iteration.validated`, and gives the hooks' result; null while one is pending. */
+  /** Publishes `iteration.validated`. Returns the result of the hooks, or null while one is pending. */
   validate(at: string, task: string, work: object): HookResult | null;
-  /** The decisions since the last call that no attempt of `stop` returned. */
+  /** Returns the decisions since the last call that `stop` did not return. */
   takeDecisions(): Decision[];
-  /** Why entries were refused, so far. */
+  /** Returns the reasons of refused entries so far. */
   refusals(): string[];
-  /** Moves the clock there, and shows all actors. */
+  /** Moves the clock to a time, and returns all actors. */
   viewAt(at: string): FleetView;
 };
 
-/** @param policies as in the configuration; `more`: what stands beside them there, such as `releaseAfter` */
+/** @param policies as in the configuration; @param more other keys of the configuration, such as `releaseAfter` */
 export function createVirtualLog(policies: object = { default: {} }, more: object = {}): VirtualLog {
   const fleet = createFleet('main');
   const pending: FoldOutcome[] = [];
@@ -76,13 +76,13 @@ export function createVirtualLog(policies: object = { default: {} }, more: objec
 
 const msOf = (clock: string): number => parseIsoTime(timeOf(clock)) as number;
 
-/** `12:00` and 9 is `12:09`. */
+/** Adds minutes: `12:00` and 9 is `12:09`. */
 export function minutesAfter(clock: string, minutes: number): string {
   const total = Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3, 5)) + minutes;
   return `${String(Math.floor(total / 60)).padStart(2, '0')}:${String(total % 60).padStart(2, '0')}`;
 }
 
-/** The data of `plan.updated`: `Step 1`, `Step 2`, … with these statuses. */
+/** Returns the data of `plan.updated`: `Step 1`, `Step 2`, … with these statuses. */
 export const planOf = (...statuses: readonly string[]) => ({
   steps: statuses.map((status, index) => ({ title: `Step ${index + 1}`, status })),
 });

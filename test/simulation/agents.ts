@@ -200,7 +200,7 @@ function newAttempt(agent: Agent): string {
 
 function note({ world }: Agent, asked: Asked, decision: Decision | null, via: string): void {
   if (decision === null) return;
-  world.trace(`${asked.worker} ${asked.attempt} is told: ${decision.decision} · ${decision.cause}`);
+  world.trace(`${asked.worker} ${asked.attempt} gets: ${decision.decision} · ${decision.cause}`);
   asked.answers.push({ decision, via, atMs: world.scheduler.nowMs });
 }
 

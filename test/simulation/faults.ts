@@ -156,7 +156,7 @@ function pauseReplica(world: World, random: Random): void {
   world.scheduler.pause(process);
   later(world, random.spread(100, 20_000), () => {
     if (!process.paused) return;
-    world.trace(`${name} goes on`);
+    world.trace(`${name} continues`);
     world.scheduler.resume(process);
   });
 }

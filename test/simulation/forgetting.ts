@@ -52,7 +52,7 @@ export function readLives(log: Stream, fleet: Fleet, fold: Fold): Lives {
     for (const [key, it] of seen) {
       const { isStopped } = nowOf(fleet, key);
       const { worker } = before.get(key) ?? { worker: null };
-      // One that a deadline made is of that time, which is before the entry's (protocol.md §1).
+      // A decision that a deadline made has the time of the deadline, which is before the entry's (protocol.md §1).
       const stop = allowed.find((decision) => decision.worker === worker);
       const stopMs = stop === undefined ? fleet.nowMs : Date.parse(stop.at);
       it.stoppedMs = isStopped ? (it.stoppedMs ?? stopMs) : null;

@@ -14,7 +14,7 @@ type Range = {
 
 const usage = `npm run test:sim [-- --seeds N] [--seed S] [--faults a,b] [--trace] [--first] [--json]
 
-  --seeds N   so many seeds, from S on; default 10000
+  --seeds N   number of seeds, starting at S; default 10000
   --seed S    the first seed, default 1. Without --seeds only this one, with the end of its trace
   --trace     all of the trace
   --faults    only these of ${faultNames.join(', ')}

@@ -194,7 +194,7 @@ export function createWorld({ scheduler, random, settings, http, onTrace }: Worl
       const log = disk.streams.get(logName);
       if (log === undefined || log.messages.length < 2) return;
       const from = chance.int(Math.max(1, log.messages.length - 20), log.messages.length - 1);
-      // Always the same way: if an entry stood again where it was folded, nothing would tell of those before it.
+      // Always in the same direction: if an entry returned to its old sequence, earlier moves could not be noticed.
       renumberedBy ??= chance.pick([1, -1]);
       const moved = renumber(log, from, renumberedBy);
       trace(`from ${moved[0]?.seq} on the log has other numbers`);
@@ -281,7 +281,7 @@ function startMember(world: World, member: Member): void {
   world.trace(`${member.name} starts`);
   const again = (why: string) => {
     if (!process.alive) return;
-    world.trace(`${member.name} ends by itself: ${why}`);
+    world.trace(`${member.name} exits: ${why}`);
     member.lastError = why;
     member.failed = member.running;
     endMember(world, member);

@@ -1,4 +1,4 @@
-/** The shipped program, once through, as its users meet it. Each part has detailed tests in the other tiers. */
+/** Uses the main parts of the shipped program once. Other tests cover each part in detail. */
 import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
@@ -74,7 +74,7 @@ test('installs from its npm package, without a registry', async () => {
     await run(process.execPath, [join(root, 'scripts/pack.js'), '--out', out]);
     const tarball = (await readdir(out)).find((name) => /^stopgate-\d.*\.tgz$/.test(name)) ?? '';
     const env = { PATH: [dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter), HOME: home.path };
-    const nowhere = 'http://127.0.0.1:9'; // the discard port: nobody listens
+    const nowhere = 'http://127.0.0.1:9'; // the discard port, where nobody listens
     await run('npm', ['install', '--registry', nowhere, '--no-audit', '--no-fund', join(out, tarball)], {
       cwd: home.path,
       env,

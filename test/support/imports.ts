@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url';
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const importPattern = /^(?:import|export)(?!\s+type\b)(?:[^;'"]*?\bfrom)?\s*'([^']+)';/gm;
 
-/** Returns all files and packages that `files` load at once, as `src/cli/cli.ts` or a package's name. Skips `import()`. */
+/**
+ * Returns all files and packages that `files` load at once, as `src/cli/cli.ts` or a package's name. Skips `import()`.
+ */
 export function importsOf(...files: readonly string[]): string[] {
   const found = new Set<string>();
   const visit = (file: string) => {

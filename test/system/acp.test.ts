@@ -1,4 +1,4 @@
-/** `stopgate acp` as it is shipped: a signal, a kill, and an editor that leaves take the agent's process along. */
+/** The shipped `stopgate acp` ends its agent after a signal, a kill, and when the editor leaves. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AcpScene, openAcpScene } from '../integration/acp/scene.ts';
 import { isRunning } from '../integration/runner/workspace.ts';
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** @returns the editor, and the agent's process, by the name of its session */
+/** @returns the editor and the agent's process id, which is at the end of its session name */
 async function open() {
   const editor = await scene.openAlone({ turns: [[{ untilCancelled: true }]] }, { start: startShipped });
   const session = await editor.newSession();
@@ -32,7 +32,7 @@ test('a signal ends both sides', async () => {
   expect(await isRunning(pid)).toBe(false);
 });
 
-test('one that is killed takes its agent along, which has lost its stdin', async () => {
+test('after a kill, the agent ends because its stdin is closed', async () => {
   const { editor, pid } = await open();
   await editor.command.kill('SIGKILL');
   await expect.poll(() => isRunning(pid)).toBe(false);

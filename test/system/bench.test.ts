@@ -1,4 +1,4 @@
-/** `stopgate bench` in a checkout, by its cheapest part: it starts and ends all that it needs by itself. */
+/** Runs the cheapest part of `stopgate bench` in a checkout. It starts and stops everything that it needs. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
@@ -15,30 +15,30 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-/** Variables of the user's own service are not for the one that is measured. */
+/** The variables of the user's own service must not affect the measured one. */
 const place = () => ({ cwd: folder.path, env: { TMPDIR: folder.path, STOPGATE_CREDS: 'nowhere.creds' } });
 const leftBehind = () => readdirSync(folder.path).filter((name) => name.startsWith('stopgate-bench-'));
 
-test('prints a table of figures, with what it does on stderr, and leaves nothing behind', async () => {
+test('prints a table of figures, and progress on stderr, and leaves nothing behind', async () => {
   const { code, stdout, stderr } = await runCommand(['bench', 'memory', '--quick'], place(), startUnbundled);
   expect(stdout).toMatch(/^heap of a worker without activity, of 10,000 +[\d,]+ B +<= 5000 +reached\n$/);
   expect({ code, stderr, left: leftBehind() }).toEqual({ code: 0, stderr: 'measuring memory\n', left: [] });
 });
 
-test('--json is for programs', async () => {
+test('--json prints JSON', async () => {
   const { stdout } = await runCommand(['bench', 'memory', '--quick', '--json'], place(), startUnbundled);
   expect(JSON.parse(stdout)).toEqual([
     { name: expect.any(String), value: expect.any(Number), unit: 'B', goal: { atMost: 5_000 }, reached: true },
   ]);
 });
 
-test('a part that there is not', async () => {
+test('an unknown part is an error', async () => {
   const { code, stdout, stderr } = await runCommand(['bench', 'speed'], place(), startUnbundled);
   expect(stderr).toMatch(/^stopgate: the bench has no part 'speed'; its parts: memory, bounds, start, /);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
 });
 
-test('ended early it ends what it started', async () => {
+test('an interrupted run ends its processes', async () => {
   const bench = startUnbundled(['bench', 'latency'], place());
   await bench.printed('measuring latency');
   expect(await bench.kill('SIGTERM')).toBe(1);
@@ -46,8 +46,8 @@ test('ended early it ends what it started', async () => {
   expect(leftBehind()).toEqual([]);
 });
 
-// A terminal sends Ctrl-C to all of its processes: the service ended first, and the bench with a stack trace.
-test('a Ctrl-C in the terminal while it starts', async () => {
+// Root cause: a terminal sends Ctrl-C to all processes. The service ended first, and the bench printed a stack trace.
+test('Ctrl-C in the terminal during the start ends it cleanly', async () => {
   const { cwd, env } = place();
   const bench = spawn(process.execPath, [unbundledMain, 'bench', 'latency'], {
     cwd,

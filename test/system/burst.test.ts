@@ -1,5 +1,5 @@
 /**
- * 25,000 requests at once: as many as the service has places for are served, the others are refused before anything is
+ * Of 25,000 requests at once, the service serves as many as its limit allows. It refuses the others before anything is
  * stored, and each is answered.
  */
 import { createInbox } from '@nats-io/nats-core';
@@ -28,7 +28,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-test('10,000 are served, the rest refused with a hint, and nothing of those is stored', async () => {
+test('10,000 are served, and the rest is refused with a hint and not stored', async () => {
   const inbox = createInbox();
   const counts = { served: 0, refused: 0, hinted: 0 };
   let lastRefused = 0;
@@ -51,7 +51,7 @@ test('10,000 are served, the rest refused with a hint, and nothing of those is s
   expect(counts.refused).toBeGreaterThan(0);
   expect(counts.refused).toBe(total - counts.served);
   expect(counts.hinted).toBe(counts.refused);
-  // Who is refused does not wait for those who are served.
+  // Refused requests do not wait for served ones.
   expect(lastRefused).toBeLessThan(lastServed);
   const stored = await client.manager.streams.info('STOPGATE_main', {
     subjects_filter: 'stopgate.main.worker.*.stop.attempted',

@@ -1,4 +1,4 @@
-/** docs/ci.md: the checks for GitHub Actions and GitLab pipelines, against servers that answer as theirs do. */
+/** Tests the checks of docs/ci.md for GitHub Actions and GitLab pipelines against fake servers. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -14,7 +14,7 @@ import { root } from '../support/markdown.ts';
 const { PATH = '' } = readEnvironment();
 
 type Answer = { status?: number; headers?: Record<string, string>; body: unknown };
-/** Answers the nth request with the nth answer, later ones with the last. */
+/** Answers the nth request with the nth answer, and later requests with the last. */
 async function serveApi(answers: readonly Answer[]) {
   const asked: IncomingMessage[] = [];
   const server = createServer((request, response) => {
@@ -61,7 +61,7 @@ const run = (id: number, workflow: number, status: string, conclusion: string | 
 });
 const runs = (...all: object[]): Answer => ({ body: { total_count: all.length, workflow_runs: all } });
 
-test('GitHub: it waits for the last run of each workflow, and fails with their names', async () => {
+test('GitHub: waits for the last run of each workflow, and names those that fail', async () => {
   const inASecond = String(Math.floor(Date.now() / 1_000) + 1);
   const api = await serveApi([
     runs(),
@@ -87,7 +87,7 @@ test('GitHub: it waits for the last run of each workflow, and fails with their n
   }
 });
 
-test('GitHub: of a workflow and an event the run that started last counts, whatever page it is on', async () => {
+test('GitHub: the last started run of a workflow and event counts, on any page', async () => {
   const started = (id: number, event: string, minute: number, conclusion: string | null) => ({
     ...run(id, 1, conclusion === null ? 'in_progress' : 'completed', conclusion),
     event,
@@ -96,7 +96,7 @@ test('GitHub: of a workflow and an event the run that started last counts, whate
   });
   const page = (...found: object[]): Answer => ({ body: { total_count: 3, workflow_runs: found } });
   const api = await serveApi([
-    // The older run was started again, and has failed; the pull request's own run says nothing about the push.
+    // The older run was restarted and has failed. The run of the pull request does not count for the push.
     page(started(3, 'push', 1, 'success')),
     page(started(2, 'pull_request', 2, 'success')),
     page(started(1, 'push', 5, 'failure')),
@@ -118,7 +118,7 @@ test('GitHub: of a workflow and an event the run that started last counts, whate
   expect(api.asked.map(({ url }) => url).slice(0, 3)).toEqual([first, `${first}&page=2`, `${first}&page=3`]);
 });
 
-test('GitLab: it waits for the last pipeline, and says what became of it', async () => {
+test('GitLab: waits for the last pipeline, and reports its result', async () => {
   const pipeline = (status: string): Answer => ({
     body: [{ id: 7, project_id: 1, status, ref: 'main', web_url: 'https://gitlab.com/group/name/-/pipelines/7' }],
   });
@@ -137,7 +137,7 @@ test('GitLab: it waits for the last pipeline, and says what became of it', async
   }
 });
 
-test.each(['github-actions', 'gitlab-pipelines'])('%s names the variables that are missing', async (name) => {
+test.each(['github-actions', 'gitlab-pipelines'])('%s names missing variables', async (name) => {
   const { code, printed } = await runBash(`node ${join(root, `docs/examples/ci/${name}.mjs`)} 2>&1`, {
     cwd: root,
     env: { PATH },

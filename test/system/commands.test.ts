@@ -1,6 +1,6 @@
 /**
- * Each command once as it is shipped: a process, its exit code, what it leaves on stdout and stderr, and its end by a
- * signal. All else of a command is tested in the process of the tests.
+ * Runs each shipped command once as a process: its exit code, stdout and stderr, and its end by a
+ * signal. Everything else is tested in the process of the tests.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ import { main, runShipped, startShipped } from '../support/shipped.ts';
 let folder: Awaited<ReturnType<typeof makeFolder>>;
 let dev: Dev;
 const run = (args: readonly string[], stdin = '') => runShipped(args, { cwd: folder.path, stdin });
-/** Runs to its end, with this exit code, and nothing on stderr. */
+/** Runs a command to its end. Expects this exit code and nothing on stderr. */
 const says = async (args: readonly string[], code = 0, stdin = '') => {
   const { stdout, ...ended } = await run(args, stdin);
   expect(ended).toEqual({ code, stderr: '' });
@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => clear(folder));
 
-/** In the order of help; `dev` is the one that all others ask, and ends last. */
+/** In the order of help. All others use `dev`, which ends last. */
 const rows: Record<string, () => Promise<unknown>> = {
   async serve() {
     const server = await openNats();
@@ -69,7 +69,7 @@ const rows: Record<string, () => Promise<unknown>> = {
   async hook() {
     const stop = JSON.stringify({ hook_event_name: 'Stop', session_id: 'h1' });
     expect(await says(['hook', 'claude', '--http', dev.ready.http], 0, stop)).toBe('');
-    // A script reads the exit code.
+    // A script uses the exit code.
     const blocked = await run(['hook', 'shell', '--worker', 'w1', '--http', dev.ready.http], '{}');
     expect(blocked).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining('Write tests') });
   },
@@ -123,7 +123,7 @@ const rows: Record<string, () => Promise<unknown>> = {
   workers: async () => expect(await says(['workers'])).toMatch(/^w1 +blocked/m),
   async top() {
     const command = `'${process.execPath}' '${main}' top`;
-    // It needs a terminal, which `script` of util-linux opens for it.
+    // It needs a terminal, which `script` of util-linux provides.
     const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
       cwd: folder.path,
       env: cleanEnv(folder.path),
@@ -197,24 +197,24 @@ const rows: Record<string, () => Promise<unknown>> = {
   },
 };
 
-describe('as it is shipped', () => {
+describe('the shipped program', () => {
   test.each(Object.entries(rows))('%s', async (_name, show) => {
     await show();
     expect.hasAssertions();
   });
 
-  test('so is each command that there is', () => {
+  test('has a test here for each command', () => {
     expect(Object.keys(rows).sort()).toEqual(Object.keys(commands).sort());
   });
 
-  test('--version and --help', async () => {
+  test('has --version and --help', async () => {
     expect(await says(['--version'])).toBe(`${version()}\n`);
     expect(await says(['--help'])).toContain('stopgate');
   });
 });
 
-test('output that a file takes only in part is an error', async () => {
-  // 512 bytes of the help: as on a disk that fills up, a write takes a part, and the next one fails.
+test('reports an error if a file takes only part of the output', async () => {
+  // A limit of 512 bytes: like on a full disk, one write is incomplete and the next one fails.
   const limited = ['-c', 'ulimit -f 1; exec "$0" "$@" >part', process.execPath, main, 'help'];
   const child = spawn('sh', limited, {
     cwd: folder.path,
@@ -226,8 +226,8 @@ test('output that a file takes only in part is an error', async () => {
   expect(await readFile(join(folder.path, 'part'))).toHaveLength(512);
 });
 
-// Root cause of a process that never ended: nats-core gives up after its time, but leaves the socket open.
-test('serve ends where somebody listens who is no NATS server', async () => {
+// Root cause of a process that never ended: nats-core gives up after its timeout, but leaves the socket open.
+test('serve exits if a program that is not a NATS server listens at the address', async () => {
   const mute = await openPort(null);
   const { code, stderr } = await run(['serve', '--nats', `nats://${mute.http}`, '--http', 'off']);
   expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('stopgate: no NATS server at') });

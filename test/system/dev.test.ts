@@ -1,4 +1,7 @@
-/** `stopgate dev` as it is shipped: the lines that it prints can be pasted. Its end by a signal: npm-start.test.ts, commands.test.ts. */
+/**
+ * The shipped `stopgate dev`: the lines that it prints can be pasted. npm-start.test.ts and commands.test.ts test
+ * signals.
+ */
 import { execFile } from 'node:child_process';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +12,7 @@ import { ownFolder, serverPid, startDev } from '../support/dev.ts';
 import { serveShipped } from '../support/service.ts';
 import { main } from '../support/shipped.ts';
 
-test('the five lines that it prints can be pasted, and lead from a rule to a stop that is blocked, then allowed', async () => {
+test('its five lines can be pasted, and lead from a rule to a blocked and then an allowed stop', async () => {
   const folder = await ownFolder();
   const dev = await startDev(folder, serveShipped);
   await dev.printed('Ctrl-C ends it');

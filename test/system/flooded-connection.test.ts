@@ -1,6 +1,6 @@
 /**
- * Agents that send more requests than a service can read: the NATS server closes its connection for requests (`max_pending`).
- * The service makes it again, says so, and no answer is lost.
+ * Agents that send more requests than a service can read: the NATS server closes its connection for requests
+ * (`max_pending`). The service reconnects, logs that, and no answer is lost.
  */
 import { connect } from '@nats-io/transport-node';
 import { expect, onTestFinished, test } from 'vitest';
@@ -12,7 +12,7 @@ import { endService, serveShipped } from '../support/service.ts';
 /** More than `max_pending` and the buffers of the sockets between. */
 const floodBytes = 64 * 1_048_576;
 
-test('is connected again within moments, answers who waited, and tells of it', async () => {
+test('reconnects quickly, answers waiting requests, and logs it', async () => {
   const nats = await startNatsServer({ config: 'max_pending: 1MB\nmax_payload: 256KB\n' });
   onTestFinished(() => nats.stop());
   const folder = await makeFolder({
@@ -27,7 +27,7 @@ test('is connected again within moments, answers who waited, and tells of it', a
   const waiting = client.ask('decide.waiting', { attempt: 'a1' }, 100_000);
   await expect.poll(async () => (await client.ask('get.worker.waiting')).body.state).toBe('validating');
 
-  // It reads nothing, as while it collects garbage, and a few agents go on.
+  // The service reads nothing, like during garbage collection, while a few agents continue.
   process.kill(service.pid, 'SIGSTOP');
   const payload = JSON.stringify({ output: 'x'.repeat(200_000) });
   const flood = await connect({ servers: nats.url });

@@ -1,4 +1,4 @@
-/** `stopgate hook` as it is shipped: a process that an agent starts for each call, and what it starts itself. */
+/** The shipped `stopgate hook`, a process that an agent starts for each call, and the processes that it starts. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile } from 'node:fs/promises';
@@ -18,9 +18,9 @@ afterAll(() => folder.remove());
 const hook = (args: readonly string[], stdin: object) =>
   runShipped(['hook', ...args], { cwd: folder.path, stdin: JSON.stringify(stdin) });
 
-// The open of a pipe waits for a writer, and a device has no end: the agent's hook would never answer.
+// Opening a pipe waits for a writer, and a device has no end, so the hook would never answer.
 test.each(['stopgate.yaml', '.stopgate/service.json'])(
-  'waits for no pipe or device in the place of %s',
+  'does not wait for a pipe or device instead of %s',
   async (name) => {
     for (const make of ['mkfifo "$0"', 'ln -s /dev/zero "$0"']) {
       const project = await makeFolder();
@@ -41,7 +41,7 @@ test('--wake ends with the agent that started it', async () => {
   const file = await folder.write('stop.json', JSON.stringify({ ...stop, session_id: 'wake-3' }));
   const line = `"${process.execPath}" "${main}" hook claude --wake --http ${http} < "${file}" & wait`;
   const agent = spawn('/bin/sh', ['-c', line], { cwd: folder.path });
-  const closed = once(agent, 'close'); // when nobody has its streams any more
+  const closed = once(agent, 'close'); // when all its streams are closed
   agent.stdout.resume();
   agent.stderr.resume();
   await expect.poll(() => heard.join('')).toContain('GET /hooks/claude/wake?worker=wake-3');
@@ -75,7 +75,7 @@ test.each([
   ['claude', 'SessionEnd'],
   ['copilot', 'sessionEnd'],
   ['shell', 'end'],
-])('--autostart starts nothing for the end of a session: %s', async (agent, event) => {
+])('--autostart does not start a service at the end of a session: %s', async (agent, event) => {
   const project = await makeFolder();
   onTestFinished(() => project.remove());
   const line = [agent, '--event', event, '--worker', 'w1', '--http', await closedPort(), '--autostart', project.path];
@@ -83,7 +83,7 @@ test.each([
   await expect(readFile(join(project.path, '.stopgate', 'service.json'))).rejects.toThrow('ENOENT');
 });
 
-// It would wait for 15 s for each of the three.
+// It would wait 15 s for each of the three.
 test('--autostart does not wait for a service that cannot start, or listens elsewhere', {
   timeout: 40_000,
 }, async () => {

@@ -1,6 +1,6 @@
 /**
- * `npm start` under a supervisor, which knows npm's process alone. Root cause of a service that was left behind: npm
- * hands a signal on to its shell, and a shell that waits for a command dies of SIGTERM without handing it on.
+ * `npm start` under a supervisor that knows only npm's process. Root cause of a service that was left behind: npm
+ * passes a signal on to its shell, but a shell that waits for a command dies of SIGTERM without passing it on.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,10 +14,10 @@ import { makeFolder } from '../support/deployment.ts';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 
-test.each(['SIGTERM', 'SIGINT'] as const)('%s to npm alone ends the service and its nats-server', async (signal) => {
+test.each(['SIGTERM', 'SIGINT'] as const)('%s to npm ends the service and its nats-server', async (signal) => {
   const folder = await makeFolder();
   const options = ['--port', '0', '--http', 'off', '--store', folder.path];
-  // --ignore-scripts leaves out `prestart` alone: what the tests run is built already.
+  // --ignore-scripts skips only `prestart`, because the tests run an existing build.
   const npm = spawn('npm', ['start', '--silent', '--ignore-scripts', '--', ...options], {
     cwd: repository,
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -35,7 +35,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s to npm alone ends the service and 
   pids.push(service.pid, Number(await inStore('nats-server.pid')));
   expect(await Promise.all(pids.map(isRunning))).toEqual([true, true]);
 
-  const closed = once(npm, 'close'); // fires once nobody holds its stdout any more
+  const closed = once(npm, 'close'); // fires when all processes have closed its stdout
   npm.kill(signal);
   await closed;
   expect(await Promise.all(pids.map(isRunning))).toEqual([false, false]);

@@ -1,6 +1,6 @@
 /**
- * The npm packages as they are published: packed once, installed into an empty folder without a registry, and used there
- * by somebody who has no nats-server, by somebody with an XState of their own, and by somebody who wants the client alone.
+ * The published npm packages are packed once, installed into an empty folder without a registry, and used there
+ * without a nats-server, with another XState, and as a client only.
  */
 import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { endService, serveBuild } from '../support/service.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const run = promisify(execFile);
-const timeout = 600_000; // on a busy machine; an idle one takes fifteen seconds for all of it
+const timeout = 600_000; // for a busy machine; an idle one takes fifteen seconds
 
 type Packed = {
   readonly name: string;
@@ -22,14 +22,14 @@ type Packed = {
   readonly filename: string;
   readonly entryCount: number;
 };
-/** Where the service is installed; where there is nothing but the client. */
+/** A folder with the service, and a folder with only the client. */
 let home: Folder;
 let alone: Folder;
 let packages: readonly Packed[];
 const installed = (...names: string[]) => join(home.path, 'node_modules', ...names);
 const env = () => ({ PATH: [dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter), HOME: home.path });
 
-/** Stands for the program of the package: notes that it ran, and is the one found here. */
+/** A fake for the program of the package, which records that it ran and then runs the local nats-server. */
 async function putServer(): Promise<string> {
   const lines = ['#!/bin/sh', 'touch "$0.ran"', `PATH='${cleanEnv('').PATH}' exec nats-server "$@"`];
   const file = await home.write('nats-server', `${lines.join('\n')}\n`);
@@ -38,7 +38,7 @@ async function putServer(): Promise<string> {
 }
 
 const serverPackage = `@stopgate/nats-server-${process.platform}-${process.arch}`;
-/** What npm has asked of a registry that has nothing. */
+/** The requests of npm to an empty registry. */
 const asked: string[] = [];
 let registry: LoopbackServer;
 const install = (cwd: string, ...what: readonly string[]) =>
@@ -73,7 +73,7 @@ afterAll(async () => {
   for (const folder of [home, alone]) await folder?.remove();
 });
 
-/** In bytes, through links. */
+/** Size in bytes, following links. */
 async function weigh(folder: string): Promise<{ bytes: number; files: string[] }> {
   const names = await readdir(folder, { recursive: true });
   const stats = await Promise.all(names.map(async (name) => ({ name, at: await stat(join(folder, name)) })));
@@ -81,7 +81,7 @@ async function weigh(folder: string): Promise<{ bytes: number; files: string[] }
   return { bytes: files.reduce((sum, { at }) => sum + at.size, 0), files: files.map(({ name }) => name) };
 }
 const megabyte = 1_000_000;
-/** nats-server 2.15.3 for Linux, in whose place there is a script here. */
+/** The size of nats-server 2.15.3 for Linux, which a script replaces here. */
 const natsServerMegabytes = 24.5;
 
 const compilerOptions = {
@@ -95,20 +95,20 @@ const compilerOptions = {
   types: ['node'],
   typeRoots: [join(root, 'node_modules/@types')],
 };
-/** What the compiler finds, by line, under the options with which a public type is most easily wrong. */
+/** Returns the compiler's findings with the strictest options for public types. */
 const findErrors = (cwd: string): Promise<string[]> =>
   run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', cwd]).then(
     () => [],
     ({ stdout }: { stdout: string }) => stdout.split('\n').filter((line) => /^\S/.test(line)),
   );
-/** What an example says that it prints. */
+/** Returns the output that an example promises in comments. */
 const linesOf = (example: string) => [...example.matchAll(/console\.log\(.*\/\/ (.*)$/gm)].map(([, line]) => line);
 
-test('the packages are small: the client without anything, the service with all that it needs', async () => {
+test('the packages are small, also with all dependencies', async () => {
   expect(packages.map(({ name }) => name).sort()).toEqual(['@stopgate/client', serverPackage, 'stopgate']);
   const client = await weigh(join(alone.path, 'node_modules'));
   expect(client.bytes).toBeLessThan(1.5 * megabyte);
-  // It asks and publishes. Whatever folds the log brings the machines, and doubles it.
+  // The client only sends requests and entries. Code that folds the log would add the machines and double its size.
   expect(await readFile(join(alone.path, 'node_modules/@stopgate/client/THIRD-PARTY-LICENSES'), 'utf8')).not.toMatch(
     /^xstate /m,
   );
@@ -130,7 +130,7 @@ test('the packages are small: the client without anything, the service with all 
     expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(MIT\\)$`, 'm'));
 });
 
-test('an install asks no registry for another package, where anyone may publish one', async () => {
+test('an install requests no other package from a registry, where anyone could publish one', async () => {
   expect(asked.filter((path) => path !== '/npm')).toEqual([]); // npm looks for a newer npm
   const manifest = JSON.parse(await readFile(installed('stopgate/package.json'), 'utf8')) as object;
   expect(Object.keys(manifest).filter((key) => /dependencies/i.test(key))).toEqual([]);
@@ -144,7 +144,7 @@ test('the pages of the documentation come with the service, and link to each oth
   for (const page of pages) {
     const text = (await readFile(join(folder, page), 'utf8')).replaceAll(/```.*?```|`[^`]*`/gs, '');
     for (const [, target = ''] of text.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)) {
-      if (/(^|\/)(pictures|decisions|examples|test|machines)\/|CONTRIBUTING/.test(target)) continue; // of the repository alone
+      if (/(^|\/)(pictures|decisions|examples|test|machines)\/|CONTRIBUTING/.test(target)) continue; // only in the repository
       const file = join(folder, dirname(page), target);
       await stat(file).catch(() => dead.push(`${page}: ${target}`));
     }
@@ -152,7 +152,7 @@ test('the pages of the documentation come with the service, and link to each oth
   expect(dead).toEqual([]);
 });
 
-test('the machines run without XState and zod, and explain what they refuse', async () => {
+test('the machines run without XState and zod, and explain refusals', async () => {
   const program = await home.write(
     'machines.mjs',
     `import { attemptSchema, workerMachine } from 'stopgate';
@@ -225,7 +225,7 @@ test(
   timeout,
 );
 
-test("npx stopgate init opencode writes where the service is into OpenCode's plugin", async () => {
+test("npx stopgate init opencode writes the address of the service into OpenCode's plugin", async () => {
   const project = await makeFolder({});
   onTestFinished(() => project.remove());
   const init = (...args: string[]) =>
@@ -247,7 +247,7 @@ test.each([
   { who: 'client-only developer', name: '@stopgate/client', place: () => alone },
   { who: 'developer with the service', name: 'stopgate/client', place: () => home },
 ])(
-  '$who: the example of docs/client.md runs with $name, and passes the strictest checks of types',
+  '$who: the example of docs/client.md runs with $name, and passes the strictest type checks',
   async ({ name, place }) => {
     const page = await readFile(join(root, 'docs/client.md'), 'utf8');
     const policy = /policies: \{ (reviewed: \{.*\}) \}/.exec(page)?.[1];

@@ -1,6 +1,6 @@
 /**
- * Where the machine itself refuses: a read-only file system, a user who is not root, no network, a folder that is gone. One line with the next
- * step and the exit code, as in test/integration/cli/refused.test.ts, which has all that needs no other user.
+ * Refusals by the machine: a read-only file system, a user who is not root, no network, a deleted folder. Each prints
+ * one line with the next step. test/integration/cli/refused.test.ts has the cases that need no other user.
  */
 import { spawnSync } from 'node:child_process';
 import { chmod, mkdir } from 'node:fs/promises';
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-/** Each runs what follows it; the user has the PATH of a login, without /usr/sbin. */
+/** Each runs its arguments. The user has the PATH of a login shell, without /usr/sbin. */
 const places = {
   readOnly: `unshare --mount sh -ec 'mount -t tmpfs -o size=1m none read-only; mount -o remount,ro read-only; cd read-only; exec "$@"' sh`,
   offline: 'unshare --net',
@@ -37,7 +37,7 @@ const run = (place: keyof typeof places, line: string) => {
   const cwd = place === 'nobody' ? join(folder.path, 'not mine') : folder.path;
   return runBash(`${places[place]} ${stopgate} ${line}`, { cwd, env: cleanEnv(folder.path) });
 };
-/** Root may do all of it, in most containers too; and another user must be able to read this clone. */
+/** Needs root, also in a container, and another user who can read this clone. */
 const may = (line: string) => spawnSync('bash', ['-c', line]).status === 0;
 const can = {
   readOnly: may(`unshare --mount sh -c 'mount -t tmpfs none /mnt'`),
@@ -91,7 +91,7 @@ const rows: Record<keyof typeof places, readonly Row[]> = {
 const all = (Object.keys(rows) as (keyof typeof places)[]).flatMap((place) =>
   rows[place].map(([what, code, says, line]) => ({ place, what, code, says, line })),
 );
-describe('one line and the exit code', () => {
+describe('prints one line, with the right exit code', () => {
   test.concurrent.for(all)('$place: $what', async ({ place, code, says, line }, { skip, expect }) => {
     skip(!can[place], `this machine does not let us: ${place}`);
     const ended = await run(place, line);
@@ -102,7 +102,7 @@ describe('one line and the exit code', () => {
   });
 });
 
-test.skipIf(!can.nobody)('a user without /usr/sbin on the PATH has dev all the same', async () => {
+test.skipIf(!can.nobody)('dev works for a user without /usr/sbin on the PATH', async () => {
   const line = `dev --port 0 --http 127.0.0.1:0 --store ${quote(join(folder.path, 'mine/a store'))} --idle-exit 1s`;
   const { code, printed } = await run('nobody', line);
   expect(printed).toContain('{"ready":true,');

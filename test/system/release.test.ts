@@ -1,4 +1,4 @@
-/** `npm run release` in a repository of its own, with an npm that only notes how it was called. */
+/** Runs `npm run release` in a temporary repository, with an npm that only records its calls. */
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -57,11 +57,11 @@ const commit = () => {
     expect(run('git', ...args)).toMatchObject({ code: 0 });
 };
 const calls = () => (existsSync(join(folder, 'calls')) ? readFileSync(join(folder, 'calls'), 'utf8').split('\n') : []);
-/** Without what only looks. */
+/** Drops calls that change nothing. */
 const acts = () => calls().filter((call) => call !== '' && !call.startsWith('npm view '));
 const tags = () => run('git', '--git-dir', join(folder, 'origin'), 'tag').stdout.trim();
 
-/** A program that notes its name and arguments, prints `says`, and ends as `code` says. */
+/** Writes a program that records its name and arguments, prints `says`, and exits with `code`. */
 function putStub(file: string, name: string, { says = '', code = 0 } = {}): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `#!/bin/sh\necho "${name} $*" >>'${join(folder, 'calls')}'\necho '${says}'\nexit ${code}\n`);
@@ -89,7 +89,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const audited = 'npm audit --json';
 const tested = ['run ', 'nightly '];
-/** Everything that a release calls between its tests and its tag, in this order. */
+/** All calls of a release between its tests and its tag, in order. */
 const steps = [
   packed,
   published(tarballs.nats),
@@ -99,7 +99,7 @@ const steps = [
   published(tarballs.stopgate),
 ];
 
-test('a dry run prints what it would do, and does none of it', () => {
+test('a dry run prints its steps and runs none', () => {
   const tagged = ['git tag --annotate v1.2.0 --message v1.2.0', 'git push origin v1.2.0'];
   expect(release('--dry-run')).toEqual({
     code: 0,
@@ -111,12 +111,12 @@ test('a dry run prints what it would do, and does none of it', () => {
   expect({ calls: acts(), tags: tags() }).toEqual({ calls: [], tags: '' });
 });
 
-test('a release is tested, packed, checked, published with its provenance and tagged, in this order', () => {
+test('a release is tested, packed, checked, published with provenance and tagged, in this order', () => {
   expect(release()).toMatchObject({ code: 0 });
   expect({ calls: acts(), tags: tags() }).toEqual({ calls: [audited, ...tested, ...steps], tags: 'v1.2.0' });
 });
 
-test('a nats-server that is published already is not published again', () => {
+test('an already published nats-server is not published again', () => {
   putStub(join(folder, 'bin/npm'), 'npm', { says: '2.15.3' });
   expect(release()).toMatchObject({ code: 0 });
   expect(acts()).not.toContain(published(tarballs.nats));
@@ -132,21 +132,21 @@ test.each([
     name: 'npx',
     expected: [audited, ...tested, packed, published(tarballs.nats), checked(tarballs.client)],
   },
-])('where $what fail nothing is tagged', ({ file, name, expected }) => {
+])('if $what fail, nothing is tagged', ({ file, name, expected }) => {
   putStub(file(), name, { code: 1 });
   run('git', 'commit', '-qam', 'fails');
   expect(release()).toMatchObject({ code: 1 });
   expect({ calls: acts(), tags: tags() }).toEqual({ calls: expected, tags: '' });
 });
 
-test('a known hole in a package ends a release before its tests', () => {
+test('a known vulnerability in a package ends a release before its tests', () => {
   const found = '{ "metadata": { "vulnerabilities": { "low": 3, "high": 1, "critical": 0 } } }';
   putStub(join(folder, 'bin/npm'), 'npm', { says: found, code: 1 });
   expect(release()).toMatchObject({ code: 1, stderr: expect.stringContaining('audit: 3 low, 1 high, 0 critical') });
   expect({ calls: acts(), tags: tags() }).toEqual({ calls: [audited], tags: '' });
 });
 
-test('images get the digests that docker knows, and newer ones later', () => {
+test('images get the current digests of docker, and newer ones later', () => {
   put('docker/compose.yaml', 'services:\n  nats:\n    image: nats:2-alpine\n');
   const newer = `sha256:${'f'.repeat(64)}`;
   putStub(join(folder, 'bin/docker'), 'docker', { says: newer });
@@ -196,7 +196,7 @@ test.each([
     },
     says: 'CHANGELOG.md has changes under "## [Unreleased]"',
   },
-])('$why is refused, by a dry run too', ({ change, says }) => {
+])('$why is refused, also by a dry run', ({ change, says }) => {
   change();
   for (const args of [['--dry-run'], []]) {
     expect(release(...args)).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(says) });

@@ -1,6 +1,6 @@
 /**
- * What the shipped program loads for a command, in the process itself, whatever the way by which it is reached: each file
- * is paid for at every start.
+ * The files that the shipped program loads for a command, as recorded by the process itself. Each file
+ * costs time at every start.
  */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,9 @@ import { allowed, useStandIn } from '../support/stand-in.ts';
 const standIn = useStandIn();
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Runs a command to its end. `files`: those that it loaded, from the root of the repository; `bytes`: of all of them. */
+/**
+ * Runs a command to its end. `files` are the loaded files, relative to the repository, and `bytes` their total size.
+ */
 async function loadedBy(...args: readonly string[]) {
   const [folder, coverage] = [await makeFolder(), await makeFolder()];
   try {
@@ -35,11 +37,11 @@ async function loadedBy(...args: readonly string[]) {
   }
 }
 
-/** The folders of the packages among these files. */
+/** Returns the package folders of these files. */
 const packagesIn = (files: readonly string[]) =>
   new Set(files.flatMap((file) => /(?<=node_modules\/)(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
 
-test('a decision loads the parser, the NATS library, and of our own only what asks and prints', async () => {
+test('a decision loads the parser, the NATS library, and only our code for requests and output', async () => {
   const fleet = standIn.newFleet();
   await standIn.answer(fleet, 'decide.*', () => allowed);
   const { code, stdout, files, bytes } = await loadedBy('decide', 'w1', '--nats', standIn.url(), '--fleet', fleet);
@@ -50,12 +52,12 @@ test('a decision loads the parser, the NATS library, and of our own only what as
   ).toEqual([]);
   const ours = files.filter((file) => file.startsWith('dist/'));
   expect(ours).toContain('dist/src/cli/commands/decide/stop-attempt.js');
-  // Some more than today, far fewer than what any schema or the list of agents brings along.
+  // A few more than today, and far fewer than with any schema or the list of agents.
   expect(ours.length).toBeLessThanOrEqual(60);
-  expect(bytes).toBeLessThanOrEqual(720_000); // 126,000 of them are commander's
+  expect(bytes).toBeLessThanOrEqual(720_000); // of which commander has 126,000
 });
 
-test('version loads no package, and help the parser alone', async () => {
+test('version loads no package, and help only the parser', async () => {
   const help = await loadedBy('--help');
   expect({ code: help.code, packages: packagesIn(help.files) }).toEqual({ code: 0, packages: new Set(['commander']) });
   expect(help.files.filter((file) => file.startsWith('dist/')).length).toBeLessThanOrEqual(24);

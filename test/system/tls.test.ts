@@ -1,4 +1,4 @@
-/** HTTP and NATS over TLS, as shipped, with an authority of its own: openssl makes it. Without openssl it is not run. */
+/** HTTP and NATS over TLS with the shipped program and its own certificate authority. Skipped without openssl. */
 import { readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { request } from 'node:https';
@@ -12,7 +12,7 @@ import { startNatsServer } from '../support/nats-server.ts';
 import { serveShipped } from '../support/service.ts';
 import { runShipped } from '../support/shipped.ts';
 
-/** The name in the certificate, and the status of a request. */
+/** Returns the name in the certificate, and the status of a request. */
 const look = (url: string, ca: string) =>
   new Promise<{ name: unknown; status: number | undefined }>((resolve, reject) => {
     const sent = request(`${url}/healthz`, { ca: readFileSync(ca), agent: false }, (reply) => {
@@ -23,7 +23,7 @@ const look = (url: string, ca: string) =>
     sent.on('error', reject).end();
   });
 
-test.skipIf(!hasOpenssl)('HTTP and NATS over TLS, with an authority of its own', async () => {
+test.skipIf(!hasOpenssl)('HTTP and NATS work over TLS with a private certificate authority', async () => {
   const file = await makeAuthority('one', 'two');
   const nats = await startNatsServer({
     config: `tls { cert_file: ${JSON.stringify(file('one.crt'))}, key_file: ${JSON.stringify(file('one.key'))} }\n`,
@@ -51,7 +51,7 @@ test.skipIf(!hasOpenssl)('HTTP and NATS over TLS, with an authority of its own',
   const stop = JSON.stringify({ hook_event_name: 'Stop', session_id: 'w1' });
   const [asked, plain, distrusting, hooked, untrusted, unencrypted, second] = await Promise.all([
     run(['decide', 'w1', '--nats', url], env),
-    // The server demands it, whatever the URL says.
+    // The server requires TLS, whatever the URL says.
     run(['decide', 'w2', '--nats', nats.url], env),
     run(['decide', 'w3', '--nats', url], {}),
     run(['hook', 'claude', '--http', http ?? ''], env, stop),
@@ -68,12 +68,12 @@ test.skipIf(!hasOpenssl)('HTTP and NATS over TLS, with an authority of its own',
     stderr: expect.stringMatching(/certificate.*NODE_EXTRA_CA_CERTS/),
   });
   expect(hooked).toMatchObject({ code: 0, stdout: expect.stringContaining('No plan yet') });
-  // Node warns of an address as a server name.
+  // Node warns about an IP address as a server name.
   expect(hooked.stderr).not.toContain('DEP0123');
   expect(untrusted.stdout).toMatch(/the certificate of .* is not trusted .* → set NODE_EXTRA_CA_CERTS/);
   expect(unencrypted.stdout).toMatch(/if it speaks HTTPS, pass --http https:/);
 
-  // Beside `tls:` in the file an address without a scheme is one of HTTPS, and the service is asked there.
+  // With `tls:` in the file, an address without a scheme means HTTPS.
   const init = (trust: Record<string, string>) =>
     run(['init', 'claude', '--yes', '--http', new URL(http ?? '').host], { HOME: folder.path, ...trust });
   expect(await init(env)).toMatchObject({ code: 0, stderr: expect.not.stringContaining('→') });

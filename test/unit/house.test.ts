@@ -1,13 +1,16 @@
 /**
- * The module layout (docs/architecture.md, "Rooms"): which room may import which. Rooms import only from rooms to their
+ * Checks the module layout (docs/architecture.md, "Modules"). Modules import only from modules to their
  * right, type imports included, and files have no import cycles.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** Left to right; rooms of one row do not import each other. A name ending in `.ts` is a file beside the rooms. */
-const machineRooms = [
+/**
+ * From left to right. Modules of one row do not import each other. A name that ends in `.ts` is a file beside the
+ * modules.
+ */
+const machineModules = [
   ['index.ts'],
   ['replay'],
   ['fleet'],
@@ -19,7 +22,7 @@ const machineRooms = [
   ['values'],
   ['step.ts'],
 ];
-const srcRooms = [
+const srcModules = [
   ['main.ts', 'demo'],
   ['app'],
   ['cli', 'http'],
@@ -30,12 +33,12 @@ const srcRooms = [
   ['service'],
   ['host'],
   ['nats', 'config', 'terminal', 'hook-command'],
-  // Whatever stands beside the rooms: errors, the logger, timers, the version.
+  // Files beside the modules: errors, the logger, timers, the version.
   ['*.ts'],
   ['concurrency', 'telemetry', 'text'],
 ];
 
-/** Rooms that are imported by one other alone. */
+/** Modules that only one other module may import. */
 const importedBy: Readonly<Record<string, string>> = { 'src/cli': 'src/app' };
 
 type Import = { readonly from: string; readonly to: string };
@@ -56,61 +59,61 @@ function importsOf(from: string): Import[] {
     .filter(({ to }) => known.has(to));
 }
 
-/** The folder and the room in it; a file that is no room of its own is in `*.ts`. */
-function roomOf(file: string): [folder: string, room: string] {
-  const [folder = '', room = '', ...rest] = file.split('/');
-  const isRoom = rest.length > 0 || [...machineRooms, ...srcRooms].some((row) => row.includes(room));
-  return [folder, isRoom ? room : '*.ts'];
+/** Returns the folder and the module in it. A file outside of all modules is in `*.ts`. */
+function moduleOf(file: string): [folder: string, module: string] {
+  const [folder = '', module = '', ...rest] = file.split('/');
+  const isModule = rest.length > 0 || [...machineModules, ...srcModules].some((row) => row.includes(module));
+  return [folder, isModule ? module : '*.ts'];
 }
 
 const show = ({ from, to }: Import) => `${from} -> ${to}`;
 
 function isForbidden({ from, to }: Import): boolean {
-  const [fromFolder, fromRoom] = roomOf(from);
-  const [toFolder, toRoom] = roomOf(to);
+  const [fromFolder, fromModule] = moduleOf(from);
+  const [toFolder, toModule] = moduleOf(to);
   if (fromFolder !== toFolder) return fromFolder === 'machines';
-  if (fromRoom === toRoom) return false;
-  const only = importedBy[`${toFolder}/${toRoom}`];
-  if (only !== undefined && only !== `${fromFolder}/${fromRoom}`) return true;
-  const rows = fromFolder === 'machines' ? machineRooms : srcRooms;
-  const place = (room: string) => rows.findIndex((row) => row.includes(room));
-  return place(fromRoom) >= place(toRoom);
+  if (fromModule === toModule) return false;
+  const only = importedBy[`${toFolder}/${toModule}`];
+  if (only !== undefined && only !== `${fromFolder}/${fromModule}`) return true;
+  const rows = fromFolder === 'machines' ? machineModules : srcModules;
+  const place = (module: string) => rows.findIndex((row) => row.includes(module));
+  return place(fromModule) >= place(toModule);
 }
 
 test.each([
-  { folder: 'machines', rows: machineRooms },
-  { folder: 'src', rows: srcRooms },
-])('every file of $folder/ stands in a room of the plan', ({ folder, rows }) => {
+  { folder: 'machines', rows: machineModules },
+  { folder: 'src', rows: srcModules },
+])('every file of $folder/ belongs to a known module', ({ folder, rows }) => {
   const own = files.filter((file) => file.startsWith(`${folder}/`));
   expect(own.length).toBeGreaterThan(50);
-  expect(own.filter((file) => !rows.some((row) => row.includes(roomOf(file)[1])))).toEqual([]);
+  expect(own.filter((file) => !rows.some((row) => row.includes(moduleOf(file)[1])))).toEqual([]);
 });
 
-test('imports run to the right, and the command line is imported by app/ alone', () => {
+test('modules import only from their right, and only app/ imports the command line', () => {
   expect(imports.length).toBeGreaterThan(500);
   expect(imports.filter(isForbidden).map(show)).toEqual([]);
 });
 
-test('no files import each other in a circle', () => {
+test('files have no import cycles', () => {
   const targets = new Map<string, Set<string>>(files.map((file) => [file, new Set()]));
   for (const { from, to } of imports) targets.get(from)?.add(to);
-  expect(circlesAmong(files, targets)).toEqual([]);
+  expect(cyclesAmong(files, targets)).toEqual([]);
 });
 
-/** Each circle once, as the names in it. */
-function circlesAmong(names: readonly string[], targets: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+/** Returns each import cycle once, as a list of its members. */
+function cyclesAmong(names: readonly string[], targets: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const reachedFrom = (name: string, seen = new Set<string>()) => {
     for (const to of targets.get(name) ?? []) if (!seen.has(to)) reachedFrom(to, seen.add(to));
     return seen;
   };
   const reached = new Map(names.map((name) => [name, reachedFrom(name)]));
-  const circles = names
+  const cycles = names
     .filter((name) => reached.get(name)?.has(name))
     .map((name) => names.filter((it) => reached.get(name)?.has(it) && reached.get(it)?.has(name)).sort());
-  return [...new Set(circles.map((circle) => circle.join(', ')))];
+  return [...new Set(cycles.map((cycle) => cycle.join(', ')))];
 }
 
-test('no modules of the Python client import each other in a circle', () => {
+test('modules of the Python client have no import cycles', () => {
   const folder = new URL('clients/python/src/stopgate/', root);
   const names = readdirSync(folder).flatMap((name) => (name.endsWith('.py') ? [name.slice(0, -3)] : []));
   expect(names.length).toBeGreaterThan(10);
@@ -120,5 +123,5 @@ test('no modules of the Python client import each other in a circle', () => {
       return [name, new Set([...source.matchAll(/^\s*from \.(\w+) import/gm)].map(([, to]) => to as string))];
     }),
   );
-  expect(circlesAmong(names, targets)).toEqual([]);
+  expect(cyclesAmong(names, targets)).toEqual([]);
 });

@@ -9,8 +9,8 @@ const folder = new URL('../../machines/', import.meta.url);
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
 
 /**
- * Declarations at the top of a file that can change: `let`, and collections. One whose type is `Readonly…` or `readonly …`
- * cannot, and does not compile where it is changed.
+ * Declarations at the top of a file that can change: `let`, and collections. One whose type is `Readonly…` or `readonly
+ * …` cannot, and does not compile where it is changed.
  */
 function mutableAtTop(source: string): string[] {
   const statements = source.match(/^(?:export )?(?:let|var|const)\b[^;]*?(?:;|\{$|\($|\[$)/gm) ?? [];

@@ -1,6 +1,6 @@
-"""A LangGraph graph whose way to the end leads through stopgate: a block goes back to the model with what is missing.
+"""A LangGraph graph that asks stopgate before it ends. A block returns to the model with the missing work.
 
-The model is any that speaks OpenAI's chat completions: OPENAI_API_KEY, OPENAI_BASE_URL and MODEL name it.
+Works with any model behind OpenAI's chat completions API. Set OPENAI_API_KEY, OPENAI_BASE_URL and MODEL.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ WRITE_REPORT = {
 
 
 class State(TypedDict):
-    """The conversation, and whether stopgate let it end."""
+    """The conversation, and whether stopgate has allowed the stop."""
 
     messages: Annotated[list[dict[str, Any]], operator.add]
     stopped: bool
 
 
 def build(model: AsyncOpenAI, worker: WorkerHandle) -> StateGraph[State]:
-    """Model -> tools -> model … -> gate -> model, or the end."""
+    """Builds the graph: model -> tools -> model … -> gate -> model or end."""
 
     async def call_model(state: State) -> dict[str, Any]:
         name = os.environ.get("MODEL", "gpt-5-mini")
@@ -71,7 +71,7 @@ def build(model: AsyncOpenAI, worker: WorkerHandle) -> StateGraph[State]:
 
 
 async def main() -> None:
-    """One task, from its prompt to the stop that is allowed."""
+    """Runs one task from its prompt to the allowed stop."""
     prompt = "Write a report about locks."
     async with await StopgateClient.connect() as client:
         worker = client.worker("langgraph-agent")

@@ -1,6 +1,6 @@
-"""An agent of the OpenAI Agents SDK that goes on, with what is missing, until stopgate lets it stop.
+"""An agent of the OpenAI Agents SDK that continues with the missing work until stopgate allows its stop.
 
-The model is any that speaks OpenAI's chat completions: OPENAI_API_KEY, OPENAI_BASE_URL and MODEL name it.
+Works with any model behind OpenAI's chat completions API. Set OPENAI_API_KEY, OPENAI_BASE_URL and MODEL.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stopgate import StopgateClient
 if TYPE_CHECKING:
     from agents import TResponseInputItem
 
-set_tracing_disabled(disabled=True)  # it would send every turn to OpenAI
+set_tracing_disabled(disabled=True)  # tracing would send every turn to OpenAI
 
 
 @function_tool
@@ -29,7 +29,7 @@ def write_report(text: str) -> str:
 
 
 async def main() -> None:
-    """One task, from its prompt to the stop that is allowed."""
+    """Runs one task from its prompt to the allowed stop."""
     agent = Agent(
         name="reporter",
         instructions="You write reports.",

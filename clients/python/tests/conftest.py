@@ -1,4 +1,4 @@
-"""The shipped service with its own NATS server, in a folder of its own."""
+"""Starts the shipped service with its own NATS server, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PATIENCE_SECONDS = 30
 
 
 class Service:
-    """`stopgate dev`: its folder, and where it listens."""
+    """A running `stopgate dev`, with its folder and NATS address."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder = folder
@@ -54,7 +54,7 @@ class Service:
         self.nats: str = json.loads(line)["nats"]
 
     def stop(self) -> None:
-        """Ends it in order, its NATS server too."""
+        """Stops it and its NATS server cleanly."""
         self.process.terminate()
         self.process.communicate(timeout=PATIENCE_SECONDS)
 
@@ -67,7 +67,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 class Connect(Protocol):
-    """Connects as a program in the folder of the service does."""
+    """Connects like a program in the folder of the service."""
 
     async def __call__(self, *, role: Literal["agent", "operator"] = "agent") -> StopgateClient: ...
 
@@ -85,7 +85,7 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Coroutines are run in a loop of their own, for as long as anything may take at most."""
+    """Runs each coroutine in its own event loop, with a timeout."""
     test: Callable[..., Any] = pyfuncitem.obj
     if not inspect.iscoroutinefunction(test):
         return None

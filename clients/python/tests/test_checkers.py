@@ -41,7 +41,7 @@ def plan(*statuses: str) -> TaskCompletionContext:
 
 
 class Files:
-    """A file system that has only these."""
+    """A file system that contains only these files."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -60,7 +60,7 @@ class Files:
         (("pending", "pending", "pending", "pending"), "4 of 4 plan steps remain: Step 1, Step 2, Step 3, …"),
     ],
 )
-def test_a_plan_is_complete_when_no_step_remains(statuses: tuple[str, ...], feedback: str | None) -> None:
+def test_a_plan_is_complete_when_no_step_is_open(statuses: tuple[str, ...], feedback: str | None) -> None:
     assert PlanBasedChecker().check(plan(*statuses)) == TaskCompletionResult(feedback is None, feedback)
 
 
@@ -69,7 +69,7 @@ def test_a_long_title_is_cut() -> None:
     assert PlanBasedChecker().check(context).feedback == f"1 of 1 plan steps remain: {'😀' * 30}"
 
 
-def test_files_that_are_missing_are_named() -> None:
+def test_missing_files_are_named() -> None:
     checker = FileExistsChecker(("a.md", "b.md", "c.md"))
     incomplete = checker.check(TaskCompletionContext(filesystem=Files("b.md")))
     assert incomplete == TaskCompletionResult.incomplete("Missing required files: a.md, c.md")
@@ -79,7 +79,7 @@ def test_files_that_are_missing_are_named() -> None:
 
 
 class Late:
-    """A checker of one's own may be a coroutine."""
+    """A custom checker may be a coroutine."""
 
     async def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
         return TaskCompletionResult.incomplete(f"late after {context.stop_reason}")
@@ -95,7 +95,7 @@ class Late:
         ((), False, None),
     ],
 )
-async def test_several_checkers_are_one(
+async def test_several_checkers_are_combined(
     checkers: tuple[TaskCompletionChecker, ...], all_must_pass: bool, feedback: str | None
 ) -> None:
     context = TaskCompletionContext(plan("pending").session, filesystem=Files("there"), stop_reason="end_turn")
@@ -103,7 +103,7 @@ async def test_several_checkers_are_one(
     assert found == TaskCompletionResult(feedback is None, feedback)
 
 
-async def test_both_are_asked_one_after_the_other_about_real_files(connect: Connect, tmp_path: Path) -> None:
+async def test_both_checkers_run_in_order_on_real_files(connect: Connect, tmp_path: Path) -> None:
     async with await connect() as client:
         both = CompositeChecker((PlanBasedChecker(), FileExistsChecker(("output.txt",))))
         await client.serve_check("done", both, roots=[tmp_path])
@@ -119,7 +119,7 @@ async def test_both_are_asked_one_after_the_other_about_real_files(connect: Conn
         assert (await w.decide()).cause == "complete"
 
 
-async def test_one_of_them_is_enough(connect: Connect, tmp_path: Path) -> None:
+async def test_one_passing_checker_is_enough(connect: Connect, tmp_path: Path) -> None:
     async with await connect() as client:
         either = CompositeChecker((PlanBasedChecker(), FileExistsChecker(("output.txt",))), all_must_pass=False)
         await client.serve_check("done", either, roots=[tmp_path])
@@ -131,7 +131,7 @@ async def test_one_of_them_is_enough(connect: Connect, tmp_path: Path) -> None:
         assert (await w.decide()).cause == "complete"
 
 
-async def test_what_cannot_be_looked_at_is_an_error_and_no_pass(connect: Connect, tmp_path: Path) -> None:
+async def test_files_that_cannot_be_examined_are_an_error_and_not_a_pass(connect: Connect, tmp_path: Path) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     for folder in (root, outside):
         folder.mkdir()
@@ -163,7 +163,7 @@ async def test_what_cannot_be_looked_at_is_an_error_and_no_pass(connect: Connect
             await served.close()
 
 
-async def test_a_checker_sees_what_the_agent_is_about_to_deliver(connect: Connect) -> None:
+async def test_a_checker_gets_the_draft_of_the_agent(connect: Connect) -> None:
     seen: list[TaskCompletionContext] = []
 
     class Own:
@@ -184,7 +184,7 @@ async def test_a_checker_sees_what_the_agent_is_about_to_deliver(connect: Connec
         assert [it.stop_reason for it in seen] == ["max_turns", "end_turn", "end_turn"]
 
 
-async def test_validators_are_served_as_they_are(connect: Connect) -> None:
+async def test_validators_are_served_unchanged(connect: Connect) -> None:
     asked: list[str] = []
 
     def tools(context: AgentContext) -> ValidationResult:
@@ -213,7 +213,7 @@ async def test_validators_are_served_as_they_are(connect: Connect) -> None:
         (("completed", "in_progress", "pending"), "[incomplete] 2 todos remaining"),
     ],
 )
-async def test_todos_of_ones_own(statuses: tuple[str, ...], rendered: str) -> None:
+async def test_custom_todos(statuses: tuple[str, ...], rendered: str) -> None:
     validate = todo_validator(lambda: [{"status": status} for status in statuses])
     context = AgentContext(*(None, 0, None, (), (), (), None, None, None, "w", "a", 0, 0, "end_turn", None, ()))
     assert (await validate(context)).render() == rendered

@@ -1,4 +1,4 @@
-"""Functions that serve checks and hooks."""
+"""Functions that serve as checks and hooks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from conftest import Connect, Service
 
 
-async def test_a_served_check_decides_and_sees_the_agent(connect: Connect) -> None:
+async def test_a_served_check_decides_and_gets_the_agents_data(connect: Connect) -> None:
     async with await connect() as client:
         seen: list[AgentContext] = []
 
@@ -61,9 +61,7 @@ async def test_a_served_check_decides_and_sees_the_agent(connect: Connect) -> No
     "reply",
     [PendingResult("the pipeline runs", retry_after=1), {"pending": True, "reason": "r", "retryAfterMs": 1_000}],
 )
-async def test_a_check_that_cannot_tell_yet_is_asked_again(
-    connect: Connect, reply: PendingResult | dict[str, Any]
-) -> None:
+async def test_a_pending_check_is_asked_again(connect: Connect, reply: PendingResult | dict[str, Any]) -> None:
     async with await connect() as client:
         replies = iter([reply, ValidationResult(complete=False, reason="the pipeline failed")])
         await client.serve_check("size", lambda _: next(replies))
@@ -100,7 +98,7 @@ async def long(_: AgentContext) -> dict[str, Any]:
         (impatient, "no word from CI"),
         (odd, "did not return a result"),
         (slow, "no result within 0.01 s"),
-        (long, "the result has 2000032 bytes, and the NATS server takes 1048576 at most: return a shorter one"),
+        (long, "the result has 2000032 bytes, and the NATS server accepts at most 1048576: return a shorter one"),
     ],
     ids=["raises", "raises a timeout of its own", "returns no result", "takes too long", "returns too much"],
 )
@@ -118,7 +116,7 @@ async def test_a_check_that_fails_never_passes(
         await served.close()
 
 
-async def test_close_answers_what_was_asked(connect: Connect) -> None:
+async def test_close_answers_open_requests(connect: Connect) -> None:
     async with await connect() as asking, await connect() as serving:
         begun, go = asyncio.Event(), asyncio.Event()
 
@@ -137,7 +135,7 @@ async def test_close_answers_what_was_asked(connect: Connect) -> None:
         await closing
 
 
-async def test_serving_takes_credentials(service: Service) -> None:
+async def test_serving_needs_credentials(service: Service) -> None:
     async with await StopgateClient.connect(service.nats, cwd="/") as stranger:
         with pytest.raises(InputError, match=r"connect with credentials that may, check\.json") as caught:
             await stranger.serve_check("size", broken)
@@ -147,7 +145,7 @@ async def test_serving_takes_credentials(service: Service) -> None:
         await client.serve_check("other", broken)
 
 
-async def test_a_function_is_a_hook_of_a_task(connect: Connect) -> None:
+async def test_a_function_serves_as_a_hook_of_a_task(connect: Connect) -> None:
     async with await connect() as client:
         w = client.worker("hooked")
         await w.publish("task.claimed", {"task": "T-hook"})

@@ -1,4 +1,4 @@
-"""decide, probe, verify, evaluate, publish, and what is known of workers and tasks."""
+"""decide, probe, verify, evaluate, publish, and the views of workers and tasks."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def test_a_message_id_is_stored_once(connect: Connect) -> None:
         assert (await client.get_worker("once")).raw["toolCount"] == 1
 
 
-async def test_what_is_no_entry_is_refused_before_it_is_sent(connect: Connect) -> None:
+async def test_an_invalid_entry_is_refused_before_it_is_sent(connect: Connect) -> None:
     async with await connect() as client:
         with pytest.raises(InputError, match=r"tool is missing"):
             await client.publish("worker", "w", "tool.used", {})  # type: ignore[call-overload]
@@ -84,7 +84,7 @@ async def test_what_is_no_entry_is_refused_before_it_is_sent(connect: Connect) -
             await client.decide("w", stopreason="end_turn")  # type: ignore[call-arg]
 
 
-async def test_an_agent_may_not_publish_an_operators_words(connect: Connect) -> None:
+async def test_an_agent_cannot_publish_entries_of_an_operator(connect: Connect) -> None:
     async with await connect() as client:
         with pytest.raises(InputError, match="does not let us publish") as caught:
             await client.publish("own.worker", "w", "worker.retired", {"by": "me"})
@@ -98,7 +98,7 @@ async def test_an_operator_retires_a_worker(connect: Connect) -> None:
         assert (await operator.decide("old")).cause == "retired"
 
 
-async def test_an_operator_answers_what_an_agent_asks(connect: Connect) -> None:
+async def test_an_operator_answers_the_request_of_an_agent(connect: Connect) -> None:
     async with await connect(role="operator") as operator:
         await operator.publish("worker", "asking", "worker.registered", {"policy": "asked"})
         with pytest.raises(RefusedError, match="Open are: none"):
@@ -108,7 +108,7 @@ async def test_an_operator_answers_what_an_agent_asks(connect: Connect) -> None:
         assert answered.raw["lastAnswer"]["verdict"] == "deny"
 
 
-async def test_a_worker_lets_go_of_its_task(connect: Connect) -> None:
+async def test_a_worker_releases_its_task(connect: Connect) -> None:
     async with await connect() as client:
         w = client.worker("letting-go")
         await w.publish("task.claimed", {"task": "T-go"})
@@ -126,7 +126,7 @@ async def test_only_the_end_of_a_long_output_is_sent(connect: Connect) -> None:
         assert decision.decision == "allow"
 
 
-async def test_errors_of_the_service_have_its_code_and_words(connect: Connect) -> None:
+async def test_errors_have_the_code_and_message_of_the_service(connect: Connect) -> None:
     async with await connect() as client:
         with pytest.raises(NotFoundError, match="nobody") as unknown:
             await client.get_worker("nobody")
@@ -156,7 +156,7 @@ async def test_lists_have_pages(connect: Connect) -> None:
         assert (await client.list_escalations(kind="permission", agent="paged")).items == ()
 
 
-async def test_decisions_are_heard(connect: Connect) -> None:
+async def test_decisions_can_be_watched(connect: Connect) -> None:
     async with await connect() as client:
         heard: asyncio.Queue[Decision] = asyncio.Queue()
         subscription = await client.on_decision("heard", heard.put_nowait)
@@ -165,7 +165,7 @@ async def test_decisions_are_heard(connect: Connect) -> None:
         await subscription.unsubscribe()
 
 
-async def test_a_loop_goes_on_until_it_may_stop(connect: Connect) -> None:
+async def test_a_loop_continues_until_it_may_stop(connect: Connect) -> None:
     async with await connect() as client:
         w = client.worker("looped")
         await w.publish("worker.registered", {"policy": "planned"})
@@ -195,7 +195,7 @@ async def test_the_retry_cap_ends_a_loop_without_calling_it_complete(connect: Co
         assert (decision.cause, decision.complete, len(turns)) == ("capped", False, 4)
 
 
-async def test_a_loop_has_a_last_turn(connect: Connect) -> None:
+async def test_a_loop_has_a_limit_of_turns(connect: Connect) -> None:
     async with await connect() as client:
         await client.publish("worker", "endless", "worker.registered", {"policy": "held"})
         with pytest.raises(TurnsExhaustedError, match="2 turns") as caught:
@@ -203,7 +203,7 @@ async def test_a_loop_has_a_last_turn(connect: Connect) -> None:
         assert caught.value.decision.cause == "idle"
 
 
-async def test_a_task_is_complete_when_it_was_judged_so(connect: Connect) -> None:
+async def test_a_task_is_complete_only_after_a_judgement(connect: Connect) -> None:
     async with await connect() as client:
         w = client.worker("tasked")
         for task in ("T-judged", "T-said"):
@@ -221,7 +221,7 @@ async def test_a_task_is_complete_when_it_was_judged_so(connect: Connect) -> Non
             await client.verify_task("T-unknown")
 
 
-async def test_the_next_task_is_the_one_of_the_highest_priority_then_the_older(connect: Connect) -> None:
+async def test_the_next_task_has_the_highest_priority_and_then_is_the_oldest(connect: Connect) -> None:
     async with await connect() as client:
         for task, priority in (("N-1", 0), ("N-2", 3), ("N-3", 0)):
             await client.publish("task", task, "task.created", {"queue": "next", "title": task, "priority": priority})

@@ -1,4 +1,4 @@
-"""Where the service is not, or answers otherwise. Nothing of this is ever a verdict."""
+"""A missing or faulty service is an error, and never a decision."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FLEET = "stand-in"
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Iterator[str]:
-    """A NATS server of one's own, where nobody serves."""
+    """Starts a NATS server without a service."""
     program = shutil.which("nats-server", path=f"{os.environ['PATH']}:/usr/sbin")
     assert program is not None
     config = tmp_path / "nats.conf"
@@ -46,17 +46,17 @@ def bare(tmp_path: Path) -> Iterator[str]:
 
 
 async def service_connection(service: Service) -> Nats:
-    """May serve what the service serves."""
+    """Connects with permission to reply like the service."""
     login = json.loads((service.folder / ".stopgate/credentials/service.json").read_text())
     return await nats.connect(service.nats, user=login["user"], password=login["pass"])
 
 
-async def test_no_server_is_said_at_once() -> None:
+async def test_a_missing_server_is_reported_at_once() -> None:
     with pytest.raises(UnreachableError, match=r"no NATS server at nats://127.0.0.1:1: .*stopgate dev"):
         await StopgateClient.connect("nats://127.0.0.1:1", cwd="/")
 
 
-async def test_refused_credentials_are_said(bare: str, tmp_path: Path) -> None:
+async def test_refused_credentials_are_reported(bare: str, tmp_path: Path) -> None:
     bare = bare.replace("operator:right@", "")
     with pytest.raises(UnreachableError, match="requires credentials"):
         await StopgateClient.connect(bare, cwd="/")
@@ -72,7 +72,7 @@ async def test_refused_credentials_are_said(bare: str, tmp_path: Path) -> None:
         await StopgateClient.connect(bare, creds=tmp_path / "none.json")
 
 
-async def test_a_folder_whose_service_is_down_asks_nobody_else(tmp_path: Path) -> None:
+async def test_in_a_folder_whose_service_is_down_no_other_service_is_asked(tmp_path: Path) -> None:
     (tmp_path / ".stopgate").mkdir()
     with pytest.raises(UnreachableError, match="no service runs in"):
         await StopgateClient.connect(cwd=tmp_path)
@@ -85,7 +85,7 @@ async def test_the_environment_names_the_service(bare: str, monkeypatch: pytest.
         assert client.fleet == FLEET
 
 
-async def test_a_fleet_that_nobody_serves_is_no_verdict(bare: str) -> None:
+async def test_a_fleet_without_a_service_is_an_error(bare: str) -> None:
     async with await StopgateClient.connect(bare, fleet="empty", cwd="/") as client:
         with pytest.raises(
             UnreachableError, match=r"no stopgate service serves fleet 'empty' here.*nothing was judged"
@@ -95,7 +95,7 @@ async def test_a_fleet_that_nobody_serves_is_no_verdict(bare: str) -> None:
             await client.publish("worker", "w1", "heartbeat.sent")
 
 
-async def test_no_answer_in_time_is_no_verdict(service: Service) -> None:
+async def test_a_late_answer_is_an_error(service: Service) -> None:
     server = await service_connection(service)
 
     async def never(_: Msg) -> None:
@@ -110,7 +110,7 @@ async def test_no_answer_in_time_is_no_verdict(service: Service) -> None:
     await server.close()
 
 
-async def test_a_lost_answer_is_asked_for_again_with_the_same_attempt(
+async def test_after_a_lost_answer_the_same_attempt_is_repeated(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stopgate.client._ASK_AGAIN_SECONDS", 0.2)
@@ -135,7 +135,7 @@ async def test_a_lost_answer_is_asked_for_again_with_the_same_attempt(
 @pytest.mark.parametrize(
     ("code", "retry_after"), [("UNAVAILABLE", 1.5), ("LOG_LOST", None), ("RULES_UNKNOWN", None), ("NEW", None)]
 )
-async def test_a_service_that_cannot_work_says_when_to_ask_again(
+async def test_an_unavailable_service_says_when_to_retry(
     service: Service, code: str, retry_after: float | None
 ) -> None:
     server = await service_connection(service)
@@ -155,7 +155,7 @@ async def test_a_service_that_cannot_work_says_when_to_ask_again(
     await server.close()
 
 
-async def test_a_replica_that_stops_is_followed_by_the_next(service: Service) -> None:
+async def test_another_replica_answers_when_one_stops(service: Service) -> None:
     async with await StopgateClient.connect(cwd=service.folder) as real:
         decision = await real.decide("w1")
     server = await service_connection(service)
@@ -184,7 +184,7 @@ async def test_a_replica_that_stops_is_followed_by_the_next(service: Service) ->
 
 
 @pytest.mark.parametrize("reply", ["", "[]", "{}", '{"decision": "maybe"}'])
-async def test_an_answer_that_is_no_decision_is_no_verdict(service: Service, reply: str) -> None:
+async def test_an_answer_that_is_not_a_decision_is_an_error(service: Service, reply: str) -> None:
     server = await service_connection(service)
 
     async def odd(message: Msg) -> None:
@@ -198,7 +198,7 @@ async def test_an_answer_that_is_no_decision_is_no_verdict(service: Service, rep
     await server.close()
 
 
-async def test_it_reconnects_and_what_was_asked_meanwhile_is_answered(tmp_path_factory: pytest.TempPathFactory) -> None:
+async def test_it_reconnects_and_requests_made_meanwhile_are_answered(tmp_path_factory: pytest.TempPathFactory) -> None:
     from conftest import Service  # noqa: PLC0415
 
     folder = tmp_path_factory.mktemp("restarted")

@@ -1,4 +1,4 @@
-"""Replies that no service of ours sends: they become errors of this package, never others."""
+"""Malformed replies become errors of this package, and never other exceptions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def unavailable(given: object, headers: dict[str, str] | None = None) -> Unavail
 
 
 @pytest.mark.parametrize("given", [None, 7, "text", [], {"issues": 7}, {"issues": {"path": "x"}}, {"message": [1]}])
-def test_a_body_of_any_form_is_an_error_of_the_service(given: object) -> None:
+def test_an_error_with_any_body_is_an_error_of_the_service(given: object) -> None:
     assert unavailable(given).issues == ()
 
 
@@ -27,14 +27,14 @@ def test_a_body_of_any_form_is_an_error_of_the_service(given: object) -> None:
     ("milliseconds", "seconds"),
     [(1_500, 1.5), (10**400, 3_600), (math.inf, 3_600), (-1, None), (math.nan, None), ("2", None)],
 )
-def test_what_is_to_be_waited_is_an_hour_at_most(milliseconds: Any, seconds: float | None) -> None:
+def test_retry_after_is_at_most_an_hour(milliseconds: Any, seconds: float | None) -> None:
     assert unavailable({"retryAfterMs": milliseconds}).retry_after == seconds
 
 
 @pytest.mark.parametrize(("header", "seconds"), [("2", 2), ("9" * 300, 3_600), ("²", None), ("-1", None), ("", None)])
-def test_a_header_that_is_no_number_says_nothing(header: str, seconds: float | None) -> None:
+def test_a_header_that_is_not_a_number_is_ignored(header: str, seconds: float | None) -> None:
     assert unavailable({}, {"Retry-After": header}).retry_after == seconds
 
 
-def test_json_that_nests_too_deep_is_none() -> None:
+def test_json_with_too_many_levels_is_none() -> None:
     assert parse(b"[" * 500_000) is None

@@ -1,4 +1,4 @@
-"""Hostile checkouts: a `.stopgate` in the folder names a server, and gets no secret of the user."""
+"""A hostile checkout may name a server in `.stopgate`, but gets no secret of the user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SERVER = "nats://127.0.0.1:5001"
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    """Credentials of the user, outside the checkout."""
+    """Writes credentials of the user, outside the checkout."""
     file = tmp_path / "mine.json"
     file.write_text('{"user": "me", "pass": "secret"}')
     return file
@@ -62,12 +62,12 @@ def test_credentials_do_not_go_to_a_server_that_the_folder_names(
         find(checkout)
 
 
-async def test_a_client_sends_them_to_nobody(service: Service, mine: Path) -> None:
+async def test_a_client_refuses_to_send_such_credentials(service: Service, mine: Path) -> None:
     with pytest.raises(InputError, match="does not get your credentials"):
         await StopgateClient.connect(creds=mine, cwd=service.folder)
 
 
-def test_credentials_go_to_a_server_that_the_user_names_and_to_the_usual_one(
+def test_credentials_go_to_a_server_that_the_user_names_and_to_the_default_one(
     checkout: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     login = {"user": "me", "password": "secret"}
@@ -78,7 +78,7 @@ def test_credentials_go_to_a_server_that_the_user_names_and_to_the_usual_one(
     assert find(checkout, creds=mine).login == login
 
 
-def test_credentials_of_the_store_go_to_its_own_server_and_are_no_link_out_of_it(checkout: Path, mine: Path) -> None:
+def test_credentials_of_the_store_go_only_to_its_server_and_must_not_be_links(checkout: Path, mine: Path) -> None:
     kept = checkout / ".stopgate" / "credentials" / "operator.json"
     kept.write_text('{"user": "operator", "pass": "kept"}')
     assert find(checkout).login == {"user": "operator", "password": "kept"}
@@ -89,7 +89,7 @@ def test_credentials_of_the_store_go_to_its_own_server_and_are_no_link_out_of_it
 
 
 @pytest.mark.parametrize("nats", ["nats://evil.example:4222", "evil.example", "nats://10.0.0.1:4222", "nats://:1"])
-def test_a_service_of_another_machine_says_nothing(checkout: Path, nats: str) -> None:
+def test_a_service_of_another_machine_is_ignored(checkout: Path, nats: str) -> None:
     plant(checkout, nats)
     with pytest.raises(Exception, match="no service runs in"):
         find(checkout)

@@ -1,4 +1,4 @@
-"""What is no entry is told by its fields, without a service: nothing of it is sent."""
+"""An invalid entry is refused with the names of its bad fields before anything is sent."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def refusal(kind: str, data: object, entity: str = "worker") -> str:
         ("stop.attempted", {"toolCount": -1}, "toolCount must be at least 0, not -1"),
     ],
 )
-def test_a_field_is_named_with_what_it_takes(kind: str, data: Any, words: str) -> None:
+def test_the_error_names_a_field_and_its_allowed_values(kind: str, data: Any, words: str) -> None:
     assert words in refusal(kind, data)
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_bad_fields_are_reported_at_once() -> None:
     assert refusal("tool.used", {"ok": 1, "call": 2}).endswith(
         "tool is missing; ok must be a bool, not 1; call must be a str, not 2"
     )
 
 
-def test_a_hook_in_a_hook_is_looked_at() -> None:
+def test_members_of_a_hook_are_checked() -> None:
     hook = {"hook": "h1", "type": "any", "of": [{"type": "remote", "name": "a b"}]}
     assert "of.0.name must match" in refusal("hook.registered", hook, "task")
     assert "of.0.type must be one of default, validation" in refusal(
@@ -56,13 +56,13 @@ def test_a_hook_in_a_hook_is_looked_at() -> None:
     assert "iteration must be more than 0, not 0" in refusal("iteration.started", {"iteration": 0}, "task")
 
 
-def test_what_is_right_passes_and_so_do_fields_of_a_later_version() -> None:
+def test_valid_entries_and_unknown_fields_pass() -> None:
     check_entry("worker", "heartbeat.sent", {})
     check_entry("worker", "tool.used", {"tool": "Bash", "ok": True, "files": ("a.py",), "later": {"any": 1}})
     check_entry("task", "hook.registered", {"hook": "h1", "type": "any", "of": [{"type": "tdd"}]})
 
 
-def test_an_attempt_is_looked_at_too() -> None:
+def test_an_attempt_is_checked_too() -> None:
     assert to_wire({"output": "Done", "tool_count": 3, "hold_ms": None}) == {"output": "Done", "toolCount": 3}
     with pytest.raises(InputError, match=r"not a stop attempt: validation.0.passed is missing"):
         to_wire({"validation": [{"rule": "tests_pass"}]})

@@ -27,8 +27,8 @@ type Part<Value> = {
 };
 
 /**
- * Fields that a snapshot leaves out: arguments of `createFleet`, the watcher, the steppers (which follow from `rules`), and
- * collections that are empty between entries.
+ * Fields that a snapshot leaves out: arguments of `createFleet`, the watcher, the steppers (which follow from `rules`),
+ * and collections that are empty between entries.
  */
 type NotState =
   | 'name'

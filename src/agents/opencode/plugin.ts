@@ -97,7 +97,7 @@ export const StopgatePlugin = async ({ client, directory }: { client: Client; di
   };
 };
 
-/** The service reads no more of a command. */
+/** Longer commands are cut: the service reads only this much. */
 const commandCharsMax = 6_000;
 /** Limit for the lines of a patch that name its files. If they are longer, the files count as unknown. */
 const patchCharsMax = 200_000;

@@ -56,7 +56,7 @@ export function createAdmission({ openMax, clock, onBound = () => {} }: Admissio
    * caller retries with the same id, as a new request.
    */
   const makeRoom = (actor: string | null, own: number) => {
-    const full = `${openMax} requests are open, the most that this replica accepts`;
+    const full = `${openMax} requests are open, the maximum of this replica`;
     if (own > 0) refuse('open requests', `${full}, and '${actor}' has ${own} of them`);
     const gaveWay = busy(`${full}: this one waited the longest and gave way; ask again with the same id`);
     if (actor === null || !evictOldest(gaveWay)) refuse('open requests', full);
@@ -71,8 +71,7 @@ export function createAdmission({ openMax, clock, onBound = () => {} }: Admissio
   };
   const admit = (actor: string | null) => {
     const own = actor === null ? 0 : (byActor.get(actor) ?? 0);
-    if (own >= actorOpenMax)
-      refuse('requests of a worker', `'${actor}' has ${own} requests open, the most that one may have`);
+    if (own >= actorOpenMax) refuse('requests of a worker', `'${actor}' has ${own} requests open, the maximum`);
     if (actor !== null && slots.size >= openMax * crowdedShare && !rates.allows(actor))
       refuse('requests a second', `'${actor}' asks more than ${perSecondMax} times a second, while others wait`);
     if (slots.size >= openMax) makeRoom(actor, own);

@@ -1,6 +1,6 @@
 /**
- * The OTLP/HTTP receiver. Agents send their telemetry here; the usage in it becomes `usage.reported` entries of their session's
- * worker, and the rest is accepted and dropped. Accepts JSON and protobuf, optionally gzipped.
+ * The OTLP/HTTP receiver. Agents send their telemetry here; the usage in it becomes `usage.reported` entries of their
+ * session's worker, and the rest is accepted and dropped. Accepts JSON and protobuf, optionally gzipped.
  */
 import { createHash } from 'node:crypto';
 import { createGunzip } from 'node:zlib';
@@ -49,7 +49,7 @@ export async function addOtlpRoutes(app: FastifyInstance, note: NoteUnread): Pro
           },
           schema: {
             tags: ['agents'],
-            summary: `Takes an agent's ${signal} by OTLP/HTTP; what it used becomes usage.reported of the worker of that session`,
+            summary: `Receives an agent's ${signal} over OTLP/HTTP. Its usage becomes usage.reported of the session's worker`,
             consumes: ['application/json', protobuf],
             querystring: z.object({ fleet: fleetInQuery }),
             body: z.unknown().describe('an export request of OTLP'),

@@ -1,4 +1,4 @@
-/** A service with policies for the tests of `stopgate acp`, and what its log holds of a session. */
+/** A service with policies for the tests of `stopgate acp`, and the entries of a session in its log. */
 import { expect } from 'vitest';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
 import {
@@ -26,17 +26,17 @@ const config = `policies:
 export type AcpScene = {
   readonly at: Deployment;
   /**
-   * An editor with sessions of these turns. Those with the same arguments are one command and one agent, since starting an
-   * agent costs more than its turns: do not end it.
+   * An editor with sessions of these turns. Those with the same arguments are one command and one agent, since starting
+   * an agent costs more than its turns: do not end it.
    */
   open(turns: Turns, more?: Pick<EditorOptions, 'onPermission'> & { args?: readonly string[] }): Promise<Editor>;
-  /** A command and an agent of the test's own. */
+  /** Starts a separate command and agent for the test. */
   openAlone(script: Script, more?: Partial<EditorOptions>): Promise<Editor>;
   close(): Promise<void>;
   viewOf(worker: string): Promise<WorkerView>;
   /** The entries of a type about a worker, in order. */
   stored(worker: string, type: string): Promise<Record<string, unknown>[]>;
-  /** Polls the causes of its decisions. */
+  /** Polls the causes of the worker's decisions. */
   causesOf(worker: string): ReturnType<typeof expect.poll<string[]>>;
 };
 
@@ -46,7 +46,7 @@ export async function openAcpScene(options: DeploymentOptions = {}): Promise<Acp
   const openAlone: AcpScene['openAlone'] = (script, { args = [], ...more } = {}) =>
     openEditor({ cwd: at.folder.path, args: ['--nats', at.server.url, ...args], script, ...more });
   const shared = new Map<string, Promise<Editor>>();
-  /** By session; otherwise the first option is chosen, which allows. */
+  /** The person's reply by session. Default: the first option, which allows. */
   const persons = new Map<string, EditorOptions['onPermission']>();
   const openShared = (args: readonly string[]) =>
     openAlone(
@@ -93,6 +93,6 @@ export const unfinished: Turns = [
   [open, { say: 'I am done.' }],
   [done, { say: 'Now I am.' }],
 ];
-/** The words of a session, without the empty lines around ours. */
+/** Returns the messages of a session, without the empty lines around ours. */
 export const wordsIn = (editor: Editor, session: string): string[] =>
   editor.saidIn(session).filter((it) => it.trim() !== '');

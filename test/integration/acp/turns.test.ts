@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-test('a blocked agent is prompted again within the turn, and the editor sees who spoke', async () => {
+test('a blocked agent is prompted again within the turn, and the editor sees who wrote each message', async () => {
   const editor = await scene.open(unfinished);
   const session = await editor.newSession();
   expect(await editor.prompt(session)).toEqual({ stopReason: 'end_turn' });
@@ -22,7 +22,7 @@ test('a blocked agent is prompted again within the turn, and the editor sees who
   expect(await scene.viewOf(session)).toMatchObject({ state: 'stopped', agent: 'scripted-agent' });
 });
 
-test('the policy that it asks for is that of its sessions, and at its cap the turn ends', async () => {
+test('the requested policy applies to its sessions, and the turn ends at the cap', async () => {
   const editor = await scene.open([[open]], { args: ['--policy', 'once'] });
   const session = await editor.newSession();
   expect(await editor.prompt(session)).toEqual({ stopReason: 'end_turn' });
@@ -31,13 +31,13 @@ test('the policy that it asks for is that of its sessions, and at its cap the tu
   expect(await scene.viewOf(session)).toMatchObject({ policy: 'once', cwd: scene.at.folder.path });
 });
 
-test('a policy that does not exist is told on stderr', async () => {
+test('a policy that does not exist is reported on stderr', async () => {
   const editor = await scene.open([], { args: ['--policy', 'oncee'] });
   const session = await editor.newSession();
   await editor.command.printed(`policy default applies to ${session}, not oncee`);
 });
 
-test('a prompt of a person sets the retries back, and ours does not', async () => {
+test('a prompt of a person resets the retries, and ours does not', async () => {
   const editor = await scene.open([[open]], { args: ['--policy', 'once'] });
   const session = await editor.newSession();
   await editor.prompt(session);
@@ -72,7 +72,7 @@ test('a cancelled request is cancelled at the agent under the id that the agent 
   expect(await turn).toBe(-32800);
 });
 
-test('a cancellation ends a stop that is being decided, at once', async () => {
+test('a cancellation ends an open stop attempt at once', async () => {
   const editor = await scene.open([[{ say: 'Done.' }]], { args: ['--policy', 'held'] });
   const session = await editor.newSession();
   const turn = editor.prompt(session);
@@ -82,7 +82,7 @@ test('a cancellation ends a stop that is being decided, at once', async () => {
   expect(await editor.promptsOf(session)).toHaveLength(1);
 });
 
-test('a prompt while a stop is decided is judged in its place', async () => {
+test('a prompt during an open stop attempt replaces it', async () => {
   const editor = await scene.open([[{ say: 'Done.' }]], { args: ['--policy', 'held'] });
   const session = await editor.newSession();
   const first = editor.prompt(session);
@@ -94,7 +94,7 @@ test('a prompt while a stop is decided is judged in its place', async () => {
   expect(await second).toEqual({ stopReason: 'cancelled' });
 });
 
-test('other reasons to stop are judged like any, under their own names', async () => {
+test('other stop reasons are judged too, under their own names', async () => {
   const turns = [
     [open, { stop: 'max_tokens' }],
     [open, { stop: 'max_turn_requests' }],
@@ -109,14 +109,14 @@ test('other reasons to stop are judged like any, under their own names', async (
   expect(stops.map(({ stopReason }) => stopReason)).toEqual(reasons);
 });
 
-test('a policy may let go of some of them', async () => {
+test('a policy may allow some of them', async () => {
   const editor = await scene.open([[open, { stop: 'max_tokens' }]], { args: ['--policy', 'patient'] });
   const session = await editor.newSession();
   expect(await editor.prompt(session)).toEqual({ stopReason: 'max_tokens' });
   await scene.causesOf(session).toEqual(['bypassed']);
 });
 
-test('an escalation ends the turn, and its person is told how to go on', async () => {
+test('an escalation ends the turn, and the person learns how to continue', async () => {
   const script = { turns: [[{ say: 'I need a key. ' }, { say: '<promise>BLOCKED</promise>' }]] };
   const editor = await scene.openAlone(script, { args: ['--policy', 'people'] });
   const session = await editor.newSession();
@@ -130,7 +130,7 @@ test('an escalation ends the turn, and its person is told how to go on', async (
   expect(await scene.viewOf(session)).toMatchObject({ state: 'escalated' });
 });
 
-test('two sessions at once are two workers, each with a turn of its own', async () => {
+test('two concurrent sessions are two workers, each with its own turn', async () => {
   const editor = await scene.open([[open, { ask: 'rm -rf build' }], [done]]);
   const [one, two] = [await editor.newSession(), await editor.newSession()];
   const ended = await Promise.all([editor.prompt(one, 'First.'), editor.prompt(two, 'Second.')]);
@@ -144,7 +144,7 @@ test('two sessions at once are two workers, each with a turn of its own', async 
   }
 });
 
-test('an error of the agent ends the turn as it is, and a usage limit is one of its worker', async () => {
+test('an error of the agent ends the turn unchanged, and a usage limit limits the worker', async () => {
   const fail = { code: -32603, message: 'Too many requests', data: { statusCode: 429 } };
   const editor = await scene.open([[{ fail }], [{ say: 'Better.' }]]);
   const session = await editor.newSession();

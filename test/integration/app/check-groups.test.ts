@@ -146,7 +146,8 @@ test('nothing from the wire is executed', async () => {
     validation: [{ rule: evil, passed: true }],
     ...extra,
   });
-  // The second registration has no id for a policy and is refused, so the first one's command ran: in that folder, as it is.
+  // The second registration has no id for a policy and is refused, so the first one's command ran: in that folder, as
+  // it is.
   expect(body).toMatchObject({ policy: { name: 'here' }, feedback: [{ check: 'where', details: cwd }] });
   expect(await client.stored('STOPGATE-DEAD_main', 'stopgate.main.dead.worker.evil')).toMatchObject([
     { code: 'BAD_ID' },

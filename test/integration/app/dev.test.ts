@@ -149,7 +149,8 @@ describe('its end', () => {
     const dev = await start(folder);
     const pid = await serverPid(folder);
     expect(await isRunning(pid)).toBe(true);
-    // Root cause of a process that never ended: its last entry came back from the log and set the timer of a known worker.
+    // Root cause of a process that never ended: its last entry came back from the log and set the timer of a known
+    // worker.
     expect((await (await connect(dev)).ask('decide.w1')).body).toMatchObject({ decision: 'allow' });
     expect(await dev.kill('SIGINT')).toBe(0);
     expect(await isRunning(pid)).toBe(false);
@@ -179,7 +180,8 @@ describe('its end', () => {
     expect((await after.ask('decide.w1', { attempt: 'a1' })).body).toEqual(decided);
   });
 
-  // Root cause: the note about the log is in a stream, so it was lost with the log, and an empty log was created silently.
+  // Root cause: the note about the log is in a stream, so it was lost with the log, and an empty log was created
+  // silently.
   test('a restart is refused if all its streams are gone, until the loss is accepted or the whole store is removed', async () => {
     const folder = await ownFolder();
     const args = ['dev', '--port', '0', '--http', 'off'];

@@ -167,7 +167,7 @@ test('on the command line: who is escalated, and the effects of an operator’s 
   expect((await cli('escalations')).stdout).toMatch(/^worker w1 .* Which key\?$/m);
   await dev.printed('escalated: needs a person');
 
-  // Others than operators may only look.
+  // Others can only read.
   const elsewhere = await makeFolder();
   onTestFinished(() => elsewhere.remove());
   const { nats } = JSON.parse(dev.stdout()) as { nats: string };

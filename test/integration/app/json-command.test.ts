@@ -1,4 +1,6 @@
-/** A command that speaks JSON, in a service: after a pending answer it runs again, and its usage counts for the worker. */
+/**
+ * A command that speaks JSON, in a service: after a pending answer it runs again, and its usage counts for the worker.
+ */
 import { expect, onTestFinished, test } from 'vitest';
 import { deploy } from '../../support/deployment.ts';
 

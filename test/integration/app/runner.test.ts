@@ -1,4 +1,6 @@
-/** The shipped `stopgate runner`: checks of the service’s policies, run in another folder with its own configuration. */
+/**
+ * The shipped `stopgate runner`: checks of the service’s policies, run in another folder with its own configuration.
+ */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -250,7 +252,7 @@ describe('the runner that labels.runner names', () => {
   });
 });
 
-describe('a runner that is lost is an error of the check', () => {
+describe('the check is in error if the runner is lost:', () => {
   test('nobody serves it', async () => {
     const reason = 'runner nobody does not answer: nobody serves stopgate.main.run.nobody';
     expect(await stop('gone')).toMatchObject({ decision: 'block', reason, feedback: [{ outcome: 'error' }] });

@@ -1,4 +1,6 @@
-/** The history of a `stopgate dev`: readable with the operator's credentials; without them there is an error message. */
+/**
+ * The history of a `stopgate dev`: readable with the operator's credentials; without them there is an error message.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { type Command, runCommand, startCommand } from '../../support/command.ts';

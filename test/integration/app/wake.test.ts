@@ -1,4 +1,6 @@
-/** How a resolution reaches a session that waits for it: the request of OpenCode's plugin, and what `resolve` prints. */
+/**
+ * How a resolution reaches a session that waits for it: the request of OpenCode's plugin, and what `resolve` prints.
+ */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';

@@ -1,4 +1,4 @@
-/** decide, probe and verify: what is asked, how the answer is printed, and the exit code. */
+/** decide, probe and verify: the request, the printed answer and the exit code. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Msg } from '@nats-io/nats-core';
@@ -14,7 +14,7 @@ const refuse =
     throw new Refusal(status, { error: { code, message, issues: [] }, ...more });
   };
 
-/** Asks a fleet whose service answers so. */
+/** Asks a fleet whose service gives this answer. */
 async function ask(argv: readonly string[], handler: () => object, options: TerminalOptions = {}) {
   const fleet = standIn.newFleet();
   const asked = await standIn.answer(fleet, `${argv[0]}.*`, handler);
@@ -44,7 +44,7 @@ describe('the exit code', () => {
     expect((await ask([verb, 'w1'], () => blocked)).code).toBe(1);
   });
 
-  test('verify: 0 for complete; 1 for what is not, with the decision', async () => {
+  test('verify: 0 for complete work; otherwise 1, with the decision', async () => {
     expect((await ask(['verify', 'w1'], () => allowed)).code).toBe(0);
     const incomplete = refuse(409, 'INCOMPLETE', 'w1 is not complete: capped', {
       decision: { ...allowed, cause: 'capped' },
@@ -71,7 +71,7 @@ describe('the exit code', () => {
     expect(stdout).toContain(reason);
   });
 
-  test('verify --task asks about the task, with the JSON in the place of the worker', async () => {
+  test('verify --task asks about the task, and takes JSON instead of a worker', async () => {
     const fleet = standIn.newFleet();
     const asked = await standIn.answer(fleet, 'verify-task.*', () => allowed);
     const run = (...argv: string[]) => runOnce(['verify', ...argv, '--nats', standIn.url(), '--fleet', fleet]);
@@ -83,7 +83,7 @@ describe('the exit code', () => {
     ]);
   });
 
-  test('verify --task of one that was only reported as completed: 1, and why', async () => {
+  test('verify --task of a task that was only reported as completed: 1, with the reason', async () => {
     const fleet = standIn.newFleet();
     const said = refuse(409, 'INCOMPLETE', 'task T-1 was only reported as completed', { said: true });
     await standIn.answer(fleet, 'verify-task.*', said);
@@ -96,7 +96,7 @@ describe('the exit code', () => {
   });
 
   test.each([[['verify']], [['verify', 'w1', '{}', '--task', 'T-1']], [['verify', 'w1', '--task', 'T-1']]])(
-    '%j: 2, name one of the two',
+    '%j: 2, and a hint to name one of the two',
     async (argv) => {
       const { code, stderr } = await runOnce(argv);
       expect(stderr).toContain('name one worker or one task');
@@ -104,7 +104,7 @@ describe('the exit code', () => {
     },
   );
 
-  test('what was not judged: 0 for decide and probe, 1 for verify, and each says what that means', async () => {
+  test('unjudged: 0 for decide and probe, 1 for verify, and each explains it', async () => {
     const unjudged = { ...allowed, action: 'continue', cause: 'unjudged', reason: 'tests could not be run' };
     const says =
       /^allow · continue · unjudged\ntests could not be run\nNot judged: the task stays claimed and verify refuses it\. With "onError: block" the\s+check would/;
@@ -127,7 +127,7 @@ describe('the exit code', () => {
     expect(jsonLines(result.stdout)).toMatchObject([{ error: { code: wire, message: 'no luck', issues: [] } }]);
   });
 
-  test('nobody serves: 3, and how to start a service', async () => {
+  test('without a service: 3, and how to start one', async () => {
     const { code, stdout, stderr } = await runOnce([
       'decide',
       'w1',
@@ -140,7 +140,7 @@ describe('the exit code', () => {
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
   });
 
-  test('no NATS server: 3, and how to start one', async () => {
+  test('without a NATS server: 3, and how to start one', async () => {
     const { code, stderr } = await runOnce(['decide', 'w1'], { env: { STOPGATE_NATS: 'nats://127.0.0.1:1' } });
     expect(stderr).toMatch(/^stopgate: no NATS server at .*stopgate dev.*\n$/);
     expect(code).toBe(3);
@@ -158,7 +158,7 @@ describe('the exit code', () => {
       hint: '; repeat it with --attempt a1: the same id returns the same decision and counts once',
     },
     { verb: 'probe', argv: ['--attempt', 'a1'], hint: '' },
-  ])('no answer in time to $verb $argv: 3, and how to ask again', async ({ verb, argv, hint }) => {
+  ])('without an answer in time to $verb $argv: 3, and how to ask again', async ({ verb, argv, hint }) => {
     const fleet = standIn.newFleet();
     standIn.connection().subscribe(`stopgate.${fleet}.${verb}.*`, { callback: () => undefined });
     await standIn.connection().flush();
@@ -175,10 +175,10 @@ describe('the exit code', () => {
   });
 });
 
-describe('what is asked', () => {
+describe('the request', () => {
   const allow = () => allowed;
 
-  test('flags become fields, and go before those of the JSON', async () => {
+  test('takes fields from flags, then from the JSON', async () => {
     const { asked } = await ask(
       [
         'decide',
@@ -215,13 +215,13 @@ describe('what is asked', () => {
     });
   });
 
-  test('nothing given is an empty object; "-" is stdin', async () => {
+  test('is an empty object by default; "-" reads stdin', async () => {
     expect((await ask(['probe', 'w1'], allow)).asked[0]?.body).toEqual({});
     const { asked } = await ask(['probe', 'w1', '-'], allow, { stdin: '{"stopReason":\n"x"}\n' });
     expect(asked[0]?.body).toEqual({ stopReason: 'x' });
   });
 
-  test('of a long output file its end is sent, with a note', async () => {
+  test('has the end of a long output file, with a note', async () => {
     const terminal = await openTerminal();
     const fleet = standIn.newFleet();
     const asked = await standIn.answer(fleet, 'decide.*', allow);
@@ -243,20 +243,20 @@ describe('what is asked', () => {
     { argv: ['--hold', 'long'], says: `--hold 'long' is not a duration` },
     { argv: ['--output', 'a', '--output-file', 'b'], says: '--output and --output-file exclude each other' },
     { argv: ['--output-file', 'none.txt'], says: `cannot read 'none.txt': there is no such file` },
-  ])('$argv is told before anything is sent', async ({ argv, says }) => {
+  ])('$argv is refused before anything is sent', async ({ argv, says }) => {
     const { code, asked, stdout, stderr } = await ask(['decide', 'w1', ...argv], allow);
     expect(stderr).toContain(says);
     expect({ code, stdout, asked }).toEqual({ code: 2, stdout: '', asked: [] });
   });
 
-  test('the fleet and the server may come from variables', async () => {
+  test('may take the fleet and the server from variables', async () => {
     const fleet = standIn.newFleet();
     const asked = await standIn.answer(fleet, 'decide.*', allow);
     await runOnce(['decide', 'w1'], { env: { STOPGATE_NATS: standIn.url(), STOPGATE_FLEET: fleet } });
     expect(asked[0]?.subject).toBe(`stopgate.${fleet}.decide.w1`);
   });
 
-  test('options of the connection may stand before the command', async () => {
+  test('accepts connection options before the command', async () => {
     const fleet = standIn.newFleet();
     const asked = await standIn.answer(fleet, 'decide.*', allow);
     expect(await runOnce(['--nats', standIn.url(), '--json', '--fleet', fleet, 'decide', 'w1'])).toMatchObject({
@@ -266,8 +266,8 @@ describe('what is asked', () => {
   });
 });
 
-describe('what is printed', () => {
-  test('the answer first, then why, guard by guard', async () => {
+describe('the output', () => {
+  test('has the answer first, then the reason, guard by guard', async () => {
     const { stdout } = await ask(['decide', 'w1'], () => blocked);
     expect(stdout).toBe(`block · continue · incomplete
 2 of 5 plan steps remain: Write tests, Fix lint
@@ -288,13 +288,13 @@ retries 1 of 3 · idle 3m of 10m, 7m left · 2 pending · attempt a1 · #1234 ·
 `);
   });
 
-  test('--json is the decision as it came, on one line', async () => {
+  test('is the unchanged decision on one line with --json', async () => {
     const newer = { ...blocked, later: 'field' };
     const { stdout } = await ask(['decide', 'w1', '--json'], () => newer);
     expect(stdout).toBe(`${JSON.stringify(newer)}\n`);
   });
 
-  test('a probe says that nothing was logged', async () => {
+  test('says for a probe that nothing was logged', async () => {
     const dry: Decision = { ...allowed, dryRun: true, attempt: null, seq: null };
     const { stdout } = await ask(['probe', 'w1'], () => dry);
     expect(stdout).toMatch(
@@ -303,7 +303,7 @@ retries 1 of 3 · idle 3m of 10m, 7m left · 2 pending · attempt a1 · #1234 ·
     expect(stdout).not.toContain('#');
   });
 
-  test('green is for complete alone', async () => {
+  test('is green only for complete', async () => {
     const first = async (decision: Decision) => {
       const { stdout } = await ask(['decide', 'w1'], () => decision, { isTTY: true });
       return stdout.split('\n')[0];
@@ -314,7 +314,7 @@ retries 1 of 3 · idle 3m of 10m, 7m left · 2 pending · attempt a1 · #1234 ·
     expect(await first({ ...allowed, cause: 'bypassed' })).toContain('\u001b[33m');
   });
 
-  test('what an agent says cannot move the cursor, and is cut to the width', async () => {
+  test('contains no control characters of an agent, and fits the width', async () => {
     const hostile = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eevil\rline';
     const decision: Decision = {
       ...blocked,

@@ -1,4 +1,4 @@
-/** audit: what operators did, from the log. */
+/** `stopgate audit` lists the actions of operators in the log. */
 import { expect, test } from 'vitest';
 import { useStandIn } from '../../support/stand-in.ts';
 import { jsonLines, runOnce } from '../../support/terminal.ts';
@@ -15,7 +15,7 @@ async function openLog() {
   return { fleet, put, audit };
 }
 
-test('lists who said what to whom, in the order of the log, and nothing else', async () => {
+test('lists only the actions of operators, in log order', async () => {
   const { put, audit } = await openLog();
   await put('own.worker.w2.input.answered', {
     by: 'bob',
@@ -60,7 +60,7 @@ test('lists who said what to whom, in the order of the log, and nothing else', a
   expect(await named('--since', '0s')).toEqual([]);
 });
 
-test('says that there is nothing', async () => {
+test('says so if there are none', async () => {
   const { fleet, audit } = await openLog();
   expect(await audit()).toMatchObject({ code: 0, stdout: `No operator actions in fleet '${fleet}'\n` });
   const filtered = await audit('--by', 'nobody', '--worker', 'w9');

@@ -1,4 +1,4 @@
-/** The plugin for Claude Code says what `stopgate init claude --form http` writes. */
+/** The plugin for Claude Code has the hooks that `stopgate init claude --form http` writes. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { runCommand } from '../../support/command.ts';
@@ -7,7 +7,7 @@ import { makeFolder } from '../../support/deployment.ts';
 const read = (path: string): Record<string, unknown> =>
   JSON.parse(readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')) as Record<string, unknown>;
 
-test('its hooks are those of init', async () => {
+test('its hooks equal those of init', async () => {
   const folder = await makeFolder();
   const { stdout } = await runCommand(['init', 'claude', '--form', 'http', '--dry-run', '--json'], {
     cwd: folder.path,
@@ -18,7 +18,7 @@ test('its hooks are those of init', async () => {
   expect(read('plugins/claude/hooks/hooks.json')).toEqual(JSON.parse(changes[0].after));
 });
 
-test('it has the version of the package, and the marketplace has it', () => {
+test('it has the version of the package, and is listed in the marketplace', () => {
   const { name, version } = read('plugins/claude/.claude-plugin/plugin.json');
   expect(version).toBe(read('package.json').version);
   expect(read('.claude-plugin/marketplace.json')).toMatchObject({ plugins: [{ name, source: './plugins/claude' }] });

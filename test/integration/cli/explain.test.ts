@@ -1,4 +1,4 @@
-/** explain: one decision of a log, as text and guard by guard. */
+/** `stopgate explain` explains one decision of a log, guard by guard. */
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ async function explainLog(log: typeof entries, ...argv: string[]) {
 }
 
 describe('explain', () => {
-  test('says what was answered, why, and what would let the worker stop', async () => {
+  test('shows the answer, its reason, and what would let the worker stop', async () => {
     const { code, stdout } = await explain('w1', '--attempt', 'a1');
     expect(code).toBe(0);
     expect(stdout.split('\n').slice(0, 5)).toEqual([
@@ -42,29 +42,31 @@ describe('explain', () => {
     ]);
   });
 
-  test('asks for what is missing where nothing has happened since', async () => {
+  test('asks for the missing work if nothing has happened since', async () => {
     const { stdout } = await explainLog(entries.slice(0, 3), 'w1');
     expect(stdout.split('\n')[4]).toBe(
       'It may stop once this is settled: plan: 1 of 1 plan steps remain: Write tests.',
     );
   });
 
-  test('shows what each guard looked at, also those that passed; the last decided attempt is the default', async () => {
-    const [told] = jsonLines((await explain('w1', '--json')).stdout) as [{ decision: Decision; missing: string[] }];
-    expect(told.decision).toMatchObject({ attempt: 'a2', cause: 'idle', decision: 'block' });
-    expect(told.decision.verdicts.map(({ guard, input }) => [guard, input !== undefined])).toEqual(
-      told.decision.verdicts.map(({ guard }) => [guard, true]),
+  test('shows the input of every guard; the last decided attempt is the default', async () => {
+    const [explanation] = jsonLines((await explain('w1', '--json')).stdout) as [
+      { decision: Decision; missing: string[] },
+    ];
+    expect(explanation.decision).toMatchObject({ attempt: 'a2', cause: 'idle', decision: 'block' });
+    expect(explanation.decision.verdicts.map(({ guard, input }) => [guard, input !== undefined])).toEqual(
+      explanation.decision.verdicts.map(({ guard }) => [guard, true]),
     );
-    expect(told.decision.verdicts.find(({ guard }) => guard === 'pending')?.input).toEqual({
+    expect(explanation.decision.verdicts.find(({ guard }) => guard === 'pending')?.input).toEqual({
       queue: 'main',
       pendingTasks: 0,
     });
-    expect(told.missing).toHaveLength(1);
+    expect(explanation.missing).toHaveLength(1);
   });
 
   test.each<[string, typeof entries, string]>([
     ['was allowed', [], 'It left the worker stopped, after 0 of 3 blocked stops.'],
-    ['was allowed with nothing missing', [], 'Nothing stands in its way.'],
+    ['was allowed with nothing missing', [], 'Nothing keeps it from stopping.'],
     [
       'was allowed, and has worked since',
       [['03', 'worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] }]],
@@ -84,18 +86,18 @@ describe('explain', () => {
       ],
       'It may stop; a person still has to answer: resume it, or let it stop.',
     ],
-  ])('of a worker that %s', async (_, more, says) => {
+  ])('explains the outcome of a worker that %s', async (_, more, says) => {
     const allowed: typeof entries = [['02', 'worker.w1.stop.attempted', { attempt: 'a1' }]];
     expect((await explainLog([...allowed, ...more], 'w1')).stdout.split('\n')).toContain(says);
   });
 
-  test('says in short what its reason alone does not, and nothing twice', async () => {
+  test('adds to the reason briefly, and repeats nothing', async () => {
     expect((await explain('w1', '--attempt', 'a1')).stdout).toMatch(/^In short: Blocked once: /m);
-    // It is told to go on, for that reason.
+    // The agent must continue for that reason.
     expect((await explain('w1', '--attempt', 'a2')).stdout).not.toContain('In short');
   });
 
-  test('counts blocked stops where there is no cap', async () => {
+  test('counts blocked stops if there is no cap', async () => {
     const { stdout } = await explainLog(
       [
         ['00', 'own.fleet.main.policy.set', { policies: { default: { checks: [{ plan: {} }], retries: null } } }],
@@ -107,7 +109,7 @@ describe('explain', () => {
     expect(stdout.split('\n')).toContain('It left the worker blocked, with 1 blocked stop, without a cap.');
   });
 
-  test('at the cap it shows what failed, and which checks were not run', async () => {
+  test('shows at the cap what failed, and which checks did not run', async () => {
     const { stdout } = await explainLog(
       [
         [
@@ -124,13 +126,13 @@ describe('explain', () => {
     expect(lines).toContain('Before it, "checks" found (block): 1 of 1 plan steps remain: Write tests.');
     expect(lines).toContain('Checks that were not run: lint.');
     expect(lines).toContain(
-      'It was let go at the cap, and its work is not complete: plan: 1 of 1 plan steps remain: Write tests.',
+      'It was allowed at the cap, and its work is not complete: plan: 1 of 1 plan steps remain: Write tests.',
     );
     expect(stdout).toMatch(/^not run +checks +lint: not needed after an earlier decision/m);
-    expect(stdout).not.toMatch(/Nothing stands in its way|passed before it: .*checks/);
+    expect(stdout).not.toMatch(/Nothing keeps it from stopping|passed before it: .*checks/);
   });
 
-  test('a file that is not a log: exit code 2, and how to get one', async () => {
+  test('if a file is not a log, the exit code is 2, with a hint how to export one', async () => {
     const terminal = await openTerminal();
     await writeFile(join(terminal.cwd, 'notes.txt'), 'root:x:0:0\n');
     expect(await terminal.run('explain', 'w1', '--file', 'notes.txt')).toBe(2);

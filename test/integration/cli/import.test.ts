@@ -1,4 +1,4 @@
-/** import: a log that was exported becomes that of a new fleet's service, entry by entry under its number. */
+/** `stopgate import` stores an exported log for a new service. Each entry keeps its sequence number. */
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 const run = (...argv: string[]) => runCommand([...argv, '--nats', server.url], { cwd: folder.path });
-/** Lines with these numbers. */
+/** Returns lines with these sequence numbers. */
 const entries = (from: number, to: number): string[] =>
   Array.from(
     { length: to - from + 1 },
@@ -38,7 +38,7 @@ const entries = (from: number, to: number): string[] =>
   );
 const withoutTimes = (text: string) => linesOf(text).map(({ at: _at, ...line }) => line);
 
-test('what was exported is the log again, and its service goes on where that one stood', async () => {
+test('an imported log equals the exported one, and its service continues from there', async () => {
   const first = await startReplica({ nats: server.url });
   await client.publish('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
   await client.ask('decide.w1', { attempt: 'a1', output: '<promise>BLOCKED</promise>' });
@@ -52,7 +52,7 @@ test('what was exported is the log again, and its service goes on where that one
   expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining("fleet 'main' already has a log with") });
   for (const { config } of await client.manager.streams.list().next()) await client.manager.streams.delete(config.name);
 
-  // As an archive with its first half, and what is in it again.
+  // An archive of the first half of the log, followed by the whole log.
   const lines = exported.trimEnd().split('\n');
   await mkdir(join(folder.path, 'archive'));
   const half = Math.ceil(lines.length / 2);
@@ -76,16 +76,17 @@ test('what was exported is the log again, and its service goes on where that one
   await second.close();
 });
 
-// A replica knows the decision entry of an attempt by its message id. The lines of an export have none, so a replica took
-// every attempt of an imported log for one without a decision entry, and its agents were told each decision twice.
-test('a decision of an imported log is not stored again, and it is what the log says', async () => {
+// A replica recognises the decision entry of an attempt by its message id. Exported lines have none, so a replica
+// thought that every attempt of an imported log lacked its decision entry, and sent each decision to its agents a
+// second time.
+test('a decision of an imported log is not stored again, and stays as it is', async () => {
   const first = await startReplica({ nats: server.url });
   for (const attempt of ['a1', 'a2']) await client.ask('decide.w1', { attempt, output: '<promise>BLOCKED</promise>' });
   await client.ask('decide.w2', {});
   const decisions = () => client.stored('STOPGATE_main', 'stopgate.main.decision.>');
   await expect.poll(async () => (await decisions()).length).toBe(3);
   await first.close();
-  // The last one of w1 as another release, or another time, might have made it.
+  // The last decision of w1, as another release might have made it.
   const exported = (await run('export')).stdout.replaceAll(/.*"attempt":"a2".*"decision":.*/g, (line) =>
     line.replace(/"cause":"[a-z-]+"/, '"cause":"complete"'),
   );
@@ -95,7 +96,7 @@ test('a decision of an imported log is not stored again, and it is what the log 
   const imported = await decisions();
 
   const second = await startReplica({ nats: server.url });
-  // What it owes goes out before this one.
+  // Overdue decisions would be published before this one.
   await client.ask('decide.w3', { attempt: 'a1' });
   const ofW3 = () => client.stored('STOPGATE_main', 'stopgate.main.decision.w3');
   await expect.poll(async () => (await ofW3()).length).toBe(1);
@@ -108,7 +109,7 @@ test('a decision of an imported log is not stored again, and it is what the log 
   await second.close();
 });
 
-test('a log without its beginning, or that is none, is refused before anything is stored', async () => {
+test('a log without its beginning, or a file that is not a log, is refused before anything is stored', async () => {
   await folder.write(
     'tail.jsonl',
     '{"seq":7,"at":"2026-03-02T12:00:00.000Z","subject":"stopgate.main.worker.w1.heartbeat.sent","data":{}}\n',
@@ -130,7 +131,7 @@ test('a log without its beginning, or that is none, is refused before anything i
     stdout: '',
     stderr: 'stopgate: no entries in empty.jsonl\n',
   });
-  // More than what is read at once, before the gap.
+  // The gap comes after the first chunk that is read.
   const late = [...entries(1, 1_000), ...entries(1_002, 1_002)];
   await folder.write('late.jsonl', late.join(''));
   expect(await run('import', 'late.jsonl')).toMatchObject({
@@ -140,7 +141,7 @@ test('a log without its beginning, or that is none, is refused before anything i
   expect((await client.manager.streams.list().next()).length).toBe(0);
 });
 
-test('stdin is checked completely, too, before anything is stored', async () => {
+test('stdin is also checked completely before anything is stored', async () => {
   const importing = (...parts: string[]) =>
     runCommand(['import', '-', '--nats', server.url], { cwd: folder.path, stdin: Readable.from(parts) });
   expect(await importing(entries(1, 2).join(''), entries(4, 4).join(''))).toMatchObject({
@@ -152,7 +153,7 @@ test('stdin is checked completely, too, before anything is stored', async () => 
   expect(await importing(entries(1, 2).join(''))).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('a log that would say something else with the time of the import is refused', async () => {
+test('a log whose decisions would change with the time of the import is refused', async () => {
   const line = (seq: number, at: string, tail: string, data: object) =>
     `${JSON.stringify({ seq, at: `2026-03-${at}:00.000Z`, subject: `stopgate.main.${tail}`, data })}\n`;
   const importing = async (...lines: string[]) => {
@@ -183,7 +184,7 @@ test('a log that would say something else with the time of the import is refused
   expect((await client.manager.streams.list().next()).length).toBe(0);
 });
 
-test('a file that would ask somebody, or that no log can hold, is refused before anything is sent', async () => {
+test('a file with requests, or with entries that no log can hold, is refused before anything is sent', async () => {
   const asked: string[] = [];
   client.nc.subscribe('stopgate.main.run.>', {
     callback: (_error, message) => {
@@ -211,9 +212,9 @@ test('a file that would ask somebody, or that no log can hold, is refused before
   expect((await client.manager.streams.list().next()).length).toBe(0);
 });
 
-test('what another than the log acknowledges is not stored', async () => {
+test('an acknowledgement from a stranger does not count', async () => {
   const log = await openLogImport(client.nc, 'main', createLogger('silent'));
-  // The log itself is silent, so that only the other answers.
+  // The log itself does not acknowledge, so only the stranger answers.
   const { config } = await client.manager.streams.info('STOPGATE_main');
   await client.manager.streams.update('STOPGATE_main', { ...config, no_ack: true });
   client.nc.subscribe('stopgate.main.worker.>', {

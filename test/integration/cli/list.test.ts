@@ -1,4 +1,4 @@
-/** workers, tasks, queues, worker, task: lists over all pages, filters, watching, and one actor in full. */
+/** workers, tasks, queues, worker, task: lists over all pages, filters, `--watch`, and the details of one actor. */
 import { describe, expect, test } from 'vitest';
 import { createReplay, parseIsoTime } from '../../../machines/index.ts';
 import { type Asked, Refusal, useStandIn } from '../../support/stand-in.ts';
@@ -6,7 +6,7 @@ import { controlsIn, jsonLines, openTerminal, runOnce, type TerminalOptions } fr
 
 const standIn = useStandIn();
 
-/** Real views, by folding a short log. */
+/** Folds a short log into real views. */
 function fold(entries: readonly [tail: string, data: object][], until = '2026-03-02T12:03:00.000Z') {
   const replay = createReplay({ untilMs: parseIsoTime(until) as number });
   for (const [tail, data] of entries) {
@@ -56,7 +56,7 @@ async function serve(tail: string, handler: (asked: Asked) => object) {
 const page = (items: readonly object[]) => () => ({ items, next: null });
 
 describe('workers', () => {
-  test('a table with what matters of each', async () => {
+  test('are printed as a table', async () => {
     const { run } = await serve('list.workers', page(Object.values(story.workers)));
     const { code, stdout } = await run(['workers']);
     const [headings, w1, w2] = stdout.split('\n').map((line) => line.split(/ {2,}/));
@@ -88,7 +88,7 @@ describe('workers', () => {
     expect(code).toBe(0);
   });
 
-  test('filters go to the service, all pages come', async () => {
+  test('filters are sent to the service, and all pages are read', async () => {
     const ids = Array.from({ length: 250 }, (_, index) => `w${String(index).padStart(3, '0')}`);
     const pages = ({ body }: Asked) => {
       const after = (body.after as string | undefined) ?? '';
@@ -116,7 +116,7 @@ describe('workers', () => {
     expect(asked.slice(3).map(({ body }) => body.limit)).toEqual([100, 30]);
   });
 
-  test('an empty fleet says how to make one; an empty filter does not', async () => {
+  test('an empty fleet prints how to start a worker; an empty filter does not', async () => {
     const { run, fleet } = await serve('list.workers', page([]));
     const { code, stdout } = await run(['workers']);
     const [first, ...more] = stdout.trimEnd().split('\n');
@@ -128,7 +128,7 @@ describe('workers', () => {
     expect(code).toBe(0);
   });
 
-  test('hostile names are cleaned and lines fit the terminal', async () => {
+  test('hostile names are cleaned, and lines fit the terminal', async () => {
     const hostile = {
       ...story.workers.w1,
       agent: `\u001b[31m${'界'.repeat(80)}`,
@@ -143,14 +143,14 @@ describe('workers', () => {
     expect(JSON.parse(json.stdout)).toEqual([hostile]);
   });
 
-  test('nobody serves: 3', async () => {
+  test('without a service: 3', async () => {
     const { code, stderr } = await runOnce(['workers', '--nats', standIn.url(), '--fleet', 'nobody']);
     expect(stderr).toContain('no stopgate service serves fleet');
     expect(code).toBe(3);
   });
 });
 
-test('tasks: a table', async () => {
+test('tasks are printed as a table', async () => {
   const { run } = await serve('list.tasks', page(Object.values(story.tasks)));
   const { stdout } = await run(['tasks', '--state', 'blocked', '--queue', 'main']);
   expect(
@@ -165,7 +165,7 @@ test('tasks: a table', async () => {
   ]);
 });
 
-test('tasks: a filter takes the words that the list shows of a stopped task', async () => {
+test('tasks: the filter accepts the words that the list shows for stopped tasks', async () => {
   const ended = (outcome: string) => ({ ...story.tasks['T-2'], state: 'stopped', outcome });
   const done = ended('completed');
   const { run, asked } = await serve('list.tasks', page([done, ended('cancelled')]));
@@ -174,7 +174,7 @@ test('tasks: a filter takes the words that the list shows of a stopped task', as
   expect(asked[0]?.body).toMatchObject({ state: 'stopped' });
 });
 
-/** A queue as the service lists it. */
+/** Returns a queue as the service lists it. */
 const queueOf = (queue: string, fields: object = {}) => ({
   queue,
   pending: 0,
@@ -185,7 +185,7 @@ const queueOf = (queue: string, fields: object = {}) => ({
   ...fields,
 });
 
-test('queues: a table', async () => {
+test('queues are printed as a table', async () => {
   const { run } = await serve(
     'list.queues',
     page([queueOf('main', { pending: 3, reported: 2, next: [{ task: 'T-1', title: null }] })]),
@@ -222,7 +222,7 @@ describe('escalations', () => {
     notified: 2,
   };
 
-  test('what waits for a person, longest first, with its kind and what has come of it', async () => {
+  test('are listed longest first, with their kind and progress', async () => {
     const { run } = await serve('list.escalations', page([permission, input, task]));
     const { stdout } = await run(['escalations'], { columns: 160 });
     const [headings, ...rows] = stdout
@@ -245,7 +245,7 @@ describe('escalations', () => {
     ]);
   });
 
-  test('its filters go to the service', async () => {
+  test('filters are sent to the service', async () => {
     const { run, asked } = await serve('list.escalations', page([]));
     const filters = ['--kind', 'permission', '--state', 'working', '--stale', '--queue', 'main', '--agent', 'claude'];
     await run(['escalations', ...filters]);
@@ -256,7 +256,7 @@ describe('escalations', () => {
   });
 });
 
-test('queues takes a queue, and no state, which it does not have', async () => {
+test('queues filters by queue, not by state', async () => {
   const { run, asked } = await serve('list.queues', page([]));
   await run(['queues', '--queue', 'main']);
   expect(asked.map(({ body }) => body)).toEqual([{ queue: 'main', limit: 100 }]);
@@ -294,7 +294,7 @@ describe('one actor', () => {
     expect(stdout).toMatch(/\nrefused entries\n {2}12:00:00.000 {2}task.completed {2}.*T-9/);
   });
 
-  test('worker: what its check waits for, and when it is asked again', async () => {
+  test('worker: what its check waits for, and the time of the next poll', async () => {
     const held = fold(
       [
         ['own.fleet.main.policy.set', { policies: { default: { checks: [{ remote: 'ci' }] } } }],
@@ -319,7 +319,7 @@ describe('one actor', () => {
     expect(stdout).toContain('\nhooks\n  h1  tdd  on\n\ncheckpoints\n  c1  2026-03-02T12:00:00.000Z  green\n');
   });
 
-  test('--json is the view as it came, and the timeline; one that is not there is a no', async () => {
+  test('--json prints the unchanged view and the timeline; a missing actor is exit code 1', async () => {
     const { run } = await serve('get.>', ({ subject }) => {
       if (subject.endsWith('.w1')) return story.workers.w1 ?? {};
       const place = subject.endsWith('.w8')
@@ -338,7 +338,7 @@ describe('one actor', () => {
         /^stopgate: w9 is unknown \(fleet f\d+\); "npx stopgate workers" lists the known ones\n$/,
       ),
     });
-    // The service's own words name the fleet already.
+    // The service's own message already names the fleet.
     expect(await run(['worker', 'w8'])).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^stopgate: worker w8 is unknown in fleet f\d+; "npx stopgate/),
@@ -347,11 +347,11 @@ describe('one actor', () => {
   });
 });
 
-// The list is read once a second: they wait at the same time.
+// The list is read once per second, so the tests run concurrently.
 describe.concurrent('--watch', () => {
-  /** A folder of its own would be removed by a hook of vitest, which concurrent tests have none of. */
+  /** Shared, because a temporary folder per test needs a vitest hook, and concurrent tests have none. */
   const openAtRoot = (options: TerminalOptions) => openTerminal({ ...options, cwd: '/' });
-  /** A queue whose view a test changes. */
+  /** Serves a queue whose view the test changes. */
   async function watchQueues(argv: string[], options: TerminalOptions) {
     const state = { pending: 1, idleMs: 0, present: true };
     const { place, asked } = await serve('list.queues', () => ({
@@ -362,7 +362,7 @@ describe.concurrent('--watch', () => {
     return { state, asked, terminal, ended: terminal.run('queues', '--watch', ...argv, ...place) };
   }
 
-  test('redraws a terminal and leaves it as it was', async ({ expect }) => {
+  test('redraws a terminal, and restores it at the end', async ({ expect }) => {
     const { state, terminal, ended } = await watchQueues([], { isTTY: true, env: { NO_COLOR: '1' } });
     await terminal.printed('q1     1');
     state.pending = 22;
@@ -386,7 +386,7 @@ describe.concurrent('--watch', () => {
     expect(terminal.stdout().split('\u001b[J')[0]?.split('\r\n').length).toBeLessThanOrEqual(10);
   });
 
-  test('without a terminal a table for each change', async ({ expect }) => {
+  test('prints a table for each change without a terminal', async ({ expect }) => {
     const { state, asked, terminal, ended } = await watchQueues([], {});
     await terminal.printed('q1     1');
     const before = asked.length;
@@ -400,7 +400,7 @@ describe.concurrent('--watch', () => {
     expect(terminal.stdout()).toBe(`${table(1)}\n${table(2)}`);
   });
 
-  test('with --json a line for each change, and for what is gone', async ({ expect }) => {
+  test('prints a line for each change or removal with --json', async ({ expect }) => {
     const { state, terminal, ended } = await watchQueues(['--json'], { isTTY: true });
     await terminal.printed('"pending":1');
     state.pending = 2;
@@ -416,7 +416,7 @@ describe.concurrent('--watch', () => {
     ]);
   });
 
-  test('a service that is not there at the start: 3; one that goes away is waited for', async ({ expect }) => {
+  test('exits with 3 if no service runs at the start, but waits for one that goes away', async ({ expect }) => {
     const nobody = await openAtRoot({ isTTY: true });
     expect(await nobody.run('queues', '--watch', '--nats', standIn.url(), '--fleet', 'nobody')).toBe(3);
     expect(nobody.stdout()).toBe('');

@@ -1,4 +1,4 @@
-/** `stopgate loop`: a command is run again, with the next prompt, until it may stop. */
+/** `stopgate loop` repeats a command with the next prompt until it may stop. */
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -21,7 +21,7 @@ let client: Client;
 let folder: Folder;
 let replica: Replica | null = null;
 
-/** Passes once the agent has written the file. */
+/** Passes if the agent has written the file. */
 const policies = { policies: { default: { retries: 3, checks: [{ command: 'done' }] } } };
 const runCheck: RunCheck = async () => {
   const isDone = await access(join(folder.path, 'done')).then(
@@ -66,7 +66,7 @@ const lineOf = (script: string, options: readonly string[], words: readonly stri
 const run = (...line: Parameters<typeof lineOf>) => runCommand(lineOf(...line), { cwd: folder.path });
 const file = (name: string) => readFile(join(folder.path, name), 'utf8');
 
-test('each turn gets what to do and the next prompt, until the work is complete', async () => {
+test('each turn gets the prompt and the next prompt until the work is complete', async () => {
   await start();
   await client.publish('task.T-1.task.created', {});
   const script =
@@ -85,7 +85,7 @@ test('each turn gets what to do and the next prompt, until the work is complete'
   expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.session.ended')).toHaveLength(1);
 });
 
-test('with --continue later turns get the next prompt alone; --json has the decisions on stdout', async () => {
+test('with --continue, later turns get only the next prompt; --json prints the decisions on stdout', async () => {
   await start();
   const script = 'printf %s "$1" >"in-$STOPGATE_TURN"; echo said; [ $STOPGATE_TURN = 2 ] && : >done';
   const { code, stdout, stderr } = await run(script, ['--prompt', 'Make it.', '--continue', '--json'], ['{prompt}']);
@@ -95,7 +95,7 @@ test('with --continue later turns get the next prompt alone; --json has the deci
   expect([await file('in-1'), await file('in-2')]).toEqual(['Make it.', expect.not.stringContaining('Make it')]);
 });
 
-test('a task of another worker is an error, and no turn is run: exit code 1', async () => {
+test('a task of another worker is an error: exit code 1, and no turn runs', async () => {
   await start();
   await client.publish('worker.holder.task.claimed', { task: 'T-2' });
   const { code, stdout, stderr } = await run('echo ran', ['--prompt', 'Make it.', '--task', 'T-2']);
@@ -103,7 +103,7 @@ test('a task of another worker is an error, and no turn is run: exit code 1', as
   expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.session.ended')).toHaveLength(1);
 });
 
-test('a task that does not exist is not created by a typing error: exit code 1', async () => {
+test('a mistyped task is not created: exit code 1', async () => {
   await start();
   const { code, stdout, stderr } = await run('echo ran', ['--prompt', 'Make it.', '--task', 'T-9']);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -113,14 +113,14 @@ test('a task that does not exist is not created by a typing error: exit code 1',
   expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.>')).toEqual([]);
 });
 
-test('a policy that does not hold for it is reported', async () => {
+test('a policy that does not apply is reported', async () => {
   await start();
   const { code, stderr } = await run(': >done', ['--prompt', 'Make it.', '--policy', 'nope']);
   expect(stderr).toMatch(/^stopgate: w1 gets policy default, not nope: .*\nstopgate: turn 1 .*\n$/);
   expect(code).toBe(0);
 });
 
-test('a prompt that is empty is refused before anything is stored, and so is none at all', async () => {
+test('an empty or missing prompt is refused before anything is stored', async () => {
   await start();
   expect(await run('true', ['--prompt', ' '])).toMatchObject({
     code: 2,
@@ -132,13 +132,13 @@ test('a prompt that is empty is refused before anything is stored, and so is non
     stderr: 'stopgate: --prompt-file is empty; write what the agent should do\n',
   });
   expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.>')).toEqual([]);
-  // Output without an end of line does not run into ours.
+  // Our output starts on a new line even if the command's output has no final newline.
   expect((await run(': >done; printf said >&2', [])).stderr).toMatch(
     /^stopgate: without --prompt or --prompt-file, the command must already know what to do\nsaid\nstopgate: turn 1 of w1: /,
   );
 });
 
-test('a prompt of megabytes reaches the command whole, and the log with its start', async () => {
+test('a prompt of megabytes reaches the command whole, but only its start is logged', async () => {
   await start();
   await writeFile(join(folder.path, 'PROMPT.md'), 'x'.repeat(3_000_000));
   const { code, stdout } = await run('wc -c; : >done', ['--prompt-file', 'PROMPT.md']);
@@ -148,7 +148,7 @@ test('a prompt of megabytes reaches the command whole, and the log with its star
   expect(entry).toMatchObject({ text: 'x'.repeat(2_000) });
 });
 
-test('a cap ends it, and so does --turns: exit code 1', async () => {
+test('a cap or --turns ends it: exit code 1', async () => {
   await start();
   const capped = await run('exit 7', []);
   expect(capped.stderr).toMatch(/turn 4 of w1 \(exit code 7\): allow · complete · capped/);
@@ -160,7 +160,7 @@ test('a cap ends it, and so does --turns: exit code 1', async () => {
   expect(short.code).toBe(1);
 });
 
-test('Ctrl-C ends the command with what it has started', async () => {
+test('Ctrl-C ends the command and its child processes', async () => {
   await start();
   const command = startCommand(lineOf('sleep 1000 & echo $!; wait', []), { cwd: folder.path });
   await command.printed(/^\d+\n/);
@@ -188,7 +188,7 @@ test('a service that is away at the end of a turn judges it when it is back', as
   expect(await command.ended).toBe(0);
 });
 
-test('a prompt from stdin is there in each turn', async () => {
+test('each turn gets the prompt from stdin', async () => {
   await start();
   const line = lineOf('cat >"in-$STOPGATE_TURN"; [ $STOPGATE_TURN = 1 ] || : >done', ['--prompt-file', '-']);
   expect((await runCommand(line, { cwd: folder.path, stdin: 'Make it.\n' })).code).toBe(0);
@@ -199,7 +199,7 @@ test.each([
   ['no-such-agent', 'there is no such command'],
   ['', 'there is no such command'],
   ['./notes.txt', 'it is not a program that you may run'],
-])('%s cannot be run, and is refused in words', async (agent, why) => {
+])('%s cannot run, and the error says why', async (agent, why) => {
   await start();
   await folder.write('notes.txt', '');
   const line = ['loop', '--nats', server.url, '--prompt', 'Make it.', '--', agent];
@@ -207,7 +207,7 @@ test.each([
   expect([code, stderr]).toEqual([2, `stopgate: cannot run '${agent}': ${why}\n`]);
 });
 
-test('a command whose options are taken for ours is refused with a hint where it belongs', async () => {
+test('a command whose options look like ours is refused with a hint to use --', async () => {
   const { code, stderr } = await runCommand(['loop', 'claude', '-p'], { cwd: folder.path });
   expect([code, stderr]).toEqual([
     2,
@@ -215,7 +215,7 @@ test('a command whose options are taken for ours is refused with a hint where it
   ]);
 });
 
-test('a command that ends at once waits for its next turn, and Ctrl-C ends the wait', async () => {
+test('a command that ends at once is delayed before its next turn, and Ctrl-C ends the wait', async () => {
   await start();
   const command = startCommand(lineOf('true', ['--pause', '1h']), { cwd: folder.path });
   await command.printed('turn 1 of w1: block · continue · incomplete: ');
@@ -223,7 +223,7 @@ test('a command that ends at once waits for its next turn, and Ctrl-C ends the w
   expect(await command.kill('SIGINT')).toBe(130);
 });
 
-test('a turn that a usage limit ends is taken again when the limit is over', async () => {
+test('a turn that a usage limit ended is repeated when the limit is over', async () => {
   await start();
   const script =
     'echo "$STOPGATE_TURN: $1" >>turns; [ "$STOPGATE_TURN" = 1 ] && { echo "usage limit reached, try again in 2s" >&2; exit 1; }; touch done';
@@ -242,8 +242,9 @@ test('a usage limit at the last turn ends the loop with the same advice as a blo
   expect(code).toBe(1);
 });
 
-// Root cause: a worker that is silent for 2 minutes is stale, loses its task, and its loop claimed the task again for ever.
-test('while its command runs, the worker gives signs of life, and none after it', async () => {
+// Root cause: a worker that is silent for 2 minutes is stale and loses its task. Its loop then claimed the task again
+// for ever.
+test('the worker sends heartbeats only while its command runs', async () => {
   const published: string[] = [];
   const requester = {
     publish: async (subject: string) => void published.push(subject),
@@ -271,7 +272,7 @@ test('while its command runs, the worker gives signs of life, and none after it'
   expect(signs()).toBe(count);
 });
 
-test('waits leave nothing behind that hears Ctrl-C', async () => {
+test('waits leave no listeners for Ctrl-C behind', async () => {
   replica = await startReplica({
     nats: server.url,
     policies: { policies: { default: { retries: null, checks: [{ rules: ['x'] }] } } },
@@ -282,7 +283,7 @@ test('waits leave nothing behind that hears Ctrl-C', async () => {
   try {
     const { code } = await run('true', ['--turns', '12', '--pause', '1']);
     expect(code).toBe(1);
-    // A warning is emitted in the tick after its cause.
+    // Node emits a warning in the tick after its cause.
     await new Promise(setImmediate);
     expect(warnings).toEqual([]);
   } finally {
@@ -290,7 +291,7 @@ test('waits leave nothing behind that hears Ctrl-C', async () => {
   }
 });
 
-test('a failure that says when to try again, and of no limit, is judged as any', async () => {
+test('a failure that names a time to retry but no limit is judged like any other', async () => {
   await start();
   const script = '[ "$STOPGATE_TURN" = 2 ] && touch done; echo "no network: try again in 3h" >&2; exit 1';
   const { code, stderr } = await run(script, ['--prompt', 'Work'], ['{prompt}']);

@@ -1,4 +1,4 @@
-/** ack, resolve, retire, pause and unpause: looked at, asked, published, and read back. */
+/** ack, resolve, retire, pause and unpause show what they change, ask, publish, and print the result. */
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { type Asked, Refusal, useStandIn } from '../../support/stand-in.ts';
@@ -10,7 +10,7 @@ const escalation = { since: '2026-03-02T12:00:00.000Z', reason: 'It needs\u001b[
 const escalated = { worker: 'w1', state: 'escalated', escalation, refused: [] };
 const idle = { ...escalated, state: 'idle', escalation: null };
 
-/** A terminal at which a person types `text`; '' is Ctrl-D. */
+/** Opens a terminal at which a person types `text`. '' is Ctrl-D. */
 const typing = (text: string) => Object.assign(Readable.from(text === '' ? [] : [Buffer.from(text)]), { isTTY: true });
 
 async function openLog(views: readonly object[] = [escalated, idle], entity = 'worker.w1') {
@@ -33,7 +33,7 @@ async function openLog(views: readonly object[] = [escalated, idle], entity = 'w
 }
 
 describe('asks before it changes something', () => {
-  test('with what it is about, and goes on at a yes', async () => {
+  test('showing what it changes, and accepts yes', async () => {
     const log = await openLog();
     const { code, stdout, stderr } = await log.run(['resolve', 'w1', '--resume', '--by', 'ann'], {
       stdin: typing('Yes\n'),
@@ -43,7 +43,7 @@ describe('asks before it changes something', () => {
     expect(await log.stored()).toEqual([['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume' }]]);
   });
 
-  test('an escalation that is a question of its own ends as one', async () => {
+  test('after a question in the reason, without a second punctuation mark', async () => {
     const asks = { ...escalated, escalation: { ...escalation, reason: 'Which key?' } };
     const log = await openLog([asks, asks]);
     const { stderr } = await log.run(['ack', 'w1', '--by', 'ann'], { stdin: typing('y\n') });
@@ -54,7 +54,7 @@ describe('asks before it changes something', () => {
     ['no', 'n\n'],
     ['an empty line', '\n'],
     ['the end of the input', ''],
-  ])('%s: nothing is changed', async (_, text) => {
+  ])('and changes nothing on %s', async (_, text) => {
     const log = await openLog();
     const { code, stdout, stderr } = await log.run(['retire', 'w1'], { stdin: typing(text) });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -62,7 +62,7 @@ describe('asks before it changes something', () => {
     expect(await log.stored()).toEqual([]);
   });
 
-  test('without a terminal and --yes nothing is changed', async () => {
+  test('and without a terminal needs --yes', async () => {
     const log = await openLog();
     const { code, stderr } = await log.run(['retire', 'w1'], { stdin: 'y\n' });
     expect(code).toBe(2);
@@ -88,7 +88,7 @@ test.each([
   { argv: ['pause', 'w1', '--for', '30m'], entry: ['own.worker.w1.worker.paused', { by: 'ann', forMs: 1_800_000 }] },
   { argv: ['pause', 'w1', '--for', '7d'], entry: ['own.worker.w1.worker.paused', { by: 'ann', forMs: 604_800_000 }] },
   { argv: ['unpause', 'w1'], entry: ['own.worker.w1.worker.unpaused', { by: 'ann' }] },
-])('$argv stores one entry, and --json prints the view after it', async ({ argv, entry }) => {
+])('$argv stores one entry, and --json prints the new view', async ({ argv, entry }) => {
   const log = await openLog();
   const { code, stdout } = await log.run([...argv, '--by', 'ann', '--yes', '--json']);
   expect({ code, view: JSON.parse(stdout) }).toEqual({ code: 0, view: idle });
@@ -103,7 +103,7 @@ test.each([
     'w1: paused by ann until 2026-03-02T12:31:00.000Z\n',
   ],
   [['unpause', 'w1'], null, 'w1: not paused; its stops are judged\n'],
-])('%j says how the worker is afterwards', async (argv, paused, says) => {
+])('%j prints the new state of the worker', async (argv, paused, says) => {
   const log = await openLog([idle, { ...idle, paused }]);
   expect(await log.run([...argv, '--yes'])).toMatchObject({ code: 0, stdout: says });
 });
@@ -115,7 +115,7 @@ test('a policy that denies a pause is named', async () => {
   expect(await log.run(['pause', 'w1', '--yes'])).toMatchObject({ code: 1, stderr: `stopgate: ${reason}\n` });
 });
 
-test('of a task with --task', async () => {
+test('--task selects a task', async () => {
   const log = await openLog(undefined, 'task.T-1');
   const { code } = await log.run(['ack', 'T-1', '--task', '--by', 'ann', '--yes']);
   expect(code).toBe(0);
@@ -123,14 +123,14 @@ test('of a task with --task', async () => {
 });
 
 describe('exit code 1', () => {
-  test('what is not escalated is not resolved, and nothing is stored', async () => {
+  test('a worker that is not escalated cannot be resolved, and nothing is stored', async () => {
     const log = await openLog([idle]);
     const { code, stderr } = await log.run(['resolve', 'w1', '--stop', '--yes']);
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'stopgate: worker w1 is not escalated: it is idle\n' });
     expect(await log.stored()).toEqual([]);
   });
 
-  test('somebody else was quicker: the entry was refused', async () => {
+  test('if somebody else was faster, the entry is refused', async () => {
     const reason = 'worker w1 is not escalated';
     const refused = [{ at: '2026-03-02T12:01:00.000Z', seq: 1, type: 'escalation.resolved', reason }];
     const log = await openLog([escalated, { ...idle, refused }]);
@@ -139,7 +139,7 @@ describe('exit code 1', () => {
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'REFUSED' } });
   });
 
-  test('ack of an escalated task without --task says what is missing', async () => {
+  test('ack of an escalated task without --task says that --task is missing', async () => {
     const unknown = new Refusal(404, { error: { code: 'NOT_FOUND', message: 'unknown', issues: [] } });
     const log = await openLog([unknown, escalated], '>');
     const said = await log.run(['ack', 'T-3', '--yes']);
@@ -147,7 +147,7 @@ describe('exit code 1', () => {
     expect(await log.stored()).toEqual([]);
   });
 
-  test('nobody knows it', async () => {
+  test('the worker is unknown', async () => {
     const log = await openLog([new Refusal(404, { error: { code: 'NOT_FOUND', message: 'unknown', issues: [] } })]);
     expect(await log.run(['retire', 'w1', '--yes'])).toMatchObject({
       code: 1,

@@ -1,4 +1,4 @@
-/** `stopgate test`: policies are tried on cases, without a service. */
+/** `stopgate test` tests policies on cases, without a service. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Folder, makeFolder } from '../../support/deployment.ts';
 import { readPage } from '../../support/markdown.ts';
@@ -25,7 +25,7 @@ const failing = {
 };
 const write = (name: string, content: unknown) => folder.write(name, JSON.stringify(content));
 
-test('cases that pass: a line each, and 0', async () => {
+test('cases that pass print a line each; the exit code is 0', async () => {
   await write('pass.json', { topic: 'mine', policy, cases: [failing] });
   expect(await run('pass.json')).toEqual({
     code: 0,
@@ -34,7 +34,7 @@ test('cases that pass: a line each, and 0', async () => {
   });
 });
 
-test('one that fails: where, what was expected, what was, and 1', async () => {
+test('a case that fails prints its position, the expected and the actual decision; the exit code is 1', async () => {
   const wrong = { ...failing, expect: [{ decision: 'allow', guard: 'done' }, { worker: 'w2' }] };
   await write('fail.json', { policy, cases: [wrong, failing] });
   const { code, stdout } = await run('fail.json');
@@ -75,7 +75,7 @@ test.each([
   expect(code).toBe(1);
 });
 
-test('the policy of a stopgate.yaml beside the case file', async () => {
+test('the policy is taken from a stopgate.yaml beside the case file', async () => {
   await folder.write(
     'rules.yaml',
     'policies: { default: { checks: [{ command: tests }] } }\ncommands: { tests: { run: [npm, test] } }\n',
@@ -89,7 +89,7 @@ test('the policy of a stopgate.yaml beside the case file', async () => {
   });
 });
 
-describe('bad input is 2, and says where', () => {
+describe('bad input is reported with its position and exit code 2', () => {
   test.each([
     { text: 'cases: [{ name: a, entry: [] }]\n', says: 'bad.yaml:1:20: unknown key' },
     { text: 'cases: [', says: 'bad.yaml:1' },
@@ -107,7 +107,7 @@ describe('bad input is 2, and says where', () => {
     expect(await run('bad.yaml')).toMatchObject({ code: 2, stderr: expect.stringContaining(says) });
   });
 
-  test('no file', async () => {
+  test('a missing file', async () => {
     expect(await run('none.yaml')).toMatchObject({ code: 2, stderr: expect.stringContaining('none.yaml') });
     const empty = await openTerminal();
     expect(await empty.run('test')).toBe(2);
@@ -115,13 +115,13 @@ describe('bad input is 2, and says where', () => {
   });
 });
 
-test('--init writes cases that pass, once', async () => {
+test('--init writes cases that pass, and overwrites none', async () => {
   expect(await run('--init')).toMatchObject({ code: 0 });
   expect(await run()).toMatchObject({ code: 0, stdout: expect.stringContaining('2 passed, 0 failed') });
   expect(await run('--init')).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') });
 });
 
-test('--watch runs them again when the policy changes', async () => {
+test('--watch repeats the cases when the policy changes', async () => {
   const yaml = (check: string) => `policies: { default: { checks: [{ command: ${check} }] } }\n`;
   await folder.write('watched.yaml', yaml('tests'));
   await write('watched.json', { cases: [{ ...failing, policy: 'watched.yaml' }] });
@@ -134,7 +134,7 @@ test('--watch runs them again when the policy changes', async () => {
   expect(await ended).toBe(1);
 });
 
-test('docs/testing-policies.md: the examples pass', async () => {
+test('the examples of docs/testing-policies.md pass', async () => {
   await folder.write('stopgate.yaml', 'policies: { default: { checks: [{ command: tests }] } }\n');
   const fences = readPage('docs/testing-policies.md').fences.filter(({ text }) => text.includes('cases:\n'));
   expect(fences).toHaveLength(2);

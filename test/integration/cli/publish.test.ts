@@ -1,4 +1,4 @@
-/** publish: checked first, then stored; what the log would refuse is never sent. */
+/** `stopgate publish` checks entries before it sends them. It never sends one that the service would refuse. */
 
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
@@ -33,7 +33,7 @@ describe('one entry', () => {
     expect(await log.stored()).toEqual([['worker.w1.tool.used', { tool: 'Bash' }]]);
   });
 
-  test('with the whole subject, without fields, with fields that are not known', async () => {
+  test('may have a full subject, no fields, or unknown fields', async () => {
     const log = await openLog();
     await log.publish([`stopgate.${log.fleet}.worker.w1.heartbeat.sent`]);
     await log.publish(['worker', 'w1', 'heartbeat.sent']);
@@ -55,14 +55,14 @@ describe('one entry', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: says === '' ? '' : expect.stringContaining(says) });
   });
 
-  test('of an operator', async () => {
+  test('may be an operator entry', async () => {
     const log = await openLog();
     const { code } = await log.publish(['own.worker.w1.worker.retired', '{"by":"me"}']);
     expect(code).toBe(0);
     expect(await log.stored()).toEqual([['own.worker.w1.worker.retired', { by: 'me' }]]);
   });
 
-  test('with --id it is stored once', async () => {
+  test('is stored once with --id', async () => {
     const log = await openLog();
     const argv = ['worker.w1.heartbeat.sent', '--id', 'once'];
     expect((await log.publish(argv)).stdout).toBe('stored as seq 1\n');
@@ -101,7 +101,7 @@ describe('one entry', () => {
     expect({ code, stdout, stored: await log.stored() }).toEqual({ code: 2, stdout: '', stored: [] });
   });
 
-  test('one over 64 KiB is refused', async () => {
+  test('is refused if it is larger than 64 KiB', async () => {
     const log = await openLog();
     const stdin = JSON.stringify({ text: 'x'.repeat(66_000) });
     const { code, stderr } = await log.publish(['worker', 'w1', 'prompt.submitted', '-'], { stdin });
@@ -109,7 +109,7 @@ describe('one entry', () => {
     expect(code).toBe(2);
   });
 
-  test('a fleet without a log: 3', async () => {
+  test('exits with 3 if the fleet has no log', async () => {
     const { code, stderr } = await runOnce([
       'publish',
       'worker.w1.heartbeat.sent',
@@ -126,7 +126,7 @@ describe('one entry', () => {
 describe('JSON lines from stdin', () => {
   const good = (id: string) => JSON.stringify({ subject: `worker.${id}.tool.used`, data: { tool: 'Bash' } });
 
-  test('are stored in order, one line of answer each; the form of tail --json fits', async () => {
+  test('are stored in order, each with one line of output; lines of tail --json work', async () => {
     const log = await openLog();
     const whole = { at: '2026-03-02T12:00:00.000Z', subject: `stopgate.${log.fleet}.worker.w2.heartbeat.sent`, seq: 7 };
     const { code, stdout } = await log.publish(['-'], { stdin: `${good('w1')}\n\n${JSON.stringify(whole)}` });
@@ -137,7 +137,7 @@ describe('JSON lines from stdin', () => {
     ]);
   });
 
-  test('a line with an id is stored once', async () => {
+  test('with an id are stored once', async () => {
     const log = await openLog();
     const line = JSON.stringify({ subject: 'worker.w1.heartbeat.sent', id: 'one' });
     await log.publish(['-'], { stdin: `${line}\n${line}\n` });
@@ -146,7 +146,7 @@ describe('JSON lines from stdin', () => {
 
   const mixed = [good('w1'), 'nope', '{"data":{}}', '{"subject":"worker.w1.tool.used"}', good('w2')].join('\n');
 
-  test('with a bad one none is sent, and each bad one is named', async () => {
+  test('are not sent if one is bad, and each bad one is named', async () => {
     const log = await openLog();
     const { code, stdout, stderr } = await log.publish(['-'], { stdin: mixed });
     expect(stderr).toMatch(
@@ -155,14 +155,14 @@ describe('JSON lines from stdin', () => {
     expect({ code, stdout, stored: await log.stored() }).toEqual({ code: 2, stdout: '', stored: [] });
   });
 
-  test('with --stream the good ones are sent all the same', async () => {
+  test('that are good are sent despite bad ones with --stream', async () => {
     const log = await openLog();
     const { code, stdout, stderr } = await log.publish(['-', '--stream'], { stdin: mixed });
     expect(stderr).toMatch(/^line 2: .*\nline 3: .*\nline 4: .*\n$/);
     expect({ code, stdout }).toEqual({ code: 2, stdout: 'stored as seq 1\nstored as seq 2\n' });
   });
 
-  test('with --stream a line is sent before the next one comes', async () => {
+  test('are sent at once with --stream', async () => {
     const log = await openLog();
     const stdin = new PassThrough();
     const terminal = await openTerminal({ stdin });

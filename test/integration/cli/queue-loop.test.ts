@@ -1,4 +1,4 @@
-/** `stopgate loop --queue`: the main loop of a worker claims, works, stops, waits, and goes on at the end of a limit. */
+/** `stopgate loop --queue`: a worker claims tasks, works, stops, waits, and continues at the end of a usage limit. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -51,7 +51,7 @@ const file = (name: string) => readFile(join(folder.path, name), 'utf8');
 const create = (task: string, data: object) => client.publish(`task.${task}.task.created`, { queue: 'build', ...data });
 const stateOf = async (task: string) => (await client.ask(`get.task.${task}`)).body;
 
-test('all that waits is done, a higher priority first, and the prompt names the task', async () => {
+test('all waiting tasks are done, by priority, and the prompt names the task', async () => {
   await start({});
   await create('T-1', { title: 'Fix login', plan: [{ title: 'Write tests', status: 'done' }] });
   await create('T-2', { title: 'Write docs', priority: 5 });
@@ -68,7 +68,7 @@ test('all that waits is done, a higher priority first, and the prompt names the 
   expect(code).toBe(0);
 });
 
-test('with persistence it waits for a task, and ends at the idle timeout', async () => {
+test('with persistence, it waits for a task until the idle timeout', async () => {
   await start({ persistence: { idle: '2s' } });
   await create('T-1', { title: 'First' });
   const loop = run('echo "did $STOPGATE_TASK"');
@@ -82,7 +82,7 @@ test('with persistence it waits for a task, and ends at the idle timeout', async
   expect(code).toBe(0);
 });
 
-test('a usage limit pauses it, and it goes on with its task when the limit is over', async () => {
+test('a usage limit pauses it; it continues with its task when the limit is over', async () => {
   await start({});
   await create('T-1', {});
   const until = new Date(Date.now() + 2_000).toISOString();
@@ -94,7 +94,7 @@ test('a usage limit pauses it, and it goes on with its task when the limit is ov
   expect(code).toBe(0);
 });
 
-test('a task that asks for a person stays with them, and the next one is worked on: exit code 1', async () => {
+test('a task that is escalated is left to a person, and the next one is started: exit code 1', async () => {
   await start({ promises: true });
   await create('T-1', { priority: 1 });
   await create('T-2', {});
@@ -106,7 +106,7 @@ test('a task that asks for a person stays with them, and the next one is worked 
   expect(code).toBe(1);
 });
 
-test('a task that ends at the cap is left to a person, whatever follows: exit code 1', async () => {
+test('a task that ends at the cap is left to a person, even if later tasks are completed: exit code 1', async () => {
   await start({ retries: 1, checks: [{ plan: {} }] });
   await create('T-1', { priority: 1, plan: [{ title: 'Write tests', status: 'pending' }] });
   await create('T-2', {});
@@ -120,7 +120,7 @@ test('a task that ends at the cap is left to a person, whatever follows: exit co
   expect(code).toBe(1);
 });
 
-test('the prompt names the steps by the ids that the plan has for them now, and how they stand', async () => {
+test('the prompt lists the steps with their current ids and states', async () => {
   await start({ retries: null, checks: [{ plan: {} }] });
   await create('T-1', {
     plan: [
@@ -128,7 +128,7 @@ test('the prompt names the steps by the ids that the plan has for them now, and 
       { title: 'Write docs', status: 'pending', step: 'docs' },
     ],
   });
-  // A step of its own has that id, so that of the task becomes T-1/s (protocol.md §3).
+  // The worker's own step has that id, so the step of the task becomes T-1/s (protocol.md §3).
   await client.publish('worker.w1.step.updated', { step: 's', status: 'done' });
   const report = (step: string) =>
     client
@@ -150,7 +150,7 @@ test('the prompt names the steps by the ids that the plan has for them now, and 
   expect(await file('in-2')).toContain('- Write docs (done; step id docs)\n');
 });
 
-test('a task that is not finished goes back to the queue when the loop ends: exit code 1', async () => {
+test('an unfinished task is released to the queue when the loop ends: exit code 1', async () => {
   await start({ retries: null, checks: [{ plan: {} }] });
   await create('T-1', { plan: [{ title: 'Write tests', status: 'pending' }] });
   const { code, stderr } = await run('true', '--turns', '2');
@@ -159,7 +159,7 @@ test('a task that is not finished goes back to the queue when the loop ends: exi
   expect(code).toBe(1);
 });
 
-test('a task and a queue are two things', async () => {
+test('--task and --queue exclude each other', async () => {
   expect(await run('true', '--task', 'T-1')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--task and --queue exclude each other'),

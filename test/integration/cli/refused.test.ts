@@ -1,4 +1,4 @@
-/** What the surroundings refuse (servers, credentials, folders, ports, files) is one line with the next step. */
+/** A failure of the environment (server, credentials, folder, port, file) prints one line with the next step. */
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
@@ -11,7 +11,7 @@ import { clear, type Dev, startDev } from '../../support/dev.ts';
 import { endService } from '../../support/service.ts';
 import { openNats } from '../../support/shared-server.ts';
 
-/** A service of its own: only the embedded server has accounts. */
+/** Starts a separate service, because only the embedded server has accounts. */
 let folder: Folder;
 let dev: Dev;
 let elsewhere: Folder;
@@ -179,7 +179,7 @@ const rows: readonly Row[] = [
   ['a log of something else', 2, 'line 1:', () => ['replay', 'not-creds.txt']],
 ];
 
-describe('one line, the exit code, nothing on stdout', () => {
+describe('prints one line, and nothing on stdout', () => {
   test.each(rows)('%s: exit code %i', async (_what, expected, says, argv) => {
     const { code, stdout, stderr } = await runCommand(argv(), { cwd: elsewhere.path });
     const lines = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
@@ -189,7 +189,7 @@ describe('one line, the exit code, nothing on stdout', () => {
   });
 });
 
-test('dev notices a taken HTTP port before it starts a NATS server or makes its store', async () => {
+test('dev reports a taken HTTP port before it starts a NATS server or creates its store', async () => {
   const http = `127.0.0.1:${strangerPort()}`;
   const { code, stderr } = await runCommand(['dev', '--port', '0', '--http', http], { cwd: elsewhere.path });
   expect(code).toBe(2);
@@ -205,7 +205,7 @@ test('a folder with spaces and quotes in its name works', async () => {
   expect(checked).toMatchObject({ code: 0, stdout: 'stopgate.yaml is valid: 1 policy (default), 0 commands\n' });
 });
 
-test('check refuses what a service would not start with here; for one elsewhere it is noted', async () => {
+test('check reports what keeps a service from starting on this machine, and notes it for others', async () => {
   const folder = join(elsewhere.path, 'not-here');
   await mkdir(folder);
   const file = 'tokens: { ci: { role: read, env: NO_SUCH_TOKEN } }\ntls: { cert: none.crt, key: none.key }\n';
@@ -251,7 +251,7 @@ test.each([
   ],
   ['UTF-16', Buffer.from('\uFEFFpolicies: {}\n', 'utf16le'), 'the file is UTF-16'],
   ['what is no file', null, "cannot read 'stopgate.yaml': it is a folder"],
-])('check and a start refuse %s', async (what, text, says) => {
+])('check and serve refuse %s', async (what, text, says) => {
   const folder = join(elsewhere.path, `refuses ${what}`);
   await mkdir(text === null ? join(folder, 'stopgate.yaml') : folder, { recursive: true });
   if (text !== null) await writeFile(join(folder, 'stopgate.yaml'), text);

@@ -1,4 +1,6 @@
-/** `stopgate replay` as it is shipped: the protocol's cases through the command, its exit code, and its options. */
+/**
+ * `stopgate replay` as shipped: runs the conformance cases through the command, and tests its exit code and options.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { spellTimes, timeOf } from '../../support/case-times.ts';
@@ -27,7 +29,7 @@ afterAll(() => folder.remove());
 
 const replay = (...argv: string[]) => runCommand(['replay', ...argv], { cwd: folder.path });
 
-describe('the protocol’s cases, each a fleet of its own in one file', () => {
+describe('the conformance cases, each as a separate fleet in one file', () => {
   let ended: Ended;
   let results: Json[];
   beforeAll(async () => {
@@ -48,20 +50,20 @@ describe('the protocol’s cases, each a fleet of its own in one file', () => {
     expect(rest).toEqual([]);
   });
 
-  test('bad lines are named by their number on stderr, and the exit code is 2', () => {
+  test('bad lines are reported by number on stderr, and the exit code is 2', () => {
     const expected: number[] = [];
     let before = 0;
     for (const { lines, entries, bad = [] } of cases) {
-      const own = lines.length - entries.length; // the line of its policy
+      const own = lines.length - entries.length; // the line with its policy
       expected.push(...bad.map((number) => before + own + number));
       before += lines.length;
     }
     expect(expected.length).toBeGreaterThan(5);
-    const told = ended.stderr
+    const numbers = ended.stderr
       .trimEnd()
       .split('\n')
       .map((line) => /^line (\d+): \S/.exec(line)?.[1]);
-    expect(told).toEqual(expected.map(String));
+    expect(numbers).toEqual(expected.map(String));
     expect(ended.code).toBe(2);
   });
 });
@@ -82,7 +84,7 @@ const story = [
   line('12:20:00', 'worker.w2.heartbeat.sent'),
 ].join('\n');
 
-test('prints one decision a line, in the order in which attempts end, and exits with 0', async () => {
+test('prints one decision per line, in the order in which attempts end, and exits with 0', async () => {
   await folder.write('story.jsonl', story);
   const { code, stdout, stderr } = await replay('story.jsonl');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -91,7 +93,7 @@ test('prints one decision a line, in the order in which attempts end, and exits 
     { attempt: 'a2', seq: 6, at: at('12:03:50'), decision: 'block', cause: 'idle', idle: { ms: 230_000 } },
   ]);
   expect(stdout.endsWith('}\n')).toBe(true);
-  // Stdin gives equal results, as in a pipe.
+  // Reading from stdin gives the same results.
   expect(await runCommand(['replay', '-'], { cwd: folder.path, stdin: story })).toEqual({ code, stdout, stderr });
 });
 
@@ -100,7 +102,7 @@ test.each([
   ['12:01:30', { state: 'blocked', retry: { count: 1, max: 3 }, plan: [{ title: 'Write tests', status: 'pending' }] }],
   ['12:03:20', { state: 'validating', attempt: { attempt: 'a2', until: at('12:03:50') } }],
   ['12:03:50', { state: 'blocked', attempt: null, lastDecision: { attempt: 'a2', cause: 'idle' } }],
-])('--at %s shows all actors as they were then', async (clock, worker) => {
+])('--at %s shows all actors at that time', async (clock, worker) => {
   await folder.write('story.jsonl', story);
   const { code, stdout } = await replay('story.jsonl', '--at', at(clock));
   expect(code).toBe(0);
@@ -109,7 +111,7 @@ test.each([
   ]);
 });
 
-test('a time before the log, and attempts that it does not have, are errors', async () => {
+test('a time before the log and an unknown attempt are errors', async () => {
   await folder.write('story.jsonl', story);
   await folder.write('new.yaml', 'policies: { default: {} }\n');
   const early = await replay('story.jsonl', '--at', '2026-03-02');
@@ -123,7 +125,7 @@ test('a time before the log, and attempts that it does not have, are errors', as
   expect((await compare('--since', '2026-03-03')).stderr).toBe(`${none} since 2026-03-03T00:00:00.000Z\n`);
 });
 
-test('--policy holds instead of what the file says; a bad one stops it before the first line', async () => {
+test('--policy replaces the policies of the log; a bad file is refused before the first line', async () => {
   await folder.write('story.jsonl', story);
   await folder.write('new.yaml', 'policies: { default: { checks: [{ plan: {} }] } }\n');
   const { code, stdout } = await replay('story.jsonl', '--policy', 'new.yaml');
@@ -150,7 +152,7 @@ test.each([
   expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(words)]);
 });
 
-/** Each case in a fleet of its own, named after its file; its policy is a line before its entries. */
+/** Gives each case its own fleet, named after its file. The first line sets the policy. */
 function readCases(place: URL): Case[] {
   const files = readdirSync(place).filter((name) => name.endsWith('.json'));
   return files.flatMap((file) => {
@@ -178,7 +180,7 @@ function lineOf(entry: CaseEntry, fleet: string): string {
   });
 }
 
-/** What can be compared as it is; `$match` and its like are for the machines' own run of these cases. */
+/** Drops expectations with operators such as `$match`: only the conformance run of the machines evaluates them. */
 function plainIn(part: Json): Json {
   const isPlain = (value: unknown): boolean =>
     typeof value !== 'object' ||
@@ -189,7 +191,7 @@ function plainIn(part: Json): Json {
   );
 }
 
-test('on a terminal it is text, and with --json the lines that a pipe gets', async () => {
+test('prints text on a terminal, and with --json the lines that a pipe gets', async () => {
   const at = (second: number) => `2026-03-02T12:00:0${second}.000Z`;
   const line = (second: number, tail: string, data: object) =>
     `${JSON.stringify({ at: at(second), subject: `stopgate.main.${tail}`, data })}\n`;

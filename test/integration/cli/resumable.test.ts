@@ -1,4 +1,4 @@
-/** `stopgate resumable`: agents that a usage limit has stopped are resumed at its end, once on all machines. */
+/** `stopgate resumable` resumes agents after their usage limit, each on one machine only. */
 import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -12,12 +12,12 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
-/** A program of this name notes its arguments and its folder, then does this. */
+/** Writes a program that records its arguments and folder, then runs `then`. */
 async function install(name: string, script = 'exit 0') {
   await stage.folder.write(name, `#!/bin/sh\necho "$0 $* in $PWD" >> "${stage.folder.path}/ran"\n${script}\n`);
   await chmod(join(stage.folder.path, name), 0o755);
 }
-/** No real agent is on it. */
+/** Contains no real agent. */
 const env = () => ({ PATH: `${stage.folder.path}:/usr/bin:/bin` });
 const ran = async () =>
   (await readFile(join(stage.folder.path, 'ran'), 'utf8').catch(() => ''))
@@ -29,7 +29,7 @@ const run = (...options: string[]) => runCommand(line(...options), { cwd: stage.
 const list = async () => JSON.parse((await run('--json')).stdout) as { worker: string }[];
 
 const endedAt = '2026-01-01T00:00:00.000Z';
-/** A session that works, and then reports a limit. */
+/** Runs a session that works and then reports a usage limit. */
 async function limit(
   worker: string,
   { agent = 'claude', cwd = stage.folder.path, data = { until: endedAt } as object } = {},
@@ -40,7 +40,7 @@ async function limit(
 }
 const later = () => ({ until: new Date(Date.now() + 3_600_000).toISOString() });
 
-test('who is listed: those whose limit is over, who have not worked since, and who have a command', async () => {
+test('lists agents whose limit is over, that have not worked since, and that have a resume command', async () => {
   await install('claude');
   await limit('over', { data: { until: endedAt, scope: 'weekly' } });
   await limit('ended');
@@ -75,7 +75,7 @@ test('who is listed: those whose limit is over, who have not worked since, and w
   expect(stdout).toContain(command('over'));
 });
 
-test('--run resumes each in its folder, once, and leaves what is not here alone', async () => {
+test('--run resumes each agent once in its folder, and skips those of other machines', async () => {
   await install('claude');
   await install('gemini', 'exit 3');
   await limit('s1');
@@ -97,7 +97,7 @@ test('--run resumes each in its folder, once, and leaves what is not here alone'
   expect((await ran()).filter((it) => /^(claude|gemini) /.test(it))).toHaveLength(2);
 });
 
-test('several at the same time run each session once', async () => {
+test('concurrent runs resume each session once', async () => {
   await install('claude', 'sleep 0.3');
   for (const worker of ['s1', 's2', 's3']) await limit(worker);
   const results = await Promise.all([run('--run'), run('--run', '--concurrency', '3'), run('--run')]);
@@ -105,7 +105,7 @@ test('several at the same time run each session once', async () => {
   expect((await ran()).map((it) => it.split(' ')[2]).sort()).toEqual(['s1', 's2', 's3']);
 });
 
-test('a limit that comes again is a new one', async () => {
+test('a second limit is resumed again', async () => {
   await install('claude');
   await limit('s1');
   await run('--run');
@@ -113,7 +113,7 @@ test('a limit that comes again is a new one', async () => {
   expect((await list()).map(({ worker }) => worker)).toEqual(['s1']);
 });
 
-test('Ctrl-C ends what it has started', async () => {
+test('Ctrl-C ends the resumed agents', async () => {
   await install('claude', 'exec sleep 60');
   await limit('s1');
   const command = startCommand(line('--run'), { cwd: stage.folder.path, env: env() });
@@ -121,7 +121,7 @@ test('Ctrl-C ends what it has started', async () => {
   expect(await command.kill('SIGINT')).toBe(130);
 });
 
-test('where there is none it says so', async () => {
+test('says so if there is none', async () => {
   expect(await run()).toMatchObject({
     code: 0,
     stdout: "No agents in fleet 'main' have a usage limit that has reset.\n",
@@ -129,7 +129,7 @@ test('where there is none it says so', async () => {
   expect(await run('--concurrency', '2')).toMatchObject({ code: 2, stderr: expect.stringContaining('--run') });
 });
 
-test('a stop that was allowed because of the limit is no work since then', async () => {
+test('a stop that was allowed because of the limit does not count as work', async () => {
   await install('claude');
   await limit('tried', { data: {} });
   await stage.client.ask('decide.tried');

@@ -1,4 +1,4 @@
-/** `stopgate snapshot` and `stopgate export`, and a replay of a log that was cut, with its archive (protocol.md §11, §15). */
+/** `stopgate snapshot`, `stopgate export`, and the replay of a trimmed log with its archive (protocol.md §11, §15). */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runCommand } from '../../support/command.ts';
@@ -18,12 +18,12 @@ async function work(worker: string): Promise<void> {
   await stage.client.publish(`worker.${worker}.task.claimed`, { task: `T-${worker}` });
   await stage.client.publish(`task.T-${worker}.task.created`, { title: `Task of ${worker}` });
   await stage.client.ask(`decide.${worker}`, { attempt: `a-${worker}` });
-  // Its decision entry follows the answer.
+  // The decision entry is stored after the answer.
   const stored = () => stage.client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`);
   await expect.poll(async () => (await stored()).length).toBe(1);
 }
 
-test('a snapshot is taken when it is asked for', async () => {
+test('takes a snapshot on request', async () => {
   await work('w1');
   const json = await run('snapshot', '--json');
   expect(linesOf(json.stdout)).toMatchObject([{ fleet: 'main', workers: 1, tasks: 1 }]);
@@ -32,7 +32,7 @@ test('a snapshot is taken when it is asked for', async () => {
   expect(stdout).toMatch(/^snapshot of fleet main at entry \d+ \(.*Z\): 1 worker, 1 task, \d+ bytes\n$/);
 });
 
-test('what concerns one worker is exported, and a replay of it decides as the service did', async () => {
+test('export --worker prints the entries that affect a worker; their replay decides as the service did', async () => {
   await stage.client.publish('own.fleet.main.policy.set', {
     policies: { default: { checks: [{ plan: { required: true } }] } },
   });
@@ -55,7 +55,7 @@ test('what concerns one worker is exported, and a replay of it decides as the se
   expect(linesOf(all.stdout)).toHaveLength((await stage.client.manager.streams.info('STOPGATE_main')).state.last_seq);
 });
 
-test('of a worker that the log does not know nothing is printed, and the exit code is 1', async () => {
+test('export of an unknown worker prints nothing; the exit code is 1', async () => {
   await stage.client.publish('own.fleet.main.policy.set', { policies: { default: {} } });
   await work('w1');
   const { code, stdout, stderr } = await run('export', '--worker', 'nobody');
@@ -63,7 +63,7 @@ test('of a worker that the log does not know nothing is printed, and the exit co
   expect(stderr).toBe('stopgate: the log of fleet main has no entries about worker nobody\n');
 });
 
-test('a replay of a log that was cut needs its archive', async () => {
+test('the replay of a trimmed log needs its archive', async () => {
   const archive = join(stage.folder.path, 'archive');
   await work('w1');
   await run('snapshot');
@@ -90,7 +90,7 @@ test('a replay of a log that was cut needs its archive', async () => {
   expect(exported.stderr).toContain(`the log of fleet main begins at entry ${await firstSeq()}`);
 });
 
-test('of a log that was cut without an archive, what came since a snapshot can still be asked', async () => {
+test('without an archive, the part of a trimmed log after a snapshot can still be replayed', async () => {
   await stage.client.publish('own.fleet.main.policy.set', { policies: { default: { checks: [{ plan: {} }] } } });
   await work('w1');
   await run('snapshot');
@@ -101,7 +101,7 @@ test('of a log that was cut without an archive, what came since a snapshot can s
   await expect.poll(firstSeq).toBeGreaterThan(1);
   await work('w2');
 
-  // Folded from the snapshot, it is the decision of the service: the policy and the plan were set before the cut.
+  // The fold from the snapshot gives the decision of the service, though policy and plan were set before the trim.
   const explained = await run('explain', 'w2', '--json');
   expect(explained).toMatchObject({ code: 0, stderr: '' });
   expect(linesOf(explained.stdout)).toMatchObject([{ decision: { decision: 'block', cause: 'incomplete' } }]);
@@ -114,7 +114,7 @@ test('of a log that was cut without an archive, what came since a snapshot can s
   const differs = await replay('--fleet', 'main', '--nats', stage.server.url, ...difference);
   expect(linesOf(differs.stdout)).toMatchObject([{ worker: 'w2', before: { cause: 'incomplete' } }]);
 
-  // What stands before the snapshot is refused, and the message says how far back it goes.
+  // A time before the snapshot is refused, and the message says how far back the log goes.
   const tooEarly = ['--fleet', 'main', '--nats', stage.server.url, '--at', '2020-01-01'];
   for (const refused of [await replay(...tooEarly), await replay('--fleet', 'main', '--nats', stage.server.url)])
     expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('reach back to 2') });
@@ -123,7 +123,7 @@ test('of a log that was cut without an archive, what came since a snapshot can s
     stderr: expect.stringContaining('retention has removed'),
   });
 
-  // A file lacks the snapshot: what it gives may be wrong, and says so.
+  // A file has no snapshot, so a warning says that the results may be wrong.
   await stage.folder.write('late.jsonl', exported);
   const late = await replay('late.jsonl');
   expect(late.code).toBe(0);

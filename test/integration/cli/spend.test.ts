@@ -1,4 +1,4 @@
-/** spend: what agents have used, from the log. */
+/** `stopgate spend` sums the usage of agents in the log. */
 import { expect, test } from 'vitest';
 import { useStandIn } from '../../support/stand-in.ts';
 import { runOnce } from '../../support/terminal.ts';
@@ -59,11 +59,11 @@ test('sums by day, model, worker and task', async () => {
   expect(code).toBe(0);
 });
 
-test('says how agents come to report, and what it does not know', async () => {
+test('says how agents report usage, and which prices are unknown', async () => {
   const { fleet, spend } = await openLog();
   const { stdout, code } = await spend();
   expect(stdout).toContain(`No agent in fleet '${fleet}' has reported usage.`);
-  // Both as they have to be typed where stopgate is not on the PATH.
+  // Both commands start with npx, because stopgate is not on the PATH.
   expect(stdout).toContain('"npx stopgate init claude --user --usage"');
   expect(stdout).toContain('any program can: npx stopgate publish worker');
   expect(code).toBe(0);

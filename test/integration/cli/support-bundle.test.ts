@@ -1,11 +1,11 @@
-/** `stopgate support-bundle`: what helps is in it, and no secret, wherever one was put. */
+/** `stopgate support-bundle` collects diagnostics, but no secrets, wherever they were configured. */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy, makeFolder } from '../../support/deployment.ts';
 
-/** One in each place, so that the test says which came through. */
+/** A different secret per place, so that a failure shows which one leaked. */
 const secrets = {
   token: 'planted-token-1',
   webhookSecret: 'planted-webhook-secret-2',
@@ -51,12 +51,12 @@ afterEach(async () => {
 const bundle = (folder: string, args: readonly string[]) =>
   runCommand(['support-bundle', '--out', 'bundle.json', ...args], { cwd: folder, env });
 
-test('has versions, options, readiness, metrics and streams, and none of the secrets', async () => {
+test('has versions, options, readiness, metrics and streams, but no secrets', async () => {
   at = await deploy({ config, env });
   const { folder, http, client, server } = at;
   await client.publish('worker.w1.worker.registered', { labels: { team: secrets.label } });
   await client.ask('decide.w1', { output: secrets.agentOutput });
-  await client.ask(`decide.${secrets.badId}`); // the last error of an endpoint quotes it
+  await client.ask(`decide.${secrets.badId}`); // appears in the last error of an endpoint
   const nats = server.url.replace('//', `//user:${secrets.natsPassword}@`);
   const { code, stdout } = await bundle(folder.path, ['--http', http, '--nats', nats]);
   expect({ code, stdout }).toEqual({
@@ -87,7 +87,7 @@ test('has versions, options, readiness, metrics and streams, and none of the sec
   expect((await stat(join(folder.path, 'bundle.json'))).mode & 0o077).toBe(0);
 });
 
-test('is written too where nothing answers, and says so; a file that is there stays', async () => {
+test('is also written if nothing answers, and says so; an existing file is not overwritten', async () => {
   const folder = await makeFolder();
   const nowhere = ['--http', '127.0.0.1:1', '--nats', 'nats://127.0.0.1:1'];
   const first = await bundle(folder.path, nowhere);
@@ -111,7 +111,7 @@ test('is written too where nothing answers, and says so; a file that is there st
 test.each([
   ['without a token', {}, 'needs a token; set STOPGATE_TOKEN'],
   ['with a wrong one', { STOPGATE_TOKEN: 'wrong' }, 'refuses this token; check STOPGATE_TOKEN'],
-])('%s it says what the file lacks', async (_, given, why) => {
+])('%s it says what the file does not contain', async (_, given, why) => {
   at = await deploy({ config, env });
   const { folder, http, server } = at;
   const args = ['support-bundle', '--out', 'bundle.json', '--http', http, '--nats', server.url];

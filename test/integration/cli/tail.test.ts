@@ -1,4 +1,4 @@
-/** tail: the log in readable lines, from the newest entries on, until Ctrl-C. */
+/** `stopgate tail` prints the newest entries and then new ones as readable lines, until Ctrl-C. */
 import { stripVTControlCharacters } from 'node:util';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
@@ -38,7 +38,7 @@ test('--no-follow ends with the newest entry', async () => {
 test.each([
   [true, 'stopgate: no entries about worker nobody\n'],
   [false, ''],
-])('without a match, a terminal is told so (%s)', async (isTTY, says) => {
+])('without a match, it prints a note on a terminal (%s)', async (isTTY, says) => {
   const log = await openLog();
   await log.put('worker.w1.tool.used', { tool: 'Bash', ok: true });
   const { terminal, ended } = await log.tail(['--no-follow', '--worker', 'nobody'], { isTTY });
@@ -57,7 +57,7 @@ test('while it follows, a terminal learns that nothing has matched yet', async (
   expect(await ended).toBe(0);
 });
 
-test('old entries, then new ones, a line each; Ctrl-C ends it with 0', async () => {
+test('prints old entries, then new ones, a line each; Ctrl-C ends it with 0', async () => {
   const log = await openLog();
   await log.put('worker.w1.tool.used', { tool: 'Bash', ok: true });
   await log.put('worker.w1.tool.used', { tool: 'Edit', ok: false, files: ['a.ts', 'b.ts'] });
@@ -92,7 +92,7 @@ test('old entries, then new ones, a line each; Ctrl-C ends it with 0', async () 
   expect(terminal.stderr()).toBe('');
 });
 
-test('--last and --worker choose: the newest that match, however far back', async () => {
+test('--last and --worker select the newest matching entries, however old', async () => {
   const log = await openLog();
   for (const worker of ['w2', 'w1', 'w2', 'w2']) await log.put(`worker.${worker}.heartbeat.sent`, {});
   await log.put('decision.w2', allowed);
@@ -107,7 +107,7 @@ test('--last and --worker choose: the newest that match, however far back', asyn
   expect(terminal.stdout().match(/#\d+/g)).toEqual(['#3', '#4', '#5', '#37']);
 });
 
-test('the service’s own entries are left out, but not with --all, nor with --json', async () => {
+test('the service’s own entries are shown only with --all or --json', async () => {
   const log = await openLog();
   await log.put('worker.w1.heartbeat.sent', {});
   await log.put(`own.fleet.${log.fleet}.replica.joined`, { replica: 'r1' });
@@ -124,7 +124,7 @@ test('the service’s own entries are left out, but not with --all, nor with --j
   expect(await shown('--json')).toBe(3);
 });
 
-test('in a log that never rests the newest are shown all the same', () => {
+test('shows the newest entries of a log that grows all the time', () => {
   const shown: number[] = [];
   const recent = createNewestEntries<number>(2, 10, (item) => shown.push(item));
   for (let seq = 5; seq < 14; seq += 1) recent.push(seq, seq);
@@ -137,7 +137,7 @@ test('--last 0 shows only what is new', async () => {
   const log = await openLog();
   await log.put('worker.w1.heartbeat.sent', {});
   const { terminal, ended } = await log.tail(['--last', '0']);
-  // Until it listens nothing is printed; what comes then is.
+  // Nothing is printed until it listens.
   await expect
     .poll(async () => {
       await log.put('worker.w1.heartbeat.sent', {});
@@ -149,7 +149,7 @@ test('--last 0 shows only what is new', async () => {
   expect(terminal.stdout()).not.toContain('#1 ');
 });
 
-test('--json gives lines that replay reads', async () => {
+test('--json prints lines that replay reads', async () => {
   const log = await openLog();
   await log.put('worker.w1.worker.registered', { agent: 'claude' });
   await log.put('worker.w1.heartbeat.sent', '');
@@ -171,7 +171,7 @@ test('--json gives lines that replay reads', async () => {
   expect(replayed.stderr).toMatch(/^line 3: /);
 });
 
-test('decisions are coloured, and what agents say is cleaned and cut', async () => {
+test('decisions are coloured, and texts of agents are cleaned and cut', async () => {
   const log = await openLog();
   await log.put('worker.w1.prompt.submitted', { text: `\u001b[2J\u0007${'y'.repeat(300)}\n\nnext` });
   await log.put('worker.w1.x\u001b[2J.y', 'no\u0007pe');
@@ -186,14 +186,14 @@ test('decisions are coloured, and what agents say is cleaned and cut', async () 
   for (const line of plain.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
 });
 
-describe('what cannot be read', () => {
-  test('a fleet without a log: 3', async () => {
+describe('exits with 3', () => {
+  test('for a fleet without a log', async () => {
     const { code, stderr } = await runOnce(['tail', '--nats', standIn.url(), '--fleet', 'none']);
     expect(stderr).toMatch(/^stopgate: the log of fleet 'none' cannot be read: .*\n$/);
     expect(code).toBe(3);
   });
 
-  test('a server that goes away for good: 3', async () => {
+  test('if the server does not come back', async () => {
     const server = await startNatsServer();
     onTestFinished(() => server.stop());
     const nc = await connect({ servers: server.url });

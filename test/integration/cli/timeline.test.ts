@@ -1,4 +1,4 @@
-/** The timeline of worker and task: the newest entries and decisions about it, out of a real log. */
+/** The timeline of a worker or task has its newest entries and decisions, read from a real log. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { formatTimeline } from '../../../src/cli/text/timeline.ts';
@@ -9,7 +9,7 @@ import { controlsIn, openTerminal, runOnce, type TerminalOptions } from '../../s
 
 const standIn = useStandIn();
 
-/** A log with a service before it that knows the worker w1 and the task T-1. */
+/** Opens a log whose service knows the worker w1 and the task T-1. */
 async function openLog() {
   const fleet = standIn.newFleet();
   await standIn.makeLog(fleet);
@@ -74,7 +74,7 @@ async function openLog() {
 const tailsOf = (lines: readonly LogLine[]) => lines.map(({ subject }) => subject.split('.').slice(2).join('.'));
 
 describe('of a worker', () => {
-  test('has its entries, the service’s entries and its decisions, oldest first, and nobody else’s', async () => {
+  test('has only its entries, those of the service about it, and its decisions, oldest first', async () => {
     const log = await openLog();
     await log.put('worker.w1.worker.registered', { agent: 'claude' });
     await log.put('worker.w2.worker.registered');
@@ -94,7 +94,7 @@ describe('of a worker', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
-  test('has the newest n; --json has them as the log does', async () => {
+  test('has the newest n; --json prints them unchanged', async () => {
     const log = await openLog();
     for (let index = 1; index <= 25; index += 1) await log.put('worker.w1.tool.used', { tool: `t${index}` });
     expect(await log.timeline(['worker', 'w1'])).toHaveLength(20);
@@ -112,7 +112,7 @@ describe('of a worker', () => {
 });
 
 describe('of a task', () => {
-  test('has its entries, its claims, and what the hooks said in decisions about whoever held it', async () => {
+  test('has its entries, its claims, and the results of its hooks from decisions about its holder', async () => {
     const log = await openLog();
     const hooks = { guard: 'hooks', verdict: 'block', detail: 'h1: continue (Tests still failing)' } as const;
     await log.put('task.T-1.task.created', { title: 'Fix it' });
@@ -147,7 +147,7 @@ describe('as text', () => {
     return formatTimeline(lines, { entity: 'worker', id: 'w1' }, colors, width);
   }
 
-  test('names each day and collapses the time in which nothing came', async () => {
+  test('names each day and collapses quiet times', async () => {
     const lines = await format([
       line('2026-03-02T23:30:00.000Z', 1),
       line('2026-03-02T23:30:59.999Z', 2),
@@ -166,7 +166,7 @@ describe('as text', () => {
     ]);
   });
 
-  test('fits the width, and holds nothing that moves a cursor, whatever stands in the log', async () => {
+  test('fits the width, and contains no control characters of the log', async () => {
     const rude = '\u001b[2J\u0007'.repeat(3) + 'x'.repeat(300);
     const lines = await format(
       [

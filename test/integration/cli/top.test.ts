@@ -1,4 +1,6 @@
-/** `stopgate top`: the fleet live on a terminal; who waits for a person is first, and is answered by keys. */
+/**
+ * `stopgate top` shows the fleet live on a terminal. Workers that wait for a person come first, and keys answer them.
+ */
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
@@ -39,14 +41,14 @@ async function openTop(options: { rows?: number; columns?: number } = {}) {
   const ended = terminal.run('top', '--nats', server.url, '--by', 'ann', '--every', '200ms');
   return { terminal, ended, press: (keys: string) => void stdin.write(keys) };
 }
-/** What stands on the screen now. */
+/** Returns the current content of the screen. */
 const screen = (terminal: Terminal) =>
   (terminal.stdout().split('\u001b[H').at(-1) ?? '').replaceAll('\u001b[K', '').replace('\u001b[J', '').split('\r\n');
 const shows = (terminal: Terminal, text: string | RegExp) =>
   expect.poll(() => screen(terminal).join('\n')).toMatch(text);
 const stored = (tail: string) => client.stored('STOPGATE_main', `stopgate.main.own.worker.${tail}`);
 
-test('who waits is first; a prompt, a stop and an answer are given by keys', async () => {
+test('waiting workers come first; keys give a prompt, a stop and an answer', async () => {
   await client.publish('worker.busy.tool.used', { tool: 'Bash' });
   for (const worker of ['ana', 'bob'])
     await client.ask(`decide.${worker}`, { output: `Which key, ${worker}? <promise>ESCALATE</promise>` });
@@ -105,7 +107,7 @@ test('fits a small terminal, and Ctrl-C ends it', async () => {
   expect(await ended).toBe(0);
 });
 
-test('a terminal of eighty columns cuts no state and no decision', async () => {
+test('eighty columns are enough for all states and decisions', async () => {
   await client.ask('decide.a-worker-with-a-name', { output: 'Which key? <promise>ESCALATE</promise>' });
   const { terminal, ended, press } = await openTop({ rows: 24, columns: 80 });
   await shows(terminal, /a-worker-with-a-name +escalated +.*allow escalated/);
@@ -120,7 +122,7 @@ test('a terminal of eighty columns cuts no state and no decision', async () => {
   expect(await ended).toBe(0);
 });
 
-test('without a terminal it names what to use', async () => {
+test('without a terminal, it names the command to use instead', async () => {
   const { code, stderr } = await runOnce(['top', '--nats', server.url]);
   expect([code, stderr]).toEqual([
     2,

@@ -8,7 +8,7 @@ import { makeFolder } from '../../support/deployment.ts';
 
 const root = new URL('../../../', import.meta.url);
 
-test('it names the command that is missing before', async () => {
+test('names the command to run first', async () => {
   const clone = await makeFolder();
   onTestFinished(() => clone.remove());
   const { scripts } = JSON.parse(await readFile(new URL('package.json', root), 'utf8'));

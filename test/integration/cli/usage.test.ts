@@ -1,4 +1,4 @@
-/** Usage: what is asked wrongly is told at once, and help says how it is asked rightly. */
+/** Bad usage is reported at once, and help shows the right usage. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -124,7 +124,7 @@ describe('help', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
-  test.each(names)('%s has a help with an example and all of its options', async (name) => {
+  test.each(names)('%s has help with an example and all of its options', async (name) => {
     const asked = await runOnce([name, '--help']);
     expect(asked.code).toBe(0);
     expect(asked).toEqual(await runOnce(['help', name]));
@@ -136,14 +136,14 @@ describe('help', () => {
     for (const line of asked.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(110);
   });
 
-  test('says where options may come from otherwise', async () => {
+  test('names the other sources of options', async () => {
     expect((await runOnce(['serve', '--help'])).stdout).toMatch(
       /STOPGATE_NATS[\s\S]*STOPGATE_HTTP;\s+default:\s+127.0.0.1:4280/,
     );
     expect((await runOnce(['workers', '--help'])).stdout).toContain('STOPGATE_FLEET; default: main');
   });
 
-  test('lists the values of an option once, with the default behind them', async () => {
+  test('lists the values of an option once, followed by the default', async () => {
     const { stdout } = await runOnce(['spend', '--help']);
     expect(stdout).toMatch(/--by <WHAT> +group by this \(default: day\) \(choices: "day", "model", "task", "worker"\)/);
     expect((await runOnce(['init', '--help'])).stdout.replace(/\s+/g, ' ')).toContain(
@@ -151,7 +151,7 @@ describe('help', () => {
     );
   });
 
-  test('says of what asks without an attempt that it counts and holds nothing', async () => {
+  test('says that probe and verify count nothing and hold nothing', async () => {
     for (const name of ['probe', 'verify']) {
       const { stdout } = await runOnce([name, '--help']);
       expect(stdout).toMatch(/--attempt <ID> +accepted like in "npx stopgate decide", but has no\s+effect/);
@@ -159,12 +159,12 @@ describe('help', () => {
     }
   });
 
-  test('shows whether a command behind "--" may be left out', async () => {
+  test('shows whether the command after "--" is optional', async () => {
     expect((await runOnce(['loop', '--help'])).stdout).toContain('loop [options] -- COMMAND…\n');
     expect((await runOnce(['doctor', '--help'])).stdout).toContain('doctor [options] [AGENT] [-- COMMAND…]\n');
   });
 
-  test('is coloured on a terminal only, and not with NO_COLOR', async () => {
+  test('is coloured only on a terminal, and not with NO_COLOR', async () => {
     const colour = '\u001b[';
     expect((await runOnce(['help'], { isTTY: true })).stdout).toContain(colour);
     expect((await runOnce(['help'], { isTTY: true, env: { NO_COLOR: '1' } })).stdout).not.toContain(colour);
@@ -178,15 +178,15 @@ describe('help', () => {
   });
 });
 
-test('--version says that of the package', async () => {
+test('--version prints the version of the package', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
     version: string;
   };
   expect(await runOnce(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
 });
 
-describe('serve and dev hand over what they read', () => {
-  test('flags go before variables, variables before the file', async () => {
+describe('serve and dev use their configuration', () => {
+  test('flags before variables before the file', async () => {
     let seen: { config: Config; flags: ServeFlags } | null = null;
     const terminal = await openTerminal({
       env: { STOPGATE_FLEET: 'env', STOPGATE_REPLICA: 'r-env' },
@@ -206,7 +206,7 @@ describe('serve and dev hand over what they read', () => {
     });
   });
 
-  test('dev has a server of its own', async () => {
+  test('dev starts its own server', async () => {
     let seen: { config: Config; flags: DevFlags } | null = null;
     const services = {
       dev: async (config: Config, flags: DevFlags) => {
@@ -222,7 +222,7 @@ describe('serve and dev hand over what they read', () => {
     });
   });
 
-  test('a configuration with faults names each with its place', async () => {
+  test('each fault of the file is reported with its position', async () => {
     const terminal = await openTerminal();
     await writeFile(join(terminal.cwd, 'stopgate.yaml'), 'fleet: main\npolicys: {}\n');
     expect(await terminal.run('serve')).toBe(2);
@@ -241,7 +241,7 @@ describe('completion', () => {
     }
   });
 
-  test('bash completes with it', async () => {
+  test('bash completes commands with it', async () => {
     const { stdout } = await runOnce(['completion', 'bash']);
     const complete = (...words: string[]) => {
       const script = `${stdout}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _stopgate; printf '%s ' "\${COMPREPLY[@]}"`;

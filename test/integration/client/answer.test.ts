@@ -1,4 +1,4 @@
-/** An operator's program answers what an agent asks. */
+/** An operator's program answers the requests of agents. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openScene, type Scene } from './scene.ts';
 
@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-test('the answer ends the waiting, and says whose it was', async () => {
+test('the answer ends the wait, and names its author', async () => {
   const { client } = scene;
   const worker = client.worker('w1');
   await worker.publish('input.requested', { kind: 'permission', tool: 'Bash', request: 'r1' });
@@ -20,7 +20,7 @@ test('the answer ends the waiting, and says whose it was', async () => {
   });
 });
 
-test('which of several is named; nothing is answered twice, and of two at once one is refused', async () => {
+test('names one of several requests; a second answer is refused, also at the same time', async () => {
   const { client } = scene;
   for (const request of ['r1', 'r2'])
     await client.worker('w2').publish('input.requested', { kind: 'permission', request });

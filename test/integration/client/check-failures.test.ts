@@ -63,7 +63,7 @@ test('a result that is larger than a message may be, of which its author is warn
   process.on('warning', hear);
   onTestFinished(() => void process.off('warning', hear));
   const served = await checks.client.serveCheck('nonsense', () => ({ complete: true, reason: 'x'.repeat(2_000_000) }));
-  const problem = /the result has 2000029 bytes, and the NATS server takes 1048576 at most: return a shorter one/;
+  const problem = /the result has 2000029 bytes, and the NATS server accepts at most 1048576: return a shorter one/;
   expect((await checks.decideUnder('nonsense-strict')).reason).toMatch(problem);
   expect(warnings).toEqual([expect.stringMatching(problem)]);
   await served.close();

@@ -262,7 +262,7 @@ describe('the final verification', () => {
     expect(await scene.client.verify('w7')).toMatchObject({ complete: true });
   });
 
-  test('it asks about the work alone: a used-up budget makes unfinished work no more complete', async () => {
+  test('it judges only the work: a used-up budget does not make unfinished work complete', async () => {
     await blockedWorker('w8');
     await scene.client.publish('worker', 'w8', 'budget.exhausted');
     expect(await scene.client.decide('w8')).toMatchObject({ decision: 'allow', cause: 'bypassed' });

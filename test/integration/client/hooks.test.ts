@@ -187,7 +187,7 @@ describe('enabling, disabling, clearing', () => {
     await expect(nobody).rejects.toThrow('no responders');
   });
 
-  test('unregisterStopHook takes it from the task, whose hook may be registered anew, and stops serving', async () => {
+  test('unregisterStopHook removes the hook from the task, so that it can be registered again, and stops serving', async () => {
     const { taskId, stop } = await hooks.startTask();
     const hookId = await hooks.client.registerStopHook({ taskId }, () => ({ action: 'continue', reason: 'no' }));
     expect((await stop()).reason).toBe('no');

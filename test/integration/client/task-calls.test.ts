@@ -1,4 +1,4 @@
-/** A worker lets go of a task that it has not finished. */
+/** Calls about a task: fail, release, verify and claim. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openScene, type Scene } from './scene.ts';
 
@@ -27,7 +27,7 @@ test('a released task is free again', async () => {
   await expect(scene.client.failTask('nobody', 'T-2')).rejects.toMatchObject({ code: 'actor.unknown' });
 });
 
-test('a task is complete when it was judged so, and not when its worker only says so', async () => {
+test('a task is complete if it was judged complete, not if only its worker says so', async () => {
   const { client } = scene;
   const worker = client.worker('w3');
   for (const task of ['T-3', 'T-4']) await worker.publish('task.claimed', { task });
@@ -48,7 +48,7 @@ test('a task is complete when it was judged so, and not when its worker only say
   await expect(client.verifyTask('unknown')).rejects.toMatchObject({ code: 'actor.unknown' });
 });
 
-test('the next task is that of the highest priority, then the older', async () => {
+test('the next task is that of the highest priority, then the oldest', async () => {
   const { client } = scene;
   for (const [task, priority] of [
     ['N-1', 0],

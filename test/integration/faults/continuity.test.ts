@@ -105,7 +105,7 @@ test('a log without its beginning: LOG_LOST, and it starts only with --accept-em
   await start();
   await beats(30);
   const { config } = await client.manager.streams.info('STOPGATE_main');
-  // Servers of today keep what stands there as long as the stream refuses new messages rather than drop old ones.
+  // A stream that refuses new messages instead of dropping old ones keeps its messages on current servers.
   await client.manager.streams.update('STOPGATE_main', { ...config, max_msgs: 20, discard: 'old' });
   await client.manager.streams.update('STOPGATE_main', config);
 

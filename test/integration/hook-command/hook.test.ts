@@ -1,4 +1,4 @@
-/** `stopgate hook`: what an agent reads on its stdout, with a service, without one, and with junk. */
+/** The output of `stopgate hook` with a service, without one, and with junk. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -20,7 +20,7 @@ const hook = (args: readonly string[], stdin: string | object, env: Record<strin
   runCommand(['hook', ...args], {
     cwd: folder.path,
     env,
-    // Retries have tests of their own.
+    // Other tests cover retries.
     waits: { serviceMs: 1, sessionMs: 300 },
     stdin: typeof stdin === 'string' ? stdin : JSON.stringify(stdin),
   });
@@ -68,7 +68,7 @@ commands: { none: { run: [/no/such/program] } }
     expect(await hook(line, '')).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
-  test('why a stop was not judged goes to stderr where the agent’s answer has no place for it', async () => {
+  test('prints to stderr why a stop was not judged if the agent’s answer has no field for it', async () => {
     const says = expect.stringMatching(
       /^stopgate: this stop was not judged \(cause unjudged\): cannot run \/no\/such\/program: .*\n$/,
     );
@@ -81,21 +81,21 @@ commands: { none: { run: [/no/such/program] } }
     expect([JSON.parse(stdout), stderr]).toEqual([{ systemMessage: expect.stringContaining('unjudged') }, '']);
   });
 
-  test('Copilot’s line names the event, since its call does not', async () => {
+  test('Copilot’s line names the event, because its call does not', async () => {
     const line = ['copilot', '--http', at.http, '--event', 'agentStop'];
     const answer = await hook(line, { sessionId: 'copilot-1', timestamp: 1, cwd: '/w', stopReason: 'end_turn' });
     expect(answer).toEqual({ code: 0, stdout: '', stderr: '' });
     expect((await at.client.ask('get.worker.copilot-1')).body).toMatchObject({ agent: 'copilot', state: 'stopped' });
   });
 
-  test('the worker names the policy of the line', async () => {
+  test('the worker gets the policy of the line', async () => {
     await hook(['claude', '--http', at.http, '--policy', 'free'], call('session-3', 'UserPromptSubmit'));
     expect((await at.client.ask('get.worker.session-3')).body).toMatchObject({ policy: 'free' });
     const { stderr } = await hook(['claude', '--http', at.http, '--policy', 'a b'], call('session-3', 'Stop'));
     expect(stderr).toContain('?policy=a b is not the name of a policy');
   });
 
-  test('a call that is not this agent’s lets it continue, with a notice on stderr', async () => {
+  test('a call in the format of another agent is skipped, with a notice on stderr', async () => {
     const { code, stdout, stderr } = await hook(['claude', '--http', at.http], { hook_event_name: 'Stop' });
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('not judged') });
     expect(JSON.parse(stdout)).toEqual({ systemMessage: expect.stringContaining('was not judged') });
@@ -108,7 +108,7 @@ commands: { none: { run: [/no/such/program] } }
       at.client.publish(`own.worker.${session}.escalation.resolved`, { by: 'me', ...data });
     const quiet = { code: 0, stdout: '', stderr: '' };
 
-    test('started before its stop is judged, it waits for the resolution, and one of two gets the prompt', async () => {
+    test('waits for the resolution even if started before the judgement, and one of two gets the prompt', async () => {
       const waiting = [wait('wake-1'), wait('wake-1')];
       await hook(['claude', '--http', at.http, '--policy', 'stuck'], giveUp('wake-1'));
       await resolve('wake-1', { verdict: 'resume', prompt: 'Use the other key' });
@@ -118,7 +118,7 @@ commands: { none: { run: [/no/such/program] } }
       expect((await at.client.ask('get.worker.wake-1')).body).toMatchObject({ state: 'working', resolution: null });
     });
 
-    test('it is silent if the session is to stop, was never escalated, the wait is too long, or there is no service', async () => {
+    test('is silent if the session must stop, was never escalated, the wait is too long, or there is no service', async () => {
       await hook(['claude', '--http', at.http, '--policy', 'stuck'], giveUp('wake-2'));
       expect(await hook(['claude', '--wake', '--timeout', '100ms', '--http', at.http], giveUp('wake-2'))).toEqual(
         quiet,
@@ -135,14 +135,14 @@ commands: { none: { run: [/no/such/program] } }
     });
   });
 
-  test('a number that JSON has not costs no call', async () => {
+  test('a number that is not valid JSON does not lose the call', async () => {
     const line = ['claude', '--http', at.http, '--policy', 'broken'];
     const stop = JSON.stringify(call('session-5', 'Stop', { ratio: 0 })).replace('"ratio":0', '"ratio":NaN');
-    // It has reached the service, which has tried to judge it.
+    // The call reached the service, which tried to judge it.
     expect(await hook(line, stop)).toMatchObject({ stdout: expect.stringContaining('(cause unjudged)'), stderr: '' });
   });
 
-  test('a call of more than 16 MiB is not judged, and a large one is', async () => {
+  test('a large call is judged, but not one of more than 16 MiB', async () => {
     const huge = call('session-4', 'PostToolUse', { tool_response: 'x'.repeat(17 * 1024 * 1024) });
     expect(await hook(['claude', '--http', at.http], huge)).toEqual({
       code: 0,
@@ -170,7 +170,7 @@ describe('without a service', () => {
   test.each([
     ['claude', 'It is allowed.'],
     ['claude --on-unreachable block', 'It is blocked because of --on-unreachable.'],
-  ])('%s: in a folder whose service has stopped, it does not ask that of another folder', async (line, outcome) => {
+  ])('%s: in a folder whose service has stopped, the service of another folder is not asked', async (line, outcome) => {
     const stopped = await makeFolder({ '.stopgate/.gitignore': '*\n', 'stopgate.yaml': 'policies: { default: {} }\n' });
     onTestFinished(() => stopped.remove());
     const { code, stdout, stderr } = await runCommand(['hook', ...line.split(' ')], {
@@ -218,7 +218,7 @@ describe('without a service', () => {
     expect(blocked).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Do not work around this') });
   });
 
-  test('a service that is back in a moment is awaited before a block', async () => {
+  test('waits for a service that restarts before it blocks', async () => {
     let calls = 0;
     const restarted = createServer((socket) => {
       calls += 1;
@@ -236,7 +236,7 @@ describe('without a service', () => {
   });
 });
 
-describe('with something else where the service should be', () => {
+describe('with another program at the address of the service', () => {
   const json = (text: string, status = '200 OK', length = text.length) =>
     `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${text}`;
   test.each([
@@ -254,13 +254,13 @@ describe('with something else where the service should be', () => {
     expect(JSON.parse(stdout)).toEqual({ systemMessage: expect.stringContaining(says) });
   });
 
-  test('a service that never answers is not awaited beyond the deadline', async () => {
+  test('does not wait for a service that never answers after the deadline', async () => {
     const { http } = await openPort(null);
     const { code, stderr } = await hook(['codex', '--http', http, '--timeout', '300ms'], stop);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/\S+ did not answer within [\d.]+ s/) });
   });
 
-  test('the token of the variable goes into the header', async () => {
+  test('sends the token of the variable in the header', async () => {
     const { http, heard } = await openPort('HTTP/1.1 204 No Content\r\n\r\n');
     await hook(['claude', '--http', http, '--token-env', 'MINE'], stop, { MINE: 'hush' });
     expect(heard.join('')).toContain('\r\nauthorization: Bearer hush\r\n');
@@ -295,7 +295,7 @@ describe('junk', () => {
     [['claude', '--timeout', 'soon'], 'is not a duration'],
     [['claude', '--on-unreachable', 'maybe'], 'is not valid; use allow or block'],
     [['shell'], '--worker W'],
-  ])('a line that is wrong ends with 1, which blocks no agent: %s', async (args, says) => {
+  ])('a wrong command line exits with 1, which blocks no agent: %s', async (args, says) => {
     const { code, stdout, stderr } = await hook(args, stop);
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining(says) });
   });

@@ -1,6 +1,6 @@
 /**
- * A stop whose answer is lost on its way is asked again under the same key: it is one attempt and counts once. The proxy
- * passes the call on, and ends the connection instead of passing on the answer, or in the middle of it.
+ * A stop whose answer is lost is posted again with the same key. It is one attempt and counts once. The proxy forwards
+ * the call, and closes the connection before the answer or in the middle of it.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-/** What of the first answer still comes through. */
+/** The part of the first answer that arrives. */
 type Loss = 'nothing' | 'half';
 
 async function openLossyProxy(kept: Loss): Promise<string> {
@@ -59,7 +59,7 @@ async function openLossyProxy(kept: Loss): Promise<string> {
   return `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
 }
 
-/** Posts a stop of this session, and gives what the agent is told. */
+/** Posts a stop of this session and returns the agent's answer. */
 type Ask = (http: string, session: string) => Promise<string>;
 const stopOf = (session: string) => ({ ...recorded('Stop'), session_id: session });
 
@@ -130,22 +130,22 @@ describe.each(losses)('%s is lost', (loss, kept) => {
   test.each(Object.keys(forms))('%s', async (form) => {
     const session = `${form} ${loss}`.replaceAll(/[^A-Za-z]+/g, '-');
     const http = await openLossyProxy(kept);
-    const told = await forms[form]?.(http, session);
-    expect(told).toContain('No plan yet');
+    const answer = await forms[form]?.(http, session);
+    expect(answer).toContain('No plan yet');
     const lastDecision = { decision: 'block', cause: 'incomplete' };
     const { body } = await at.client.ask(`get.worker.${session}`);
     expect(body).toMatchObject({ retry: { count: 1 }, lastDecision });
   });
 });
 
-test('two calls are two attempts, although the agent says the same', async () => {
+test('two calls with the same message are two attempts', async () => {
   const ask = forms['the hook command'] as Ask;
   await ask(at.http, 'twice');
   await ask(at.http, 'twice');
   expect((await at.client.ask('get.worker.twice')).body).toMatchObject({ retry: { count: 2 } });
 });
 
-test('what a call reports is stored once, however often it is posted under its key', async () => {
+test('the events of a call are stored once, however often it is posted with its key', async () => {
   const post = (key: string) =>
     fetch(`${at.http}/hooks/claude`, {
       method: 'POST',
@@ -154,7 +154,7 @@ test('what a call reports is stored once, however often it is posted under its k
     });
   for (const key of ['call-1', 'call-1', 'call-2']) expect((await post(key)).status).toBe(204);
   expect((await at.client.ask('get.worker.tools-1')).body).toMatchObject({ toolCount: 2 });
-  // A key need not be an id: it may be quoted, as the standard writes it, or hold anything.
+  // A key need not be an id. It may be quoted, as in the standard, or contain anything.
   for (const key of ['"call-2"', 'not an id', 'not an id']) expect((await post(key)).status).toBe(204);
   expect((await at.client.ask('get.worker.tools-1')).body).toMatchObject({ toolCount: 3 });
 });

@@ -96,7 +96,9 @@ test('is refused with a message', async () => {
     "the token 'robot' has the role agent, and this needs the role operator",
   );
   expect(await why('box', '/api/main/decide/w2', {})).toBe("the token 'box' is not for the worker 'w2'");
-  expect(await why('box', '/metrics')).toBe("the token 'box' is for some workers only, and this is about all of them");
+  expect(await why('box', '/metrics')).toBe(
+    "the token 'box' is limited to some workers, but this concerns all of them",
+  );
 });
 
 /** Sub-agents of the session `box`, whose names match the token's workers. */

@@ -1,4 +1,6 @@
-/** The service about itself, over HTTP: replicas, NATS and its store, runners, dead entries, policies, limits. */
+/**
+ * The service's report about itself over HTTP: replicas, NATS and its store, runners, dead letters, policies, limits.
+ */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ReplicaLine, ServiceReport } from '../../../src/inspector/service-messages.ts';
 import { startReplica } from '../../support/replica.ts';
@@ -17,7 +19,7 @@ async function open(options: Parameters<typeof openStage>[0] = {}): Promise<Stag
   return stage;
 }
 const reportOf = async (stage: Stage): Promise<ServiceReport> => (await stage.get('service')).body;
-/** The first report that has it. */
+/** Waits for the first report that matches. */
 async function until<Value>(stage: Stage, read: (report: ServiceReport) => Value | null | undefined): Promise<Value> {
   return vi.waitFor(
     async () => {
@@ -31,7 +33,7 @@ async function until<Value>(stage: Stage, read: (report: ServiceReport) => Value
 const named = (name: string, fits: (line: ReplicaLine) => boolean) => (report: ServiceReport) =>
   report.replicas.find((replica) => replica.name === name && fits(replica));
 
-test('a service alone: it judges, its store is counted, and each figure is known', async () => {
+test('a single service judges, its store is measured, and each figure is known', async () => {
   const stage = await open();
   await stage.client.publish('worker.w1.tool.used', { tool: 'Bash' });
   const report = await until(stage, (report) => (report.store === null || report.outage !== null ? null : report));
@@ -54,7 +56,7 @@ test('a service alone: it judges, its store is counted, and each figure is known
   for (const { used, max } of report.limits) expect(used).toBeLessThanOrEqual(max);
 });
 
-test('a snapshot: what it covers, and what came since', async () => {
+test('a snapshot is shown with the entries that it covers and those since', async () => {
   const stage = await open();
   await stage.client.publish('worker.w1.tool.used', { tool: 'Bash' });
   await until(stage, ({ snapshots }) => (snapshots?.newest === null ? true : null));
@@ -67,7 +69,7 @@ test('a snapshot: what it covers, and what came since', async () => {
   expect(found.newest?.bytes).toBeGreaterThan(0);
 });
 
-test('policies: who set them and when, and again after others', async () => {
+test('policies are shown with who set them and when, also after a change', async () => {
   const stage = await open();
   const first = await until(stage, ({ policies }) => (policies.setBy === null ? null : policies));
   expect(first.setBy).toBe('r1');
@@ -83,7 +85,7 @@ test('policies: who set them and when, and again after others', async () => {
   expect(next.atMs ?? 0).toBeGreaterThanOrEqual(first.atMs ?? 0);
 });
 
-test('dead entries: how many, and the text of the newest first', async () => {
+test('dead letters are counted, and shown newest first', async () => {
   const stage = await open();
   stage.client.nc.publish('stopgate.main.worker.w1.tool.used', 'no JSON at all');
   stage.client.nc.publish('stopgate.main.worker.w1.noun.verb', '{"a":1}');
@@ -95,10 +97,10 @@ test('dead entries: how many, and the text of the newest first', async () => {
   expect(dead.newest[1]?.message).not.toBe('');
 });
 
-test('runners: what runs and what waits at each, whether it is served, and for how long', async () => {
+test('runners are shown with running and waiting checks, and since when they are served', async () => {
   const started: (() => void)[] = [];
   const stage = await open({
-    // The first has its place, the second waits for one.
+    // The first check has a slot, and the second waits for one.
     runCheck: (_request, signal, onStarted) => {
       if (started.push(onStarted) === 1) onStarted();
       return new Promise((done) => signal.addEventListener('abort', () => done({ outcome: 'error', reason: 'ended' })));
@@ -120,7 +122,7 @@ test('runners: what runs and what waits at each, whether it is served, and for h
   expect(after.oldestMs).toBeNull();
 });
 
-test('another replica: judging, then silent, and nothing is invented about what it has folded', async () => {
+test('another replica is shown as judging, then as silent, with its last known fold', async () => {
   const stage = await open();
   const other = await startReplica({ nats: stage.nats.url, name: 'r2' });
   onTestFinished(() => other.close());
@@ -129,7 +131,7 @@ test('another replica: judging, then silent, and nothing is invented about what 
     named('r2', ({ state, behind }) => state === 'judging' && behind === 0),
   );
   expect(line).toMatchObject({ isSelf: false, behind: 0, behindMs: 0 });
-  // What it says of itself: it has folded less than the log has, for three beats.
+  // It reports for three heartbeats that it has folded less than the log has.
   const say = async (seq: number) =>
     stage.client.nc.publish('stopgate.main.alive.r3', JSON.stringify({ instance: 'i3', startedMs: 1, seq }));
   stage.client.nc.publish('stopgate.main.own.fleet.main.replica.joined', JSON.stringify({ replica: 'r3' }));
@@ -157,7 +159,7 @@ test('another replica: judging, then silent, and nothing is invented about what 
   ).toMatchObject({ behind: null });
 });
 
-test('NATS is away: said at once, since when, and nothing of its store is a zero', async () => {
+test('an outage of NATS is reported at once with its start, and figures of the store are unknown, not zero', async () => {
   const stage = await open({ isAlone: true });
   await until(stage, ({ store }) => store);
   const stream = await stage.stream();
@@ -181,21 +183,21 @@ test('NATS is away: said at once, since when, and nothing of its store is a zero
   expect(report.runners.find(({ kind }) => kind === 'runner')?.isServed).toBeNull();
   const { data } = await stream.until('delta', ({ outage }) => outage !== null);
   expect(data.outage).toMatchObject({ kind: 'nats-away', judges: null });
-  // By the clock of the log, whenever a page asks.
+  // By the log's clock, so it does not depend on the time of the request.
   const sinceMs = report.outage?.sinceMs ?? 0;
   expect(sinceMs).toBeGreaterThanOrEqual(beforeMs);
   const later = await until(stage, (latest) => (latest.nowMs > report.nowMs ? latest : null));
   for (const { outage } of [data, later]) expect(Math.abs((outage?.sinceMs ?? 0) - sinceMs)).toBeLessThan(50);
 });
 
-test('the log is gone: another kind of outage', async () => {
+test('a lost log is reported as another kind of outage', async () => {
   const stage = await open();
   await stage.client.manager.streams.delete('STOPGATE_main');
   const outage = await until(stage, (report) => (report.outage?.kind === 'log-lost' ? report.outage : null));
   expect(outage).toMatchObject({ kind: 'log-lost', reason: expect.stringContaining('STOPGATE_main') });
 });
 
-test('it is gathered once a second, however many ask', async () => {
+test('the report is made once per second, however many pages request it', async () => {
   const stage = await open({ reportKeptMs: 1_000 });
   const asked = Promise.all(Array.from({ length: 20 }, () => reportOf(stage)));
   expect(new Set((await asked).map(({ nowMs }) => nowMs)).size).toBe(1);

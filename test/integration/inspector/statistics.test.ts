@@ -1,4 +1,4 @@
-/** `GET /api/<fleet>/statistics`: counted from the log, on from where the last request ended. */
+/** `GET /api/<fleet>/statistics` counts from the log, and continues where the last request ended. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { FleetStatistics } from '../../../src/inspector/messages.ts';
 import { needsBuild } from '../../support/built.ts';
@@ -17,7 +17,7 @@ const read = async (span: string) => {
 };
 const blocked = ({ buckets }: FleetStatistics) => buckets.reduce((all, { verdicts }) => all + verdicts.blocked, 0);
 
-test('counts the stops of the fleet, and goes on', async () => {
+test('counts the stops of the fleet, and keeps counting', async () => {
   await stage.client.publish('worker.s1.plan.updated', { steps: [{ title: 'Fix lint', status: 'pending' }] });
   await stage.client.ask('decide.s1');
   // The decision is in the log a moment after its reply.
@@ -30,7 +30,7 @@ test('counts the stops of the fleet, and goes on', async () => {
   expect(body.buckets.reduce((sum, { guards }) => sum + (guards.checks ?? 0), 0)).toBe(2);
 });
 
-test('counts a range, whose entries are found by the same filters', async () => {
+test('counts a range, with the same filters as the search', async () => {
   const body = async (query: string) => (await stage.get(query)).body;
   const [first] = (await body('entries?type=decision&outcome=blocked&guard=checks')).entries;
   const range = (fromMs: number, toMs: number) => `from=${fromMs}&to=${toMs}`;
@@ -43,7 +43,7 @@ test('counts a range, whose entries are found by the same filters', async () => 
     expect((await body(`entries?${none}`)).entries).toEqual([]);
 });
 
-test('a decision that an agent has made up neither counts nor ends the fold of the past', async () => {
+test('a forged decision does not count, and does not end the fold of the past', async () => {
   const forged = { decision: 'block', action: 'continue', cause: 'incomplete', feedback: [null], verdicts: [null] };
   const before = blocked((await read('hour')).body);
   await stage.client.nc.request('stopgate.main.worker.forged.decision', JSON.stringify(forged));
@@ -62,6 +62,6 @@ test.each([
   expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining(why)]);
 });
 
-test('refuses another span', async () => {
+test('refuses an unknown span', async () => {
   expect((await read('year')).status).toBe(400);
 });

@@ -1,4 +1,4 @@
-/** What if over HTTP: the same result as `stopgate replay --diff` on the same log, for the newest attempts only. */
+/** What-if over HTTP gives the same result as `stopgate replay --diff`, but only for the newest attempts. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWhatIf, type Difference } from '../../../machines/index.ts';
 import { readConfigFile } from '../../../src/config/file-reader.ts';
@@ -33,7 +33,7 @@ async function compared(): Promise<Difference[]> {
   return whatIf.take();
 }
 
-test('differs where a replay of the log differs', async () => {
+test('finds the same differences as a replay of the log', async () => {
   const { status, body } = await stage.post('what-if', { policy });
   const expected = await compared();
   expect(status).toBe(200);
@@ -44,15 +44,15 @@ test('differs where a replay of the log differs', async () => {
   expect(body.differences.map(({ guards }: { guards: string[] }) => guards)).toEqual([['checks', 'retries']]);
 });
 
-test('the policies come into force with the first attempt that is compared; what was before is as it was', async () => {
+test('the policies apply from the first compared attempt; the state before is unchanged', async () => {
   const { body } = await stage.post('what-if', { policy, last: 3 });
   expect(body.compared).toBe(3);
-  // The third block in a row: the two before it count, although they are not compared.
+  // The third block in a row: the two earlier blocks count, although they are not compared.
   expect(body.differences.map(({ after }: Difference) => after?.cause)).toEqual(['capped', 'incomplete']);
   expect((await stage.post('what-if', { policy, last: 1 })).body).toMatchObject({ compared: 1, differences: [] });
 });
 
-test('a time from which on there is no attempt compares nothing', async () => {
+test('a time after the last attempt compares nothing', async () => {
   const since = new Date(Date.now() + 3_600_000).toISOString();
   expect((await stage.post('what-if', { policy, since })).body).toMatchObject({ compared: 0, differences: [] });
 });
@@ -61,7 +61,7 @@ test.each([
   ['policies:\n  default: { retrys: 1 }\n', { line: 2, column: 14 }],
   ['policies: [', { line: 1 }],
   ['fleet: main\n', { line: 1, column: 1, message: 'is missing' }],
-])('an invalid policy is reported with its place: %j', async (text, place) => {
+])('an invalid policy is reported with its position: %j', async (text, place) => {
   const { status, body } = await stage.post('what-if', { policy: text });
   expect(status).toBe(400);
   expect(body.error.issues[0]).toMatchObject(place);

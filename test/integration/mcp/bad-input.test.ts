@@ -110,7 +110,7 @@ test('a hook id that exists, and the 65th hook', async () => {
   for (let hook = 2; hook <= 64; hook += 1) await at.client.publish(`task.${taskId}.hook.registered`, { type: 'tdd' });
   expect(await mcp.call('hook_register', { taskId })).toMatchObject({
     isError: true,
-    text: expect.stringMatching(/has 64 hooks, the most there may be; .*hook_clear/),
+    text: expect.stringMatching(/has 64 hooks, the maximum; .*hook_clear/),
   });
   expect(await mcp.ok('hook_list', { taskId })).toMatchObject({ hookCount: 64 });
 });

@@ -1,4 +1,4 @@
-/** Older snapshots, which time travel starts from: what falls out of the newest three, spread over the log. */
+/** Older snapshots, from which time travel starts. They are spread over the log. */
 import { jetstream } from '@nats-io/jetstream';
 import { Objm } from '@nats-io/obj';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ let server: NatsServer;
 let nc: NatsConnection;
 let past: PastSnapshots;
 let store: SnapshotStore;
-/** The log begins there. */
+/** The first sequence of the log. */
 let firstSeq: number;
 let bad: string[];
 
@@ -62,7 +62,7 @@ const every = (spacing: number, toSeq: number) =>
   Array.from({ length: toSeq / spacing }, (_, at) => spacing * (at + 1));
 const kept = async () => (await past.list()).map(({ position }) => position.seq).sort((a, b) => a - b);
 
-test('what falls out of the newest three is kept, with its content', async () => {
+test('a snapshot that is no longer among the newest three is kept, with its content', async () => {
   await write(...every(10, 60));
   expect((await store.list()).map(({ position }) => position.seq)).toEqual([60, 50, 40]);
   expect(await kept()).toEqual([10, 20, 30]);
@@ -70,7 +70,7 @@ test('what falls out of the newest three is kept, with its content', async () =>
   expect(await past.read(info?.name as string)).toMatchObject({ head: { position: info?.position } });
 });
 
-test('they are spread evenly over the log, and nothing of the others stays', async () => {
+test('they are spread evenly over the log, and all others are removed completely', async () => {
   await write(...every(10, 130));
   const seqs = await kept();
   expect(seqs).toHaveLength(5);
@@ -82,7 +82,7 @@ test('they are spread evenly over the log, and nothing of the others stays', asy
   expect((await manager.streams.info('OBJ_STOPGATE-PAST_main')).state.messages).toBe(10);
 });
 
-test('what a fold of the past has made is kept among them, and makes room in the same way', async () => {
+test('snapshots that a fold of the past has made are kept and removed by the same rules', async () => {
   await write(...every(10, 60));
   for (const seq of [35, 37, 39]) {
     const snapshot = takeSnapshot(createFleet('main'));
@@ -94,12 +94,12 @@ test('what a fold of the past has made is kept among them, and makes room in the
   expect(await past.read(info?.name as string)).toMatchObject({ head: { position: positionAt(39) }, host: null });
 });
 
-test('one that stands close to its neighbours is not kept', async () => {
+test('a snapshot close to its neighbours is not kept', async () => {
   await write(...every(5, 45));
   expect(await kept()).toEqual([5, 20]);
 });
 
-test('where they take too many bytes there are fewer', async () => {
+test('there are fewer if they take too many bytes', async () => {
   await write(...every(10, 60));
   const bytes = Math.max(...(await past.list()).map((it) => it.bytes));
   openStores({ ...usual, bytesMax: 2 * bytes });
@@ -110,7 +110,7 @@ test('where they take too many bytes there are fewer', async () => {
   expect(await kept()).toEqual([10, 40]);
 });
 
-test('those whose entry is no longer in the log go, and none is taken over', async () => {
+test('those whose entry is no longer in the log are removed, and none is added', async () => {
   await write(...every(10, 60));
   firstSeq = 21;
   await write(70);
@@ -123,7 +123,7 @@ test('those whose entry is no longer in the log go, and none is taken over', asy
   expect(await kept()).toEqual([70]);
 });
 
-test('those of another format are not used; of an earlier one they go', async () => {
+test('those of another format are not used, and those of an earlier one are removed', async () => {
   await write(...every(10, 60));
   const objects = await new Objm(nc).open('STOPGATE-PAST_main');
   const rename = async (seq: number, format: string) => {
@@ -139,7 +139,7 @@ test('those of another format are not used; of an earlier one they go', async ()
   expect((await objects.list()).map(({ name }) => Number(name)).sort((a, b) => a - b)).toEqual([20, 30, 40]);
 });
 
-test('what is no snapshot is passed over with a warning, and stops nothing', async () => {
+test('an object that is not a snapshot is skipped with a warning', async () => {
   await write(...every(10, 60));
   const objects = await new Objm(nc).open('STOPGATE-PAST_main');
   const put = (name: string, head: unknown) =>

@@ -1,4 +1,7 @@
-/** Snapshots in the object store: written, kept, pruned, read back; and which one a fold begins at (protocol.md §15). */
+/**
+ * Snapshots in the object store are written, kept, pruned and read back. A fold begins at the newest that fits
+ * (protocol.md §15).
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
@@ -64,7 +67,7 @@ const fleetOf = (entries: number): Fleet => {
   return fleet;
 };
 
-/** A log that begins at entry 2. */
+/** Opens a log that begins at entry 2. */
 const isCut = { positionAt: async (seq: number) => (seq === 1 ? null : positionAt(seq)) };
 const warnings: object[] = [];
 const start = (options: object = {}): Promise<FoldStart | null> => {
@@ -73,13 +76,13 @@ const start = (options: object = {}): Promise<FoldStart | null> => {
   return findStart({ fleet: 'main', store, positionAt: async (seq) => positionAt(seq), logger, ...options });
 };
 
-test('there is none before the first was written', async () => {
+test('there is no snapshot before the first was written', async () => {
   expect(await store.list()).toEqual([]);
   expect(await start()).toBeNull();
   expect(warnings).toEqual([]);
 });
 
-test('what is read back is what was written, in several messages too', async () => {
+test('a snapshot is read back unchanged, also from several messages', async () => {
   const fleet = createFleet('main');
   for (let count = 0; count < 40; count += 1)
     fold(fleet, `worker.w${count}.plan.updated`, { steps: [{ title: randomBytes(900).toString('hex'), status: 'ü' }] });
@@ -89,7 +92,7 @@ test('what is read back is what was written, in several messages too', async () 
   expect(snapshotText(found.fleet)).toBe(snapshotText(fleet));
 });
 
-test('the newest three are kept, and nothing of the others stays', async () => {
+test('the newest three are kept, and others are removed completely', async () => {
   for (const entries of [1, 2, 3, 4, 5]) await write(fleetOf(entries));
   expect((await store.list()).map(({ position }) => position.seq)).toEqual([5, 4, 3]);
   const manager = await jetstream(nc).jetstreamManager();
@@ -97,8 +100,8 @@ test('the newest three are kept, and nothing of the others stays', async () => {
   expect(state.messages).toBe(6);
 });
 
-test('those of a log that went back push none out that it still has', async () => {
-  // Entries 20 and 30 are gone; 10 is what the fold began at, and it was stored first.
+test('snapshots of lost entries do not displace those of entries that the log still has', async () => {
+  // Entries 20 and 30 are gone. The fold began at 10, which was stored first.
   const isGone = (seq: number) => seq === 20 || seq === 30;
   store = createSnapshotStore(nc, 'main', { isOfLog: async ({ position }) => !isGone(position.seq) });
   for (const entries of [10, 20, 30, 15, 16]) await write(fleetOf(entries));
@@ -107,7 +110,7 @@ test('those of a log that went back push none out that it still has', async () =
   expect((await store.list()).map(({ position }) => position.seq)).toEqual([17, 16, 15, 30, 20]);
 });
 
-test('what a put that was cut off left behind is removed by the next snapshot, once it is silent', async () => {
+test('leftovers of an interrupted write are removed by the next snapshot after a while', async () => {
   await write(fleetOf(1));
   const js = jetstream(nc);
   for (const part of ['one', 'two']) await js.publish('$O.STOPGATE-SNAPSHOTS_main.C.CUTOFF', part);
@@ -116,7 +119,7 @@ test('what a put that was cut off left behind is removed by the next snapshot, o
     const { state } = await manager.streams.info('OBJ_STOPGATE-SNAPSHOTS_main', { subjects_filter: '$O.*.C.*' });
     return Object.keys(state.subjects ?? {});
   };
-  await write(fleetOf(2)); // it may still be going on
+  await write(fleetOf(2)); // the write may still be running
   expect(await subjects()).toHaveLength(3);
   store = createSnapshotStore(nc, 'main', { silentMs: 0 });
   await write(fleetOf(3));
@@ -125,7 +128,7 @@ test('what a put that was cut off left behind is removed by the next snapshot, o
   for (const { name } of await store.list()) await store.read(name);
 });
 
-test('which there are says the leader of their stream, and no consumer on a node that may lag', async () => {
+test('the list of snapshots comes from the leader of the stream, not from a consumer on a lagging node', async () => {
   await write(fleetOf(1));
   const asked: string[] = [];
   const listening = nc.subscribe('$JS.API.>', { callback: (_error, { subject }) => void asked.push(subject) });
@@ -137,32 +140,32 @@ test('which there are says the leader of their stream, and no consumer on a node
   expect(asked.filter((it) => it.includes('CONSUMER'))).toEqual([]);
 });
 
-test('one that was deleted is none', async () => {
+test('a deleted snapshot is not listed', async () => {
   for (const entries of [1, 2]) await write(fleetOf(entries));
   const [newest] = await store.list();
   await (await new Objm(nc).open('STOPGATE-SNAPSHOTS_main')).delete(newest?.name as string);
   expect((await store.list()).map(({ position }) => position.seq)).toEqual([1]);
 });
 
-test('a new log has its own snapshots, though they count from 1 again', async () => {
+test('a new log has its own snapshots, although its sequences start at 1 again', async () => {
   for (const entries of [7, 8, 9]) await write(fleetOf(entries));
   await write(fleetOf(2));
   expect((await store.list()).map(({ position }) => position.seq)).toEqual([2, 9, 8]);
 });
 
-describe('a start passes over', () => {
+describe('a start skips', () => {
   const passedOver = async (why: string | RegExp, options: object = {}) => {
     expect((await start(options))?.position.seq).toBe(1);
     expect(warnings).toMatchObject([{ seq: 2, why: expect.stringMatching(why) }]);
   };
 
-  test('one whose entry is another', async () => {
+  test('a snapshot of another entry', async () => {
     await write(fleetOf(1));
     await write(fleetOf(2), { ...positionAt(2), digest: 'another' });
     await passedOver('entry 2 of the log is a different one');
   });
 
-  test('one that is newer than the log', async () => {
+  test('a snapshot that is newer than the log', async () => {
     await write(fleetOf(1));
     await write(fleetOf(2));
     await passedOver('the log has no entry 2', {
@@ -170,7 +173,7 @@ describe('a start passes over', () => {
     });
   });
 
-  test('one of rules that this release does not know', async () => {
+  test('a snapshot with rules that this release does not know', async () => {
     await write(fleetOf(1));
     const fleet = createFleet('main', { rules: bothVersions });
     fold(fleet, 'own.fleet.main.rules.set', { version: 2 });
@@ -182,7 +185,7 @@ describe('a start passes over', () => {
   test.each([
     ['cut short', (bytes: Buffer) => bytes.subarray(0, -20), /unexpected end/],
     ['no snapshot', () => Buffer.from('hello'), /incorrect header/],
-  ])('one that is %s', async (_name, damage, why) => {
+  ])('a snapshot that is %s', async (_name, damage, why) => {
     await write(fleetOf(1));
     await write(fleetOf(2));
     const objects = await new Objm(nc).open('STOPGATE-SNAPSHOTS_main');
@@ -193,7 +196,7 @@ describe('a start passes over', () => {
     await passedOver(why);
   });
 
-  /** The newest one is replaced, by what a writer of the bucket can make: with the right digest. */
+  /** Replaces the newest snapshot as anyone with write access to the bucket can: with a valid digest. */
   const forge = async (change: (text: string) => string) => {
     await write(fleetOf(1));
     await write(fleetOf(2));
@@ -219,19 +222,19 @@ describe('a start passes over', () => {
       (text) => text.replace(/^\["stopgate-snapshot-\d+/, '["stopgate-snapshot-99'),
       /its format is stopgate-snapshot-99/,
     ],
-  ])('one %s, though its digest is right', async (_name, change, why) => {
+  ])('a snapshot %s, although its digest is right', async (_name, change, why) => {
     await forge(change);
     await passedOver(why);
     expect(({} as { fleet?: string }).fleet).toBeUndefined();
   });
 
-  test('one that a few bytes make larger than what may be read', async () => {
+  test('a small snapshot that is too large when uncompressed', async () => {
     await forge((text) => `${text}${'x'.repeat(2_000_000)}\n`);
     store = createSnapshotStore(nc, 'main', { bytesMax: 1_000_000 });
     await passedOver(/larger than 1000000 bytes/i);
   });
 
-  test('one of which a bit was flipped', async () => {
+  test('a snapshot with a flipped bit', async () => {
     await write(fleetOf(1));
     await write(fleetOf(2));
     const objects = await new Objm(nc).open('STOPGATE-SNAPSHOTS_main');
@@ -244,7 +247,7 @@ describe('a start passes over', () => {
     await passedOver(/./);
   });
 
-  test('one with another content than its digest says, and one that was put under another name', async () => {
+  test('a snapshot with a wrong digest, and one under another name', async () => {
     await write(fleetOf(1));
     await write(fleetOf(2));
     const objects = await new Objm(nc).open('STOPGATE-SNAPSHOTS_main');
@@ -269,7 +272,7 @@ test('a snapshot with missing chunks is damaged; one that cannot be read now may
   const silent = { ...store, read: createSnapshotStore(closed, 'main').read };
   await expect(silent.read(info?.name as string)).rejects.toMatchObject({ code: 'log.unavailable' });
   expect(await start({ store: silent, onDamaged })).toBeNull();
-  // A log that was cut has nothing else, so the start waits for it.
+  // A trimmed log needs its snapshot, so the start waits for it.
   await expect(start({ store: silent, onDamaged, ...isCut })).rejects.toMatchObject({ code: 'log.unavailable' });
   expect(damaged).toEqual([]);
   const manager = await jetstreamManager(nc);
@@ -280,7 +283,7 @@ test('a snapshot with missing chunks is damaged; one that cannot be read now may
   expect(await start(isCut)).toBeNull();
 });
 
-test('one of a later format is not damaged, and of a log that was cut only the later release can start', async () => {
+test('a snapshot of a later format is not damaged, but only the later release can start a trimmed log from it', async () => {
   const fleet = fold(fold(createFleet('main'), 'worker.w1.heartbeat.sent'), 'worker.w1.heartbeat.sent');
   await write(fleet);
   const objects = await new Objm(nc).open('STOPGATE-SNAPSHOTS_main');
@@ -295,7 +298,7 @@ test('one of a later format is not damaged, and of a log that was cut only the l
   expect(damaged).toEqual([]);
 });
 
-test('of those that fit the log is asked about the newest first, and about no more than are wanted', async () => {
+test('the newest snapshots that fit the log are checked first, and only as many as are needed', async () => {
   for (const entries of [1, 2, 3]) await write(fleetOf(entries));
   const asked: number[] = [];
   const fitting = fittingSnapshots({
@@ -319,18 +322,18 @@ describe('how far snapshots cover the log', () => {
   };
   const openSnapshots = () => createSnapshots(nc, 'main', createLogger('silent'));
 
-  test('is asked again where what is known covers too little', async () => {
-    const standsAt = await openLog(2);
+  test('is read again if the known snapshots cover too little', async () => {
+    const positionAt = await openLog(2);
     const snapshots = openSnapshots();
-    await write(fleetOf(1), await standsAt(1));
+    await write(fleetOf(1), await positionAt(1));
     expect(await snapshots.coveredTo(0)).toBe(1);
-    await write(fleetOf(2), await standsAt(2));
+    await write(fleetOf(2), await positionAt(2));
     expect(await snapshots.coveredTo(2)).toBe(2);
   });
 
-  test('is known to time travel too while the store of older ones does not answer', async () => {
-    const standsAt = await openLog(2);
-    await write(fleetOf(2), await standsAt(2));
+  test('is also known to time travel while the store of older snapshots does not answer', async () => {
+    const positionAt = await openLog(2);
+    await write(fleetOf(2), await positionAt(2));
     const request: NatsConnection['request'] = (subject, ...rest) =>
       subject.includes('STOPGATE-PAST') ? Promise.reject(new Error('no answer')) : nc.request(subject, ...rest);
     const halfSilent = new Proxy(nc, {
@@ -344,18 +347,18 @@ describe('how far snapshots cover the log', () => {
     expect((await past.load(2))?.position.seq).toBe(2);
   });
 
-  test('is not known, rather than nothing, where the log does not answer', async () => {
+  test('is unknown, not zero, if the log does not answer', async () => {
     await write(fleetOf(1));
     await expect(openSnapshots().coveredTo(1)).rejects.toMatchObject({ code: 'log.unavailable' });
   });
 });
 
-test('of a log that was cut no fold begins before its snapshots can be read', async () => {
+test('a fold of a trimmed log waits until its snapshots can be read', async () => {
   const broken = { ...store, list: () => Promise.reject(new Error('no answer')) };
   await expect(start({ store: broken, ...isCut })).rejects.toMatchObject({ code: 'log.unavailable' });
 });
 
-test('a store that cannot be read costs the time of a whole fold, and nothing else', async () => {
+test('an unreadable store only costs the time of a complete fold', async () => {
   await write(fleetOf(1));
   const broken = { ...store, list: () => Promise.reject(new Error('no answer')) };
   expect(await start({ store: broken })).toBeNull();

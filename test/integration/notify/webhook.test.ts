@@ -1,4 +1,4 @@
-/** The webhook on the wire: signed, repeated where that may help, for as long as it is needed. */
+/** Webhooks are signed, and repeated as long as that may help. */
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Notice } from '../../../src/host/effects/notices.ts';
@@ -70,14 +70,14 @@ test('a user and password in the URL go into a header', async () => {
   expect(receiver.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from('ann:s:1').toString('base64')}`);
 });
 
-test.each([500, 503, 429])('status %d: the same delivery comes again, until it is taken', async (status) => {
+test.each([500, 503, 429])('status %d: the same delivery is repeated until it is accepted', async (status) => {
   receiver.answer((response, count) => void response.writeHead(count < 3 ? status : 204).end());
   await create()(notice, never);
   expect(outcomes).toEqual(['retried', 'retried', 'delivered']);
   expect(receiver.received.map(({ headers }) => headers['stopgate-delivery'])).toEqual(Array(3).fill(notice.delivery));
 });
 
-test('a receiver that fails for long is tried until it takes it, and what waits for it is counted', async () => {
+test('a receiver that fails for long is retried until it accepts, and waiting notices are counted', async () => {
   receiver.answer((response, count) => void response.writeHead(count < 8 ? 503 : 204).end());
   const waiting: number[] = [];
   await create({ onWaiting: (change) => waiting.push(change) })(notice, never);
@@ -85,7 +85,7 @@ test('a receiver that fails for long is tried until it takes it, and what waits 
   expect(waiting).toEqual(Array(7).fill([1, -1]).flat());
 });
 
-test.each([400, 401, 404, 410])('status %d is a no: it is not sent again', async (status) => {
+test.each([400, 401, 404, 410])('status %d is final: it is not repeated', async (status) => {
   receiver.answer(status);
   await expect(create()(notice, never)).rejects.toThrow(`the receiver answered ${status}`);
   expect(receiver.received).toHaveLength(1);
@@ -100,19 +100,19 @@ test('a redirect is not followed', async () => {
   await elsewhere.close();
 });
 
-test('a receiver that hangs is left after the time-out, and asked again', async () => {
+test('a receiver that hangs is retried after a timeout', async () => {
   receiver.answer((response, count) => void (count > 1 && response.end()));
   await create({ timeoutMs: 300 })(notice, never);
   expect(outcomes).toEqual(['retried', 'delivered']);
 });
 
-test('an answer without an end is taken by its status', async () => {
+test('of an endless answer only the status counts', async () => {
   receiver.answer((response) => void response.writeHead(200).write('…'));
   await create()(notice, never);
   expect(outcomes).toEqual(['delivered']);
 });
 
-test('it ends at once when nobody wants it any more', async () => {
+test('it ends at once when it is no longer needed', async () => {
   receiver.answer(() => {});
   const abort = new AbortController();
   const sent = create()(notice, abort.signal);
@@ -122,7 +122,7 @@ test('it ends at once when nobody wants it any more', async () => {
   expect(outcomes).toEqual([]);
 });
 
-test('a receiver that is not there is a fault that may pass', async () => {
+test('a missing receiver is a temporary error', async () => {
   const { url } = receiver;
   await receiver.close();
   const abort = new AbortController();
@@ -133,7 +133,7 @@ test('a receiver that is not there is a fault that may pass', async () => {
 });
 
 test.each(['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '2130706433', '0x7f.1'])(
-  'a private address is refused at the connection, written as %s, and not tried again',
+  'a private address, written as %s, is refused at the connection and not retried',
   async (host) => {
     const url = receiver.url.replace('127.0.0.1', host);
     await expect(create({ url, reach: 'public' })(notice, never)).rejects.toThrow('has a private address');

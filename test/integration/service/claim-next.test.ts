@@ -66,7 +66,7 @@ test('a task whose steps do not fit is refused, and not taken from the queue', a
   await client.publish('worker.full.plan.updated', { steps: steps(300) });
   await expect(next(0, 'full', { queue: 'plans' })).rejects.toMatchObject({
     code: 'entry.refused',
-    message: 'the plan would have 600 steps; 500 is the most there may be',
+    message: 'the plan would have 600 steps; 500 is the maximum',
   });
   expect(await next(1, 'free', { queue: 'plans' })).toMatchObject({ task: 'P-1', worker: 'free' });
 });

@@ -128,7 +128,8 @@ describe('decide', () => {
     for await (const message of answers) expect(message.json()).toMatchObject({ attempt: 'a1', seq: body.seq });
   });
 
-  // Root cause: a later inbox replaced the first, so anyone who repeated an attempt got the answer instead of its agent.
+  // Root cause: a later inbox replaced the first, so anyone who repeated an attempt got the answer instead of its
+  // agent.
   test('an open attempt that is published again is answered at both inboxes', async () => {
     await publish('worker.w11.worker.registered', { policy: 'held' });
     const inboxes = ['_INBOX.test.agent', '_INBOX.test.other'];

@@ -39,7 +39,8 @@ afterAll(async () => {
   await server.stop();
 });
 
-// Root cause: a throw in the fold closed the connection's reader forever, without an answer or an exit, also after a restart.
+// Root cause: a throw in the fold closed the connection's reader forever, without an answer or an exit, also after a
+// restart.
 test.each([
   ['a subject whose entity is a name that every object has', 'own.constructor.x.a.b', '{}'],
   [

@@ -1,6 +1,6 @@
 /**
- * Replicas join, live, lag and leave (protocol.md §3, §9). One of them is simulated by its subjects. Heartbeats are sent
- * four times a second instead of once, so that a silent member is removed after three seconds instead of ten.
+ * Replicas join, live, lag and leave (protocol.md §3, §9). One of them is simulated by its subjects. Heartbeats are
+ * sent four times a second instead of once, so that a silent member is removed after three seconds instead of ten.
  */
 import { headers } from '@nats-io/nats-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';

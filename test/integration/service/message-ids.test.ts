@@ -1,6 +1,6 @@
 /**
- * Agents choose their message ids freely, and a stream drops the second entry with the same id. Here an agent uses each id
- * of the service before the service does (docs/protocol.md §2).
+ * Agents choose their message ids freely, and a stream drops the second entry with the same id. Here an agent uses each
+ * id of the service before the service does (docs/protocol.md §2).
  */
 import { headers } from '@nats-io/nats-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -67,7 +67,7 @@ test('of a check: its answer is stored', async () => {
   expect((await client.ask('decide.w3', { attempt: 'a1' })).body).toMatchObject({ cause: 'incomplete', reason: 'no' });
 });
 
-test('of a timer: a hold ends, though the ids of 100 tries are taken', async () => {
+test('of a timer: a hold ends, although the ids of 100 tries are taken', async () => {
   await client.publish('worker.w4.worker.registered', { policy: 'held' });
   const asked = client.ask('decide.w4', { attempt: 'a1' });
   await expect.poll(() => storedOf('worker.w4.stop.attempted')).toHaveLength(1);
@@ -80,7 +80,7 @@ test('of a timer: a hold ends, though the ids of 100 tries are taken', async () 
   expect((await asked).body).toMatchObject({ attempt: 'a1', cause: 'idle' });
 });
 
-test('of a takeover: what a replica left open is decided', async () => {
+test('of a takeover: attempts that a replica left open are decided', async () => {
   await client.publish('worker.w5.worker.registered', { policy: 'checked' });
   await client.publish('own.fleet.main.replica.joined', { replica: 'ghost' });
   await steal(acceptedMessageId('w5', 'a1', 'ghost'));

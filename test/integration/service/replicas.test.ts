@@ -127,7 +127,7 @@ test('a flood of waiting invented workers keeps no other worker out', async () =
   // The first attempt was evicted with a reason, and is still decided as soon as possible.
   expect(await crowd[0]).toMatchObject({
     code: '503',
-    body: { error: { code: 'UNAVAILABLE', message: expect.stringContaining('20 requests are open, the most') } },
+    body: { error: { code: 'UNAVAILABLE', message: expect.stringContaining('20 requests are open, the maximum') } },
   });
   const again = client.ask('decide.invented-0', { attempt: 'a1' }, 60_000);
   await expect.poll(async () => (await client.ask('decide.invented-1', { attempt: 'a2' })).code).toBe('503');
@@ -137,8 +137,8 @@ test('a flood of waiting invented workers keeps no other worker out', async () =
 });
 
 /**
- * Root cause: a close set the phase `closing`, in which effects are sent, even if the head was never reached. This is the last
- * test, since a replica that starts after it decides all these attempts.
+ * Root cause: a close set the phase `closing`, in which effects are sent, even if the head was never reached. This is
+ * the last test, since a replica that starts after it decides all these attempts.
  */
 test('a start that is aborted while it folds neither answers nor stores anything', async () => {
   const inbox = '_INBOX.old.attempts';

@@ -1,4 +1,7 @@
-/** verify and verify-task: is the work complete, even if the worker may stop for other reasons? With a plain NATS client. */
+/**
+ * verify and verify-task: is the work complete, even if the worker may stop for other reasons? With a plain NATS
+ * client.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
 import { type Client, openClient } from '../../support/client.ts';
@@ -97,7 +100,7 @@ describe('verify judges only the work', () => {
     expect(await verify('gone')).toMatchObject({ code: '', body: { cause: 'complete' } });
   });
 
-  test('after a stop at the cap or to a person, judges the tasks that the worker gave up, until it works again', async () => {
+  test('after a capped or escalated stop, judges the tasks that the worker lost, until it works again', async () => {
     const asks = { output: 'Which one? <promise>ESCALATE</promise>' };
     for (const [worker, body] of Object.entries({ hasty: {}, asker: asks })) {
       const task = `G-${worker}`;

@@ -1,4 +1,4 @@
-/** Histories of checks: their kinds, those that could not run, and what happens while one is open. */
+/** Histories of checks: all kinds, checks that could not run, and events during an open check. */
 import { edit, failed, passed, plan, prompt, register, type Scenarios } from './scenario.ts';
 
 const shell = (script: string) => ({ run: ['sh', '-c', script], cwd: '.' });

@@ -1,4 +1,4 @@
-/** Histories of the log itself: what it refuses, forgets, and by which rules it is folded. */
+/** Histories of the log itself: refused entries, forgotten actors, and changes of the rules. */
 import { claim, plan, prompt, register, type Scenarios } from './scenario.ts';
 
 export const fleets: Scenarios = {
@@ -26,7 +26,7 @@ export const fleets: Scenarios = {
   forgetting: {
     shows:
       'Stopped workers and tasks are forgotten after a while, with the ids of their attempts; held tasks keep a worker.',
-    // Longer than NATS knows the message ids of attempts.
+    // Longer than NATS remembers the message ids of attempts.
     config: { forget: '121s' },
     async play(stage) {
       for (const worker of ['w1', 'w2']) await register(stage, worker);

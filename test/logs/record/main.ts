@@ -1,4 +1,4 @@
-/** `npm run fold:histories`: records histories from a real service, and shows or sets what they fold to. */
+/** `npm run fold:histories` records histories from a real service, and prints or updates their folded state. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { expectationFile, foldHistory, historyFile, historyNames, readHistory } from '../../support/histories.ts';
@@ -11,10 +11,10 @@ npm run fold:histories -- --record NAME...  plays it against a real service (fro
 npm run fold:histories -- --record --all    does so for all that have no log yet
 `;
 
-/** Each has a nats-server and a service of its own. */
+/** The number of recordings at the same time. Each has its own nats-server and service. */
 const recordedAtOnce = 3;
 
-/** @returns the exit code: 1 where a history could not be recorded, 2 where the arguments are wrong */
+/** @returns the exit code: 1 if a history could not be recorded, 2 if the arguments are wrong */
 export async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],

@@ -1,11 +1,11 @@
-/** Histories of what waits for a person, of budgets and of limits. */
+/** Histories of escalations, requests, budgets and usage limits. */
 import { claim, plan, prompt, register, type Scenarios } from './scenario.ts';
 
 const giveUp = '<promise>ESCALATE</promise>';
 
 export const people: Scenarios = {
   'escalation-and-answers': {
-    shows: 'A person is told of an escalation, looks at it, and lets the worker go on, stops it or retires it.',
+    shows: 'A person gets a notice of an escalation, acknowledges it, and resumes, stops or retires the worker.',
     config: (url: string) => ({
       policies: { default: { promises: true, checks: [{ plan: {} }] } },
       escalation: { webhook: { url } },
@@ -51,7 +51,7 @@ export const people: Scenarios = {
   },
 
   'permission-that-waits': {
-    shows: 'People are told of a permission request that waits for long; an operator answers it, once.',
+    shows: 'People get a notice of a permission request that waits too long; an operator answers it, once.',
     config: (url: string) => ({
       policies: { default: { ask: '5m', checks: [{ plan: {} }] } },
       escalation: { waiting: '1s', webhook: { url } },
@@ -90,7 +90,7 @@ export const people: Scenarios = {
   },
 
   'unattended-queue': {
-    shows: 'People are told of a queue with ready tasks that nobody alive could take, until a worker attends it.',
+    shows: 'People get notices of a queue with ready tasks that no live worker can take, until a worker attends it.',
     config: (url: string) => ({ escalation: { unattended: '1s', webhook: { url } } }),
     async play(stage) {
       await stage.entry('task.T-1.task.created', { title: 'Fix the login', queue: 'build' });
@@ -106,7 +106,7 @@ export const people: Scenarios = {
   },
 
   'budget-of-a-session': {
-    shows: 'A used up budget ends the judging of stops; whoever resumes an escalated worker grants it once more.',
+    shows: 'A used-up budget ends the judgement of stops; resuming an escalated worker grants the budget again.',
     config: {
       policies: {
         default: { budget: { usd: 1 }, onBudget: 'escalate', checks: [{ plan: {} }] },
@@ -141,8 +141,7 @@ export const people: Scenarios = {
   },
 
   'budget-of-a-day': {
-    shows:
-      'All workers together use up the budget of the day; whoever resumes one of them grants it once more for all.',
+    shows: 'All workers together use up the daily budget; resuming one of them grants it again for all.',
     config: {
       budget: { tokens: 1_000, per: 'day' },
       policies: { default: { checks: [{ plan: {} }] }, watched: { onBudget: 'escalate', checks: [{ plan: {} }] } },
@@ -165,7 +164,8 @@ export const people: Scenarios = {
   },
 
   'usage-limit-until': {
-    shows: 'A stop at a usage limit is let go until the limit ends; one with a scope holds for all that reported it.',
+    shows:
+      'Stops during a usage limit are allowed; a limit with a scope applies to all workers that reported the scope.',
     config: { policies: { default: { checks: [{ plan: {} }] } } },
     async play(stage) {
       const soon = () => new Date(Date.now() + 2_000).toISOString();

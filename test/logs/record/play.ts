@@ -1,4 +1,4 @@
-/** The scenarios of all histories, and how one is played. */
+/** The scenarios of all histories, and a function that plays one. */
 import { checks } from './checks.ts';
 import { fleets } from './fleets.ts';
 import { people } from './people.ts';
@@ -9,7 +9,7 @@ import { tasks } from './tasks.ts';
 
 export const scenarios: Scenarios = { ...stops, ...checks, ...tasks, ...people, ...fleets };
 
-/** @returns the log, as `stopgate export` prints it */
+/** @returns the log in the format of `stopgate export` */
 export async function play(name: string): Promise<string> {
   const { config = {}, play: run } = scenarios[name] as Scenario;
   const stage = await openStage((webhook) => (typeof config === 'function' ? config(webhook) : config));

@@ -1,14 +1,14 @@
-/** What is played to record a history, and short names for the entries that most of them have. */
+/** The steps that record a history, and short names for common entries. */
 import type { Stage } from './stage.ts';
 
 export type Scenario = {
-  /** What the history shows, in one line. */
+  /** Describes the history in one line. */
   readonly shows: string;
-  /** The service's file. @param webhook the URL of a webhook that accepts everything */
+  /** Returns the stopgate.yaml of the service. @param webhook the URL of a webhook that accepts everything */
   readonly config?: object | ((webhook: string) => object);
   play(stage: Stage): Promise<void>;
 };
-/** By the name of the history. */
+/** Scenarios by name of the history. */
 export type Scenarios = Readonly<Record<string, Scenario>>;
 
 export const register = (stage: Stage, worker: string, fields: object = {}) =>
@@ -19,7 +19,7 @@ export const edit = (stage: Stage, worker: string, ...files: readonly string[]) 
   stage.entry(`worker.${worker}.tool.used`, { tool: 'Edit', ok: true, files });
 export const claim = (stage: Stage, worker: string, task: string) =>
   stage.entry(`worker.${worker}.task.claimed`, { task });
-/** The worker's whole plan: steps that are done, and steps that are not. */
+/** Sets the worker's whole plan, with done and open steps. */
 export const plan = (stage: Stage, worker: string, done: readonly string[], open: readonly string[] = []) =>
   stage.entry(`worker.${worker}.plan.updated`, { steps: steps(done, open) });
 export const steps = (done: readonly string[], open: readonly string[]) => [

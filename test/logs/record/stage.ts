@@ -1,4 +1,4 @@
-/** Where a history is recorded: a nats-server and a shipped service of its own, and a plain NATS client beside them. */
+/** The environment that records a history: a nats-server, the shipped service, and a plain NATS client. */
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -11,25 +11,28 @@ import { openReceiver } from '../../support/receiver.ts';
 import { endService, type Service, serveShipped } from '../../support/service.ts';
 import { runShipped } from '../../support/shipped.ts';
 
-/** What a process answers that serves a check; undefined: nothing, so that the check stays open. */
+/** The reply of a served check. undefined sends no reply, so that the check stays open. */
 export type CheckReply = object | undefined;
 
 export type Stage = {
-  /** Stores an entry, by its subject after `stopgate.main.`. A text is stored as it is. */
+  /** Stores an entry. The subject starts after `stopgate.main.`. A text is stored unchanged. */
   entry(tail: string, data?: object | string | Uint8Array): Promise<void>;
-  /** @throws Error where the service refuses to decide */
+  /** @throws Error if the service refuses to decide */
   decide(worker: string, body?: object): Promise<Decision>;
-  /** Any other request. An error reply is an answer like another. */
+  /** Sends any other request. An error reply is returned like any answer. */
   ask(tail: string, body?: object): Promise<unknown>;
-  /** Resolves when so many entries, decisions, dead letters or requests to a served check were published there since the start. */
+  /**
+   * Resolves when this number of entries, decisions, dead letters or requests to a served check was published since the
+   * start.
+   */
   seen(tail: string, count?: number): Promise<void>;
-  /** Serves a remote check. Each request gets the next reply, and the last one again and again. */
+  /** Serves a remote check. Each request gets the next reply; the last one is repeated. */
   serve(check: string, ...replies: readonly CheckReply[]): Promise<void>;
-  /** Replaces the service's file, and waits until its policies are in force. */
+  /** Replaces stopgate.yaml, and waits until its policies are in force. */
   configure(config: object): Promise<void>;
-  /** Writes a file into the folder where the service's checks look. */
+  /** Writes a file into the folder that the checks of the service examine. */
   write(name: string, text: string): Promise<void>;
-  /** Lets real time pass: it is the log's, and what it does is recorded. */
+  /** Lets real time pass, because the log has real timestamps. */
   pass(ms: number): Promise<void>;
   /** Runs git in that folder. */
   git(...args: readonly string[]): Promise<void>;
@@ -44,11 +47,11 @@ export type Stage = {
 const run = promisify(execFile);
 const author = ['-c', 'user.name=ann', '-c', 'user.email=ann@example.com'];
 
-/** Longer than a worker needs to become stale, which is 2 min (protocol.md §4). */
+/** Longer than the 2 minutes after which a worker is stale (protocol.md §4). */
 const seenTimeoutMs = 180_000;
 const decideTimeoutMs = 60_000;
 
-/** @param configOf makes the service's file, given the URL of a webhook that accepts everything */
+/** @param configOf returns the stopgate.yaml, given the URL of a webhook that accepts everything */
 export async function openStage(configOf: (webhook: string) => object): Promise<Stage> {
   const nats = await startNatsServer();
   const receiver = await openReceiver();

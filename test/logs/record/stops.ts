@@ -1,4 +1,4 @@
-/** Histories of stops: what blocks them, and what lets them go. */
+/** Histories of blocked and allowed stops. */
 import { edit, failed, passed, plan, prompt, register, type Scenarios } from './scenario.ts';
 
 export const stops: Scenarios = {

@@ -1,4 +1,4 @@
-/** Histories of tasks: who claims them, what is registered on them, and how they end. */
+/** Histories of tasks: claims, hooks and ends. */
 import { claim, edit, failed, passed, plan, prompt, register, type Scenarios, steps } from './scenario.ts';
 
 export const tasks: Scenarios = {
@@ -23,7 +23,7 @@ export const tasks: Scenarios = {
       await stage.entry('worker.w1.task.failed', { task: 'T-4', reason: 'No access to the database' });
       await stage.decide('w1', { attempt: 'a1' });
       await stage.entry('worker.w1.usage.reported', { input: 1_000, output: 200, usd: 0.02, model: 'm1' });
-      // A list of the agent's own leaves the steps of the tasks; those that it names by their ids are done.
+      // The agent's own list keeps the steps of tasks; steps that it names by id are done.
       await stage.entry('worker.w1.plan.updated', {
         steps: [
           { title: 'Read the code', status: 'completed' },

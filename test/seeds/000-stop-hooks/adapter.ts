@@ -9,7 +9,7 @@ const planned = { checks: [{ plan: {} }] };
 const params = { stopReason: 'end_turn', toolCount: 0, retryCount: 0 };
 const todos = (...statuses: readonly string[]) => statuses.map((status) => ({ status }));
 
-/** Says in `asked` that it was asked. */
+/** Records in `asked` that it was asked. */
 const validator =
   (asked: string[], name: string, complete: boolean): Validator =>
   () => {

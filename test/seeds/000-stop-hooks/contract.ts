@@ -1,4 +1,4 @@
-/** Seed 000, from Purpose to Workspace Integration: what the validator is given, what it answers, where it is attached. */
+/** Seed 000, from Purpose to Workspace Integration: the validator's input and answer, and where it is attached. */
 import { expect } from 'vitest';
 import { type AgentContext, ValidationResult, type Validator } from '../../../src/client/index.ts';
 import { createClaudeFleet, session } from '../claude-fleet.ts';
@@ -7,7 +7,7 @@ import { createVirtualLog } from '../virtual-log.ts';
 
 const planned = { checks: [{ plan: {} }] };
 
-/** The decision about a worker with these todos. */
+/** Returns the decision about a worker with these todos. */
 function decisionFor(todos: readonly (readonly [title: string, status: string])[]) {
   const log = createVirtualLog({ default: planned });
   log.publish('12:00', 'worker.w.plan.updated', { steps: todos.map(([title, status]) => ({ title, status })) });
@@ -156,7 +156,7 @@ export const contract = [
     ),
     differs(
       'it returns a `ToolResult`: a message beside the value',
-      'there is only the value, because an agent reads one text: its reason is what the agent is told, and it may carry `feedback`, as data',
+      'there is only the value, because an agent reads one text: its reason is what the agent reads, and it may carry `feedback` as data',
       async ({ service }) => {
         const { name } = await service.serveCheck(() => ({
           complete: false,

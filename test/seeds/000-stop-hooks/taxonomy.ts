@@ -9,7 +9,7 @@ import { createVirtualLog, planOf } from '../virtual-log.ts';
 const planned = { checks: [{ plan: {} }] };
 const child = `${session}-${recorded('SubagentStart').agent_id}`;
 
-/** A session whose plan is not done, so that its stop would be blocked. */
+/** Opens a session with an open plan step, so that its stop would be blocked. */
 async function busyFleet(policy: object = planned) {
   const fleet = createClaudeFleet(policy);
   await fleet.mark('pending');

@@ -5,7 +5,7 @@ import { differs, holds, part } from '../rule.ts';
 import type { SeedService } from '../service.ts';
 import { iterate, promises, rules } from './iteration.ts';
 
-/** Steps 1 to 3 of the flow: the iteration that is begun, and what the tool says of it. */
+/** Runs steps 1 to 3 of the flow, and returns the iteration and the answer of the tool. */
 async function begin(service: SeedService, mcp: McpClient, started: object = {}) {
   const taskId = service.newId('T');
   await service.wire.publish(`task.${taskId}.task.created`, { title: 'Build it' });
@@ -118,7 +118,7 @@ const flow = part(
     log.publish('12:01', 'task.T.iteration.completed', { iteration: 1, promise: 'COMPLETE' });
     log.publish('12:01', 'task.T.hook.registered', { type: 'promise' });
     log.publish('12:01', 'worker.w.task.claimed', { task: 'T' });
-    expect(log.stop('12:02', 'w'), 'a loop that has ended counts no more').toMatchObject({
+    expect(log.stop('12:02', 'w'), 'a loop that has ended no longer counts').toMatchObject({
       decision: 'block',
       reason: 'No completion promise detected',
     });

@@ -1,4 +1,4 @@
-/** The examples of hooks in the seed's own words; both tiers of tests register them. */
+/** The seed's own example hooks, which both tiers of tests register. */
 import type { AgentContext, StopHookResult } from '../../../src/client/index.ts';
 
 /** `registerStopHook`, its example. */

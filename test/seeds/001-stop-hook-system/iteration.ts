@@ -1,4 +1,4 @@
-/** A task with hooks, in an iteration, in virtual time. */
+/** Runs a task with hooks through an iteration in virtual time. */
 import type { HookResult } from '../../../machines/index.ts';
 import { createVirtualLog } from '../virtual-log.ts';
 
@@ -13,15 +13,15 @@ export function iterate(hooks: readonly HookForm[], iteration: object = {}) {
   log.publish('12:00', 'task.T.iteration.started', started);
   return {
     ...log,
-    /** The hooks' result, at 12:01. */
+    /** Returns the result of the hooks at 12:01. */
     evaluate: (work: object = {}) =>
       log.validate('12:01', 'T', { iteration: started.iteration, ...work }) as HookResult,
-    /** `complete`, `continue` or `escalate`, at 12:01. */
+    /** Returns `complete`, `continue` or `escalate` at 12:01. */
     action: (work: object = {}) => log.validate('12:01', 'T', { iteration: started.iteration, ...work })?.action,
   };
 }
 
-/** An output with these promises. */
+/** Returns an output with these promises. */
 export const promises = (...names: readonly string[]) => ({
   output: names.map((name) => `<promise>${name}</promise>`).join(' '),
 });

@@ -8,13 +8,13 @@ const complete = 'Agent signaled completion via <promise>COMPLETE</promise>';
 const escalate = 'Agent asked for a person via <promise>ESCALATE</promise>';
 const blocked = 'Agent is blocked and said so via <promise>BLOCKED</promise>';
 
-/** A hook of this type gives this result for that work. */
+/** Checks that a hook of this type returns this result for the work. */
 const gives =
   (type: string, work: object, result: object): Check =>
   () =>
     expect(iterate([{ type }]).evaluate(work)).toMatchObject(result);
 
-/** The factory of the client registers a hook of this type, and gives its id. */
+/** Checks that the client's factory registers a hook of this type and returns its id. */
 const creates =
   (factory: 'createDefaultHook' | 'createValidationHook' | 'createPromiseHook', type: string): Check =>
   async ({ service, client }) => {

@@ -157,7 +157,7 @@ const storage = part(
   ),
 );
 
-/** A client of a process of its own. */
+/** Opens a client as in a separate process. */
 const connectTo = (nats: string) => connect({ nats, fleet: 'main', cwd: '/' });
 
 const memory = part(
@@ -183,7 +183,7 @@ const memory = part(
       const log = createVirtualLog();
       for (let count = 1; count <= 65; count += 1) log.publish('12:00', 'task.T.hook.registered', { type: 'promise' });
       expect(log.viewAt('12:00').tasks.T?.hooks).toHaveLength(64);
-      expect(log.refusals()).toEqual(['task T has 64 hooks, the most there may be']);
+      expect(log.refusals()).toEqual(['task T has 64 hooks, the maximum']);
     },
   ),
 );

@@ -1,4 +1,4 @@
-/** Seed 001, Types: what a hook is given, and what it returns. */
+/** Seed 001, Types: the input and the result of a hook. */
 import { expect } from 'vitest';
 import type { HookResult, TaskDetail } from '../../../machines/index.ts';
 import { readAgentContext } from '../../../src/client/agent-context.ts';
@@ -7,7 +7,7 @@ import { type Check, differs, holds, part, type Rule } from '../rule.ts';
 import type { SeedService } from '../service.ts';
 import { iterate, promises } from './iteration.ts';
 
-/** Two contexts of one hook: of an iteration with much to tell, and of one with nothing. */
+/** Returns two contexts of one hook: of an iteration with all fields, and of one with none. */
 async function contextsOf(service: SeedService, client: Client): Promise<[AgentContext, AgentContext]> {
   const task = await service.task([], { iteration: 3 });
   const contexts: AgentContext[] = [];
@@ -28,7 +28,7 @@ async function contextsOf(service: SeedService, client: Client): Promise<[AgentC
   return [full, empty];
 }
 
-/** A field of the context: its value where there is something to tell, and where there is nothing. */
+/** Checks a field of the context: its value in an iteration with all fields, and in one with none. */
 const field =
   (name: keyof AgentContext, full: unknown, empty: unknown): Check =>
   async ({ service, client }) => {
@@ -101,14 +101,14 @@ const context = part(
   holds('`draftType`, if any', field('draftType', 'implementation', undefined)),
 );
 
-/** What comes of a hook that returns this. */
+/** Returns the effect of a hook that returns this. */
 async function resultOf(returned: object, service: SeedService): Promise<{ result: HookResult; task: TaskDetail }> {
   const { name } = await service.serveCheck(() => ({ action: 'continue', reason: 'r', ...returned }));
   const task = await service.task([{ type: 'remote', name }]);
   return { result: await task.evaluate(), task: await task.view() };
 }
 
-/** The task after its worker's stop was answered by such a hook. */
+/** Returns the task after such a hook has answered the stop of its worker. */
 async function stopWith(returned: object, service: SeedService): Promise<TaskDetail> {
   const { name } = await service.serveCheck(() => ({ action: 'continue', reason: 'r', ...returned }));
   const [task, worker] = [await service.task([{ type: 'remote', name }]), await service.worker(null)];

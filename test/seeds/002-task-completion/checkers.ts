@@ -16,14 +16,14 @@ import { createVirtualLog, planOf } from '../virtual-log.ts';
 
 const planChecked = { default: { checks: [{ plan: {} }] } };
 
-/** The decision about a worker with this plan. */
+/** Returns the decision about a worker with this plan. */
 function decisionFor(steps: Plan, policies: object = planChecked) {
   const log = createVirtualLog(policies);
   log.publish('12:00', 'worker.w.plan.updated', { steps });
   return log.stop('12:01', 'w');
 }
 
-/** The seed's own pair of checkers; the file exists where `files` names it. */
+/** The seed's own pair of checkers. The file exists if `files` names it. */
 function checkPair(allMustPass: boolean, plan: Plan, files: readonly string[]) {
   const checkers = [new PlanBasedChecker(), new FileExistsChecker(['output.txt'])];
   const context: TaskCompletionContext = {
@@ -118,7 +118,7 @@ export const checkers = [
   ),
 ];
 
-/** The decision about a worker that has used its budget. */
+/** Returns the decision about a worker that has used up its budget. */
 function overBudget(budget: object, type: string, data: object) {
   const log = createVirtualLog({ default: { checks: [{ remote: 'never-asked' }], budget } });
   log.publish('12:00', 'worker.w.worker.registered');

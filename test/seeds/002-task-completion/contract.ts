@@ -1,4 +1,4 @@
-/** Seed 002, Purpose and Core Types: what a checker is given, and what it answers. */
+/** Seed 002, Purpose and Core Types: the input and the answer of a checker. */
 import { expect } from 'vitest';
 import {
   type Client,
@@ -10,7 +10,7 @@ import { differs, holds, part } from '../rule.ts';
 import type { SeedService } from '../service.ts';
 import { createVirtualLog, planOf } from '../virtual-log.ts';
 
-/** A worker whose stop asks this checker. */
+/** Creates a worker whose stops this checker judges. */
 async function workerUnder(
   checker: TaskCompletionChecker,
   service: SeedService,
@@ -22,7 +22,7 @@ async function workerUnder(
   return service.worker({ checks: [{ remote: name, onError }] }, registration);
 }
 
-/** Answers with `result`, and keeps what it was asked with. */
+/** Answers with `result`, and records its input. */
 function createRecorder(result = TaskCompletionResult.ok()) {
   const contexts: TaskCompletionContext[] = [];
   const checker: TaskCompletionChecker = {

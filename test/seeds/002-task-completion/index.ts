@@ -1,4 +1,4 @@
-/** Seed 002, Task Completion Checking: checkers that say whether everything an agent was asked to do is done. */
+/** Seed 002, Task Completion Checking: checkers that say whether all tasks of an agent are done. */
 import type { Seed } from '../rule.ts';
 import { checkers, notes } from './checkers.ts';
 import { contract } from './contract.ts';

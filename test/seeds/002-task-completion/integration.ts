@@ -1,4 +1,4 @@
-/** Seed 002, Claude Agent SDK Integration: where the checker is asked. */
+/** Seed 002, Claude Agent SDK Integration: the moments at which the checker is asked. */
 import { expect } from 'vitest';
 import { IncompleteError } from '../../../src/client/index.ts';
 import { createClaudeFleet, session } from '../claude-fleet.ts';

@@ -1,4 +1,4 @@
-/** An executor of a campaign at work in a folder of its own: it writes files, and its stop runs the seed's commands. */
+/** An executor of a campaign, which works in its own folder. Its stop runs the seed's commands. */
 import type { Folder } from '../../support/deployment.ts';
 import type { SeedService, Worker } from '../service.ts';
 import { script } from './commands.ts';

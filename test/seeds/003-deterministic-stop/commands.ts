@@ -1,4 +1,4 @@
-/** The seed's own commands, as they would stand in stopgate.yaml. */
+/** The seed's own commands in the form of stopgate.yaml. */
 import { fileURLToPath } from 'node:url';
 import type { RunnerOptions } from '../../../src/runner/runner.ts';
 
@@ -19,7 +19,7 @@ export const commands: RunnerOptions['commands'] = {
   },
 };
 
-/** The seed's script, which stands in the folder of the worker: exit 0 if both pass. */
+/** The seed's script in the folder of the worker. It exits with 0 if both commands pass. */
 export const script = `#!/bin/sh
 "$NODE" "$NOUS" validate --dir . --execution || exit 1
 [ -f principle_updates.json ] || { echo principle_updates.json is missing; exit 1; }

@@ -1,4 +1,4 @@
-/** Seed 003, a deterministic stop hook: a script tells when the work is complete, and no model. */
+/** Seed 003, a deterministic stop hook: a script, not a model, decides when the work is complete. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -28,9 +28,9 @@ const withDifference = (...parts: readonly string[]) => ({
     additionalContext: expect.stringMatching(new RegExp(parts.map((part) => part.replace('[', '\\[')).join('.*'), 's')),
   },
 });
-const told = { continue: false, stopReason: expect.stringContaining('complete') };
+const stopNotice = { continue: false, stopReason: expect.stringContaining('complete') };
 const answerOf = ({ decision, reason, nextPrompt, feedback }: Decision) => ({ decision, reason, nextPrompt, feedback });
-/** The JSON in the prompt that the agent goes on with. */
+/** Returns the JSON in the prompt with which the agent continues. */
 const differenceIn = ({ nextPrompt }: Decision) => JSON.parse(nextPrompt?.slice(nextPrompt.indexOf('{')) ?? '');
 
 const summary = part(
@@ -72,9 +72,9 @@ const summary = part(
       await executor.write(valid);
       expect(
         await service.claude(executor.id, 'PostToolUse', { cwd: executor.folder }),
-        'the batch goes on',
+        'the batch continues',
       ).toBeNull();
-      expect(await service.claude(executor.id, 'PostToolBatch', { cwd: executor.folder })).toEqual(told);
+      expect(await service.claude(executor.id, 'PostToolBatch', { cwd: executor.folder })).toEqual(stopNotice);
       expect(await executor.view()).toMatchObject({ state: 'stopped', lastDecision: { cause: 'complete' } });
 
       const gemini = createAgentFleet(planned);
@@ -86,14 +86,14 @@ const summary = part(
       expect(await afterTool('pending')).toBeNull();
       expect(await afterTool('completed'), 'within 2 s it is not asked again').toBeNull();
       gemini.wait(2_000);
-      expect(await afterTool('completed')).toEqual(told);
+      expect(await afterTool('completed')).toEqual(stopNotice);
     },
   ),
 );
 
 const reasons = part(
   'Why this matters',
-  holds('the agent does not decide by itself that it is done', async ({ service, folder }) => {
+  holds('the agent does not decide on its own that it is done', async ({ service, folder }) => {
     const executor = await startExecutor(service, folder, policies.validate, {});
     await executor.publish('tool.used', { tool: 'Write', files: ['findings.json'] });
     expect(await executor.stop({ output: 'I have written findings.json, I am done' })).toMatchObject({
@@ -105,7 +105,7 @@ const reasons = part(
     const fleet = createClaudeFleet(planned);
     await fleet.mark('completed');
     await fleet.claude('PostToolUse');
-    expect(await fleet.claude('PostToolBatch')).toEqual(told);
+    expect(await fleet.claude('PostToolBatch')).toEqual(stopNotice);
   }),
   holds('it does not stop too early', async ({ service, folder }) => {
     const executor = await startExecutor(service, folder, policies.validate, { 'findings.json': findings });

@@ -1,4 +1,7 @@
-/** Seed 004, from Idle Time vs Total Time to the Timeline Example, and from Checking for Pending Tasks to Idle Timer Reset Points. */
+/**
+ * Seed 004, from Idle Time vs Total Time to the Timeline Example, and from Checking for Pending Tasks to Idle Timer
+ * Reset Points.
+ */
 import { expect } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { differs, holds, inCase, part } from '../rule.ts';
@@ -33,7 +36,7 @@ export const idleTime = [
     }),
     differs(
       'the times of registration, last claim and last completion are tracked',
-      'a view has `idle`, because only the most recent of them decides, and the time of the last entry, `lastSeen`; each time by itself is in the log',
+      'a view has `idle`, because only the most recent of them decides, and the time of the last entry, `lastSeen`; each single time is in the log',
       async ({ service }) => {
         const worker = await service.worker({ persistence: { idle: '1m' } }, { queue: service.newId('queue') });
         const task = service.newId('T');
@@ -60,7 +63,7 @@ export const logic = [
     'Checking for Pending Tasks',
     holds(
       'first: if tasks wait, the worker continues, however long it has been idle',
-      inCase('pending', 'a waiting task comes before the timeout'),
+      inCase('pending', 'a waiting task precedes the timeout'),
     ),
     holds('if none waits, the idle time is checked', () => {
       const decision = registered().stop('12:01', 'w1') as Decision;

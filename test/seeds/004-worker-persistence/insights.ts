@@ -11,7 +11,7 @@ import { createVirtualLog, minutesAfter, planOf } from '../virtual-log.ts';
 import { fleetAfter } from './timed-replica.ts';
 import { minuteMs, persistent, registered } from './worker.ts';
 
-/** A worker that holds a task, and reached a usage limit until 12:30. */
+/** Creates a worker that holds a task and has reached a usage limit until 12:30. */
 function limited() {
   const log = registered();
   log.publish('12:01', 'worker.w1.task.claimed', { task: 'T-1' });
@@ -115,7 +115,7 @@ const limits = part(
       log.publish(at, `worker.${worker}.worker.registered`);
     log.viewAt('12:04');
     const { fleet } = log;
-    // Two minutes of a real service are too long: its own list, over the fleet in virtual time.
+    // Two minutes of real time are too long, so the service's list shows a fleet in virtual time.
     const host = { fleet, caughtUp: async () => {}, logNow: () => fleet.nowMs, pendingReply: () => null };
     const found = async (presence: string) =>
       (await list(host as unknown as Host, 'workers', { presence })).items.map(
@@ -142,7 +142,7 @@ const limits = part(
   }),
 );
 
-/** `stopgate loop --queue` with an agent that only says which task it was given. */
+/** Runs `stopgate loop --queue` with an agent that only prints its task. */
 const runLoop = (service: SeedService, folder: Folder, worker: string, queue: string) =>
   runCommand(
     [
@@ -274,12 +274,15 @@ const cycles = [
   ),
   part(
     'Key Insights: 5. Graceful Degradation',
-    holds('no tasks, and the timeout: the worker stops', inCase('pending', 'no task and too long idle: allowed')),
+    holds(
+      'no tasks, and the timeout: the worker stops',
+      inCase('pending', 'without a task, a stop after the idle limit is allowed'),
+    ),
     holds('tasks present: the worker continues', inCase('pending', 'a waiting task blocks')),
     holds('rate limited: the worker pauses', inCase('limits', 'a limited session pauses')),
     differs(
       'new tasks arrive: new workers can launch',
-      'stopgate launches no agent, because it does not know where one could run: whoever does so sees in `queues` what waits, and starts `stopgate loop --queue`, which is a new worker',
+      'stopgate launches no agent, because it does not know where one could run: a launcher sees in `queues` which tasks wait, and starts `stopgate loop --queue`, which is a new worker',
       async ({ service, folder }) => {
         const queue = service.newId('queue');
         const old = await service.worker({ persistence: { idle: '1ms', queue } }, { queue });
@@ -318,7 +321,7 @@ const summary = part(
   differs(
     'a stop hook makes a worker persistent',
     'only if its policy says so: persistence is off by default, since most agents have one task',
-    inCase('pending', 'with persistence off waiting tasks are shown and do not block'),
+    inCase('pending', 'with persistence off, waiting tasks are shown but do not block'),
   ),
 );
 

@@ -1,4 +1,4 @@
-/** Seed 004, from The Problem to Stop Hook Output Patterns: when a worker is kept, and when it may go. */
+/** Seed 004, from The Problem to Stop Hook Output Patterns: when a worker stays, and when it may stop. */
 import { expect } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { initClaude } from '../claude-settings.ts';
@@ -130,7 +130,7 @@ const loop = [
         expect(await service.entries(`worker.${worker.id}.stop.attempted`)).toHaveLength(1);
       },
     ),
-    holds('the loop never ends by itself; the stop hook ends it', () => {
+    holds('the loop never ends on its own; the stop hook ends it', () => {
       const log = registered();
       expect(log.workerAt('23:00').state).toBe('idle');
       expect(log.stop('23:00', 'w1')).toMatchObject({ decision: 'allow', cause: 'idle-timeout', state: 'stopped' });
@@ -144,7 +144,10 @@ const loop = [
       log.publish('12:30', 'task.T-1.task.created');
       expect(log.stop('12:30', 'w1')).toMatchObject({ decision: 'block', cause: 'pending-tasks' });
     }),
-    holds('no task, and idle time exceeded: approve', inCase('pending', 'no task and too long idle: allowed')),
+    holds(
+      'no task, and idle time exceeded: approve',
+      inCase('pending', 'without a task, a stop after the idle limit is allowed'),
+    ),
   ),
 ];
 

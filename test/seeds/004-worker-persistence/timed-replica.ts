@@ -1,15 +1,15 @@
-/** The timers of a replica, over a log in memory and in faked time. */
+/** Runs the timers of a replica over a log in memory, in faked time. */
 import { pino } from 'pino';
 import { vi } from 'vitest';
 import { type FleetView, foldEntry, readEntry, viewFleet } from '../../../machines/index.ts';
 import { createHostParts, type HostOptions } from '../../../src/host/parts.ts';
 
 /**
- * The fleet so many minutes after these entries. Nobody looks at it meanwhile: its clock has moved only by what the
- * timers have appended.
+ * Returns the fleet some minutes after these entries. Nobody reads it meanwhile, so only entries that the timers
+ * append move its clock.
  */
 export function fleetAfter(minutes: number, entries: readonly (readonly [tail: string, data: object])[]): FleetView {
-  // All in one turn, so that nobody else in this process sees the faked clock.
+  // Synchronous, so that no other code in this process sees the faked clock.
   vi.useFakeTimers({
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate', 'Date'],
   });

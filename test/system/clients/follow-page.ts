@@ -1,4 +1,4 @@
-/** Somebody who follows a page literally, in a fresh folder, with a real shell, `stopgate dev` and the tools of a language. */
+/** Follows a page literally, in an empty folder, with a real shell, `stopgate dev` and the tools of a language. */
 import { join } from 'node:path';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { firstDifference, readConsole } from '../../docs/shown-output.ts';
@@ -10,9 +10,9 @@ import { endService, type Service, serveShipped } from '../../support/service.ts
 
 export type Follower = {
   readonly folder: string;
-  /** Types a line. @throws Error with what it printed, unless it ends with exit code 0 */
+  /** Types a line. @throws Error with the output if the exit code is not 0 */
   type(line: string, env?: Readonly<Record<string, string>>): Promise<string>;
-  /** Does what a page says up to its end, as far as its fences name `reason` as the test that runs them. */
+  /** Runs the fences of a page that name `reason` as their test. */
   follow(path: string, reason: string, env?: Readonly<Record<string, string>>): Promise<void>;
   close(): Promise<void>;
 };

@@ -1,4 +1,4 @@
-/** The Go sample: vetted, and run as its page says. Takes Go and its modules. */
+/** Vets the Go sample and runs it as its page says. Needs Go and its modules. */
 import { expect, onTestFinished, test } from 'vitest';
 import { openFollower } from './follow-page.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Histories of concurrent clients, judged from outside: one order of all operations explains every answer. The checker
- * finds what is planted, in small histories and in a service with a bug. Takes Go and its modules.
+ * Checks histories of concurrent clients from outside: one order of all operations must explain every answer. The
+ * checker finds planted errors, in small histories and in a service with a bug. Needs Go and its modules.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 let client = 0;
 type Seen = Partial<Operation> & Pick<Operation, 'kind' | 'call'>;
-/** Each by a client of its own. */
+/** Each operation has its own client. */
 const seen = ({ return: end = null, answer = null, ...rest }: Seen): Operation => {
   client += 1;
   return { client, ...rest, return: end, answer };
@@ -118,7 +118,7 @@ const cases: readonly { title: string; operations: readonly Operation[]; of?: st
   },
 ];
 
-test('small histories: what is right has an order, and what was planted is found and named', async () => {
+test('small histories: correct ones have an order, and planted errors are found and named', async () => {
   const files = cases.map((_, index) => join(folder, `case-${index}.json`));
   for (const [index, { operations }] of cases.entries())
     await writeFile(files[index] as string, JSON.stringify({ retries: 3, operations }));
@@ -134,13 +134,13 @@ test('small histories: what is right has an order, and what was planted is found
   );
 });
 
-test('an operation that the checker does not know is no pass', async () => {
+test('an operation that the checker does not know does not pass', async () => {
   const file = join(folder, 'unknown.json');
   await writeFile(file, JSON.stringify({ retries: 3, operations: [{ ...read(0, 1, 0), kind: 'guess' }] }));
   await expect(judgeHistories([file])).rejects.toThrow('no operation is named guess');
 });
 
-test('three replicas, one and NATS killed, one cut off: every answer is explained', async () => {
+test('three replicas, with kills of a replica and NATS and a cut connection: every answer is explained', async () => {
   const [run] = await historyRuns(false);
   const file = join(folder, 'alone.json');
   await recordHistory(run as HistoryRun, file, false);

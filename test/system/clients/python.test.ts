@@ -1,4 +1,4 @@
-/** The Python client: its page as a reader follows it, its own tests, its types. Takes Python and its package index. */
+/** The Python client: its page, its own tests, its types and style. Needs Python and its package index. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root } from '../../support/markdown.ts';
@@ -12,11 +12,11 @@ beforeAll(async () => {
 });
 afterAll(() => reader.close());
 
-test('Python developer: docs/python.md in a fresh folder, each program prints what the page shows', async () => {
+test('each program of docs/python.md prints what the page shows, in an empty folder', async () => {
   await reader.follow('docs/python.md', 'test/system/clients/python.test.ts');
 });
 
-test('its own tests pass against the real service, and its types and style hold', async () => {
+test('its own tests pass against the real service, and its types and style are valid', async () => {
   const bin = join(reader.folder, '.venv/bin');
   await reader.type(`${bin}/pip install --quiet '/path/to/stopgate/clients/python[dev]'`);
   await reader.type(`cd ${client} && ${bin}/ruff check --no-cache . && ${bin}/ruff format --no-cache --check .`);

@@ -1,7 +1,7 @@
 /**
  * The specification of log, fold, snapshots, cut and takeover (test/system/specification/Log.tla), checked by TLC in a
- * small form: every order of the steps of two replicas up to so many entries. Each invariant catches a bug that is planted in the
- * specification. Takes Java, and TLC from Python's package index.
+ * small form: every order of the steps of two replicas, up to a number of entries. Each invariant catches a bug that is
+ * planted in the specification. Takes Java, and TLC from Python's package index.
  */
 import { execFile } from 'node:child_process';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ const invariants = [
   'NothingNeededIsCut',
 ] as const;
 type Form = { readonly replicas: number; readonly attempts: number; readonly entries: number };
-/** With one entry more it takes minutes. */
+/** Another entry would take minutes. */
 const small: Form = { replicas: 2, attempts: 2, entries: 3 };
 const longer: Form = { replicas: 1, attempts: 2, entries: 4 };
 const deeper: Form = { replicas: 2, attempts: 1, entries: 4 };
@@ -47,7 +47,7 @@ test.each<[bug: string, invariant: (typeof invariants)[number], form: Form]>([
   expect(await check(form, bug, [invariant])).toBe(`Invariant ${invariant} is violated.`);
 });
 
-/** @returns what TLC says */
+/** @returns the output of TLC */
 async function check({ replicas, attempts, entries }: Form, bug: string, names: readonly string[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'stopgate-tlc-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -73,7 +73,7 @@ SYMMETRY Symmetry
   return /^Error: (.*)$/m.exec(text)?.[1] ?? text;
 }
 
-/** Its standard output. An exit code other than 0 is TLC's way to say that it found something. */
+/** Returns the standard output. With a finding, TLC exits with another code than 0. */
 function run(command: string, args: readonly string[], cwd: string): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(command, args, { cwd, maxBuffer: 64 * 1_048_576 }, (error, stdout, stderr) => {

@@ -1,4 +1,4 @@
-/** The demo as it is shipped, from dist: it is a check of the whole, and leaves nothing behind. */
+/** Runs the shipped demo from dist. It checks the whole system and leaves nothing behind. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { createOutput } from '../../../src/terminal/output.ts';
 const demo = new URL('../../../dist/src/demo/main.js', import.meta.url).pathname;
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** The demo's temporary folder lies in here. */
+/** The parent of the demo's temporary folder. */
 let folder: string;
 const running = new Set<ChildProcess>();
 
@@ -39,12 +39,12 @@ function start(...args: string[]) {
   return { child, ended };
 }
 
-test('every answer is as it must be, and nothing is left', async () => {
+test('every answer is correct, and nothing is left behind', async () => {
   const { child, ended } = start('--fast');
   const [printed, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   expect(errors).toBe('');
   expect(code).toBe(0);
-  // No colours where no terminal is.
+  // No colours without a terminal.
   const lines = printed.split('\n').map((line) => line.replace(/^ +\d+\.\ds {2}/, ''));
   expect(lines.filter((line) => line.startsWith('stopgate  '))).toEqual([
     'stopgate  block · continue · incomplete  by guard checks, block 1 of 3',
@@ -98,13 +98,13 @@ test('Ctrl-C, which comes twice under npm, leaves no process and no folder', asy
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('an option that it does not have', async () => {
+test('an unknown option is an error', async () => {
   const { child, ended } = start('--quick');
   expect(await text(child.stderr)).toContain('usage: npm run demo');
   expect(await ended).toBe(2);
 });
 
-test('an answer that is not as it must be fails it', async () => {
+test('a wrong answer makes it fail', async () => {
   const verdicts = [{ guard: 'done', verdict: 'allow', detail: '' }];
   const wrong = { decision: 'allow', action: 'complete', cause: 'no-policy', reason: 'no rules', verdicts };
   const agents: Requester = {

@@ -1,4 +1,4 @@
-/** docs/security/tls.md, "Encrypt NATS": a NATS server that requires a certificate of each client, and knows its user by it. */
+/** docs/security/tls.md, "Encrypt NATS": a NATS server that requires client certificates, which determine the user. */
 import { copyFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { hasOpenssl, makeAuthority } from '../../support/authority.ts';
@@ -7,7 +7,7 @@ import { startNatsServer } from '../../support/nats-server.ts';
 import { endService, serveShipped } from '../../support/service.ts';
 import { runShipped } from '../../support/shipped.ts';
 
-test.skipIf(!hasOpenssl)('service, commands and a runner connect by client certificates', async () => {
+test.skipIf(!hasOpenssl)('service, commands and a runner connect with client certificates', async () => {
   const file = await makeAuthority('server', 'service', 'agent', 'renewed');
   const text = (name: string) => JSON.stringify(file(name));
   const nats = await startNatsServer({
@@ -54,7 +54,7 @@ authorization { users: [
   expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('not a certificate and its key') });
   expect(without).toMatchObject({ code: 3, stderr: expect.stringContaining('requires a client certificate') });
 
-  // After a restart of the server the running service connects again, with the files of then.
+  // After a restart of the server, the running service reconnects with the current files.
   await nats.restart();
   await expect.poll(async () => (await decide('w1', 'agent.json')).code).toBe(1);
 });

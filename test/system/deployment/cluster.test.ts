@@ -1,4 +1,6 @@
-/** docker/cluster: three NATS nodes, two replicas, Prometheus and the board, by the commands and files that stand there. */
+/**
+ * docker/cluster: three NATS nodes, two replicas, Prometheus and the dashboard, with its own commands and files.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -45,20 +47,20 @@ describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
     for (const index of [0, 1]) expect((await ask(index, '/readyz')).status).toBe(200);
   });
 
-  test('so have a log, its dead letters and its snapshots where nobody says how many', async () => {
+  test('a log, its dead letters and its snapshots have three copies by default', async () => {
     const folder = await makeFolder({});
     onTestFinished(() => folder.remove());
     const nats = `127.0.0.1:${cluster.nats[1]?.ports['4222']}`;
     const service = await serveShipped(['serve', '--nats', nats, '--fleet', 'other', '--http', 'off'], folder.path);
-    await endService(service); // with a last snapshot
+    await endService(service); // with a final snapshot
     for (const stream of ['STOPGATE_other', 'STOPGATE-DEAD_other', 'OBJ_STOPGATE-SNAPSHOTS_other']) {
       const { config } = await client.manager.streams.info(stream);
       expect(config.num_replicas, stream).toBe(3);
     }
   });
 
-  // docs/operations/backup.md; its commands are typed on one node by test/docs/backup.test.ts.
-  test('a backup is restored to all nodes, and the service goes on, started again or running', async () => {
+  // docs/operations/backup.md. test/docs/backup.test.ts runs its commands on one node.
+  test('a backup is restored to all nodes, and the service continues, restarted or running', async () => {
     const folder = await makeFolder({});
     const { nc, manager } = client;
     const nats = `127.0.0.1:${cluster.nats[2]?.ports['4222']}`;
@@ -84,19 +86,19 @@ describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
     expect(await ask('a2')).toMatchObject({ attempt: 'a2', decision: 'allow' });
 
     const log = 'STOPGATE_restored';
-    // The decision is stored after the reply, and belongs to what was folded.
+    // The decision is stored after the reply, and is part of the folded log.
     await expect.poll(() => client.stored(log, 'stopgate.restored.decision.w1')).toHaveLength(2);
     await backUpStream(nc, log, join(folder.path, 'again'));
     await manager.streams.delete(log);
     await restoreStream(nc, join(folder.path, 'again'));
-    // Under a running service, whose reader was deleted with the stream.
+    // The service is running, and its reader was deleted with the stream.
     await expect.poll(() => ask('a3')).toMatchObject({ attempt: 'a3', decision: 'allow' });
     expect(service.stderr()).not.toContain('the log is lost');
   });
 
   const prometheus = findProgram('prometheus');
   describe.skipIf(prometheus === undefined)('Prometheus', () => {
-    const port = () => cluster.nats[0]?.ports['4280']; // a node of NATS has no use for it
+    const port = () => cluster.nats[0]?.ports['4280']; // NATS nodes do not use it
     const query = async (expr: string) => {
       const answer = await fetch(`http://127.0.0.1:${port()}/api/v1/query?query=${encodeURIComponent(expr)}`);
       return (await answer.json()) as { status: string; error?: string; data?: { result: unknown[] } };
@@ -124,12 +126,12 @@ describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
     });
     afterAll(() => server?.end());
 
-    test('every query of the board finds what it asks for', async () => {
+    test('every query of the dashboard finds its series', async () => {
       await client.publish('worker.w1.tool.used', 'no JSON');
       await client.publish('worker.w1.task.completed', { task: 'never-claimed' });
       type Board = { panels: { title: string; targets: { expr: string }[] }[] };
       const board = JSON.parse(await readFile(clusterFile('grafana/stopgate.json'), 'utf8')) as Board;
-      // Nothing here has hooks on tasks or webhooks, so there are no series of them.
+      // There are no series of task hooks or webhooks here.
       const quiet = new Set(['Hooks on tasks', 'Webhooks']);
       const queries = board.panels.flatMap(({ title, targets }) =>
         targets.map(({ expr }) => ({
@@ -150,14 +152,14 @@ describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
       await expect.poll(states, { interval: 1_000 }).toEqual([]);
     });
 
-    test('the alert rules are loaded, and a replica that is gone is noticed', async () => {
+    test('the alert rules are loaded, and a missing replica raises an alert', async () => {
       const answer = await fetch(`http://127.0.0.1:${port()}/api/v1/rules`);
       type Rules = { data: { groups: { rules: { name: string; health: string; lastError?: string }[] }[] } };
       const { data } = (await answer.json()) as Rules;
       const rules = data.groups.flatMap((group) => group.rules);
       expect(rules.length).toBeGreaterThan(10);
       expect(rules.filter(({ health }) => health === 'err')).toEqual([]);
-      // The first of its code: noticed, since its series began at 0.
+      // Even the first of its code raises the alert, because its series starts at 0.
       await client.publish('worker.w1.worker.promoted', {});
       const alerts = async (labels: string) => (await query(`ALERTS{${labels}}`)).data?.result.length;
       const malformed = 'alertname="StopgateDeadLetters",alertstate="firing",code="UNKNOWN_TYPE"';
@@ -168,7 +170,7 @@ describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
     });
   });
 
-  test('one replica and one node of NATS may go, and stops are judged', async () => {
+  test('stops are judged without one replica and one NATS node', async () => {
     await cluster.stopgate[1]?.end('SIGKILL');
     await cluster.nats[2]?.end();
     const decide = () =>
@@ -181,14 +183,14 @@ describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
 });
 
 const promtool = findProgram('promtool');
-test.skipIf(promtool === undefined)('each alert comes when it must, and not before', async () => {
+test.skipIf(promtool === undefined)('each alert fires at the right time', async () => {
   const file = clusterFile('alerts.test.yaml').pathname;
   const ran = await promisify(execFile)(promtool as string, ['test', 'rules', file]);
   expect(ran.stdout).toContain('SUCCESS');
 });
 
 const systemd = findProgram('systemd-analyze');
-test.skipIf(systemd === undefined)('systemd takes the unit', async () => {
+test.skipIf(systemd === undefined)('systemd accepts the unit', async () => {
   const unit = await readFile(new URL('../../../docker/systemd/stopgate.service', import.meta.url), 'utf8');
   const folder = await mkdtemp(join(tmpdir(), 'stopgate-unit-'));
   onTestFinished(() => rm(folder, { recursive: true }));

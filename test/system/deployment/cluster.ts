@@ -1,6 +1,6 @@
 /**
- * The topology of docker/cluster/compose.yaml as processes on loopback: the commands are those of the file, in which only
- * hosts, ports and folders are replaced by our own.
+ * Runs the topology of docker/cluster/compose.yaml as processes on loopback, with the commands of the file. Only
+ * hosts, ports and folders are replaced.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,9 @@ import { refuseUntestedCluster } from '../../../src/nats/server-version.ts';
 import type { Command } from '../../support/command.ts';
 import { startShipped } from '../../support/shipped.ts';
 
-/** Not null: why the nats-server of this machine cannot be a node. `npm run test:nightly` brings the newest one. */
+/**
+ * The reason why this machine's nats-server cannot be a node, or null. `npm run test:nightly` provides the newest one.
+ */
 export const noCluster: string | null = (() => {
   const { stdout } = spawnSync('nats-server', ['--version'], { encoding: 'utf8' });
   try {
@@ -27,7 +29,7 @@ export const noCluster: string | null = (() => {
   }
 })();
 
-/** Undefined: not on the PATH. */
+/** undefined if it is not on the PATH. */
 export const findProgram = (program: string) =>
   (readEnvironment().PATH ?? '')
     .split(delimiter)
@@ -38,7 +40,7 @@ export const clusterFile = (name: string) => new URL(`../../../docker/cluster/${
 export const token = 'a-token-of-this-test';
 
 type Compose = { readonly services: Readonly<Record<string, { readonly command?: readonly string[] }>> };
-/** By the port that it has in its container. */
+/** Local ports, by the port in the container. */
 type Ports = Readonly<Record<string, number>>;
 
 export type Member = { readonly name: string; readonly ports: Ports; end(signal?: NodeJS.Signals): Promise<void> };
@@ -46,9 +48,9 @@ export type Cluster = {
   readonly folder: string;
   readonly nats: readonly Member[];
   readonly stopgate: readonly Member[];
-  /** The command of a service of the file, with our hosts and ports. */
+  /** Returns the command of a service in the file, with our hosts and ports. */
   commandOf(service: string): string[];
-  /** `host:port` of a service as the file has it, on loopback. */
+  /** Translates `host:port` of the file to an address on loopback. */
   toLoopback(text: string): string;
   close(): Promise<void>;
 };
@@ -105,7 +107,7 @@ function startNats(name: string, command: readonly string[], ports: Ports): Memb
   return memberOf(name, ports, spawn('nats-server', [...command, ...listen], { stdio: 'ignore' }));
 }
 
-/** It is given more tries while the cluster elects a leader, as `restart: unless-stopped` does. */
+/** Restarts it while the cluster elects a leader, like `restart: unless-stopped`. */
 async function startStopgate(name: string, command: readonly string[], cwd: string, ports: Ports): Promise<Member> {
   for (let tries = 1; ; tries += 1) {
     const started: Command = startShipped(['serve', ...command], { cwd, env: { STOPGATE_TOKEN: token } });
@@ -129,7 +131,7 @@ function memberOf(name: string, ports: Ports, child: ChildProcess): Member {
   };
 }
 
-/** A program of the machine, such as Prometheus. */
+/** Starts a program of this machine, such as Prometheus. */
 export const startProgram = (
   name: string,
   program: string,
@@ -137,7 +139,7 @@ export const startProgram = (
   log: 'ignore' | 'inherit' = 'ignore',
 ) => memberOf(name, {}, spawn(program, args, { stdio: ['ignore', log, log] }));
 
-/** @throws Error where that takes a minute */
+/** @throws Error after a minute */
 export async function untilHealthy(url: string): Promise<void> {
   const check = async () => {
     const { status } = await fetch(url);

@@ -1,4 +1,6 @@
-/** docs/security/nats.md, "JWT accounts": what `stopgate permissions --nsc` prints, run by a real nsc, where there is one. */
+/**
+ * docs/security/nats.md, "JWT accounts": runs the output of `stopgate permissions --nsc` with a real nsc, if installed.
+ */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -15,7 +17,7 @@ import { runShipped } from '../../support/shipped.ts';
 import { findProgram } from './cluster.ts';
 
 test.skipIf(findProgram('nsc') === undefined)(
-  'each role has a .creds file, and may do what it may with a password',
+  'each role has a .creds file with the permissions of its password',
   async () => {
     const folder = await makeFolder({
       'stopgate.yaml':
@@ -26,7 +28,7 @@ test.skipIf(findProgram('nsc') === undefined)(
     const print = await runShipped(['permissions', '--nsc', '--name', 'box'], { cwd: folder.path });
     expect(print).toMatchObject({ code: 0, stderr: '' });
     await folder.write('accounts.sh', print.stdout);
-    // nsc keeps everything in one folder of ours, and not in the home of who runs this.
+    // nsc uses a temporary folder instead of the user's home.
     await folder.write('bin/nsc', `#!/bin/sh\nexec '${findProgram('nsc')}' -H '${folder.path}/nsc' "$@"\n`);
     const path = [`${folder.path}/bin`, readEnvironment().PATH].join(delimiter);
     const shell = (line: string) =>

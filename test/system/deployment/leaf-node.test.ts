@@ -1,4 +1,7 @@
-/** docs/operations/regions.md, "Keep a fleet's log on a leaf node": two services, one of them on a leaf node with its own JetStream domain. */
+/**
+ * docs/operations/regions.md, "Keep a fleet's log on a leaf node": two services, one of them on a leaf node with its
+ * own JetStream domain.
+ */
 import { expect, onTestFinished, test } from 'vitest';
 import { type Client, openClient } from '../../support/client.ts';
 import { makeFolder } from '../../support/deployment.ts';
@@ -6,7 +9,7 @@ import { startNatsServer } from '../../support/nats-server.ts';
 import { endService, serveShipped } from '../../support/service.ts';
 import { freePorts } from '../faults/ports.ts';
 
-/** A hub and a leaf node, each with a log of its own, and a service on each. */
+/** Starts a hub and a leaf node, each with its own log and service. */
 async function openLeaf(fleets: { readonly hub: string; readonly leaf: string }) {
   const [port = 0] = await freePorts(1);
   const hub = await startNatsServer({
@@ -44,13 +47,13 @@ const decide = (client: Client, worker: string, attempt: string) => async () =>
   );
 const soon = { interval: 100 };
 
-test('a fleet of a leaf node has its log there, is asked from both sides, and goes on while the hub is away', async () => {
+test('a fleet of a leaf node has its log there, answers both sides, and continues while the hub is down', async () => {
   const { hub, leaf, clientOf } = await openLeaf({ hub: 'main', leaf: 'edge' });
   const [atHub, atLeaf] = [await clientOf(hub.url, 'edge'), await clientOf(leaf.url, 'edge')];
   await expect.poll(decide(atLeaf, 'w1', 'a1'), soon).toEqual(['block', 'at-leaf']);
   await expect.poll(decide(atHub, 'w2', 'a1'), soon).toEqual(['block', 'at-leaf']);
   await expect.poll(decide(await clientOf(leaf.url, 'main'), 'w3', 'a1'), soon).toEqual(['block', 'at-hub']);
-  // What an agent publishes itself is stored where its fleet is.
+  // Entries that an agent publishes are stored on the node of its fleet.
   expect(await atHub.publish('worker.w2.plan.updated', { steps: [] })).toMatchObject({ duplicate: false });
   expect(await atLeaf.stored('STOPGATE_edge', 'stopgate.edge.worker.w2.plan.updated')).toHaveLength(1);
   const logs = async ({ manager }: Client) => {

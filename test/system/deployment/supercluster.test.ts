@@ -1,4 +1,7 @@
-/** docs/operations/regions.md, "Move a fleet to another region": two clusters and a leaf node, and a fleet that moves between them. */
+/**
+ * docs/operations/regions.md, "Move a fleet to another region": two clusters and a leaf node, and a fleet that moves
+ * between them.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, openClient } from '../../support/client.ts';
 import { type Folder, makeFolder } from '../../support/deployment.ts';
@@ -9,7 +12,7 @@ import { noCluster } from './cluster.ts';
 
 const regions = ['us-east', 'eu-west'] as const;
 type Region = (typeof regions)[number];
-/** Gateways and leaf nodes together take a system account, and so one of their own for all others. */
+/** Gateways with leaf nodes need a system account, and another account for all other users. */
 const accounts = `
 system_account: SYS
 no_auth_user: app
@@ -17,7 +20,7 @@ accounts {
   SYS { users: [{ user: sys, password: sys }] }
   APP { jetstream: enabled, users: [{ user: app, password: app }] }
 }`;
-/** JetStream needs routes, and a majority of both regions' nodes. */
+/** JetStream needs routes, and a majority of the nodes of both regions. */
 const nodesOfRegion = 2;
 
 describe.skipIf(noCluster !== null)('two regions', () => {
@@ -25,7 +28,7 @@ describe.skipIf(noCluster !== null)('two regions', () => {
   const clients: Client[] = [];
   const services: Service[] = [];
   let folder: Folder;
-  /** The client URL of a region, and of a leaf node of the first. */
+  /** The client URLs of the regions, and of a leaf node of the first. */
   const urls = new Map<Region | 'leaf', string>();
 
   beforeAll(async () => {
@@ -78,7 +81,7 @@ ${place === 0 && index === 0 ? `leafnodes { listen: "127.0.0.1:${leafPort}" }` :
     services.push(service);
     const there = await clientOf('eu-west');
     const { cluster, config: log } = await there.manager.streams.info('STOPGATE_web');
-    // Three copies, the default in a cluster, are more than its two nodes can hold.
+    // The default of three copies in a cluster is more than its two nodes.
     expect({ place: cluster?.name, copies: log.num_replicas }).toEqual({ place: 'eu-west', copies: 1 });
     expect(service.stderr()).toContain(
       'this cluster has fewer than three nodes for the log, so only one node stores it',
@@ -86,14 +89,14 @@ ${place === 0 && index === 0 ? `leafnodes { listen: "127.0.0.1:${leafPort}" }` :
     for (const place of ['eu-west', 'us-east', 'leaf'] as const) {
       const agent = await clientOf(place);
       await agent.publish(`worker.w-${place}.plan.updated`, { steps: [{ title: 'Write tests', status: 'pending' }] });
-      // Servers tell each other of a replica's subscriptions, which takes them a moment.
+      // Servers exchange the subscriptions of a replica, which takes a moment.
       const decide = () => agent.ask(`decide.w-${place}`, { attempt: 'a1' }).then(({ body }) => body, String);
       const expected = expect.objectContaining({ decision: 'block', cause: 'incomplete', replica: 'eu' });
       await expect.poll(decide, { interval: 250 }).toEqual(expected);
     }
   });
 
-  test('a fleet moves to another region, and nothing is forgotten', async () => {
+  test('a fleet moves to another region without losing its state', async () => {
     const there = await clientOf('us-east');
     services.push(
       await serveShipped(
@@ -102,7 +105,7 @@ ${place === 0 && index === 0 ? `leafnodes { listen: "127.0.0.1:${leafPort}" }` :
       ),
     );
     const { manager } = there;
-    // With the fourth snapshot the oldest goes on in the store of older ones.
+    // The fourth snapshot moves the oldest to the store of older ones.
     const hasOlder = async () => {
       await there.publish('worker.w-leaf.heartbeat.sent');
       await there.ask('snapshot.web', {}, 20_000);

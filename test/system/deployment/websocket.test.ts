@@ -1,4 +1,4 @@
-/** docs/operations/regions.md, "Connect through WebSockets": service, runner and agents where only HTTP passes. */
+/** docs/operations/regions.md, "Connect through WebSockets": service, runner and agents behind a firewall for HTTP. */
 import { expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../src/client/index.ts';
 import { hasOpenssl, makeAuthority } from '../../support/authority.ts';
@@ -10,7 +10,7 @@ import { freePorts } from '../faults/ports.ts';
 
 const rules = 'policies: { default: { checks: [{ plan: { required: true } }] } }\n';
 
-test('service, commands and clients connect through a WebSocket, also after the server was away', async () => {
+test('service, commands and clients connect through a WebSocket, also after an outage of the server', async () => {
   const [port = 0] = await freePorts(1);
   const nats = await startNatsServer({ config: `websocket { listen: "127.0.0.1:${port}", no_tls: true }` });
   onTestFinished(() => nats.stop());
@@ -32,7 +32,7 @@ test('service, commands and clients connect through a WebSocket, also after the 
 });
 
 test.skipIf(!hasOpenssl)(
-  'a WebSocket over TLS trusts the authority of the credentials file, and sends its user',
+  'a WebSocket over TLS uses the certificate authority and the user of the credentials file',
   async () => {
     const file = await makeAuthority('server');
     const [port = 0] = await freePorts(1);

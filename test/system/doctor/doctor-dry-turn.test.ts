@@ -1,4 +1,6 @@
-/** `stopgate doctor AGENT` runs a turn of the agent's program: here a stand-in, the real ones in test/system/agents. */
+/**
+ * `stopgate doctor AGENT` runs a turn of the agent's program. Here it is a fake; test/system/agents uses the real ones.
+ */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -7,7 +9,7 @@ import { holding, makeDoctorFolders } from '../../integration/agents/doctor-plac
 describe('a dry turn', () => {
   afterEach(() => vi.unstubAllEnvs());
 
-  // A stand-in that does what Claude Code does with its settings; the real one is run by `npm run test:agents`.
+  // A fake that uses its settings like Claude Code. `npm run test:agents` runs the real one.
   const standIn = (obeys: boolean) => `
 const { readFileSync } = require('node:fs');
 const { env, argv } = process;
@@ -26,10 +28,10 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
   const block = await fire('Stop');
   if (${obeys} && block !== null) { await turn('Stop hook feedback: ' + block.reason); await fire('Stop'); }
 })();`;
-  test('sees the hooks fire and the block hold, with nothing of the user in reach', async () => {
+  test('sees that the hooks fire and the block works, without access to data of the user', async () => {
     const { doctor, program, folder } = await makeDoctorFolders();
     await program('claude', standIn(true));
-    // Its own place for temporary files: other doctors may run on this machine.
+    // A separate folder for temporary files, because other doctors may run on this machine.
     const scratch = join(folder.path, 'scratch');
     await mkdir(scratch);
     vi.stubEnv('TMPDIR', scratch);
@@ -43,7 +45,7 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
     expect(await readdir(scratch)).toEqual([]);
   });
 
-  test('sees a block that does not hold, and a program that fires no hook', async () => {
+  test('sees a block that does not work, and a program that fires no hook', async () => {
     const { doctor, program, folder } = await makeDoctorFolders();
     await program('claude', standIn(false));
     expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).bad).toEqual(
@@ -57,9 +59,9 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
     expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).bad).toEqual(holding('claude is not on PATH'));
   });
 
-  test('of a program that serves is begun over its HTTP, and ended after the second stop', async () => {
+  test('of a server program starts over its HTTP API, and ends after the second stop', async () => {
     const { doctor, program } = await makeDoctorFolders();
-    // Does what `opencode serve` does with its plugin and its configuration.
+    // Uses its plugin and configuration like `opencode serve`.
     await program(
       'opencode',
       `
@@ -85,7 +87,7 @@ require('node:http').createServer(async (request, response) => {
     expect(bad).toEqual(holding('no hook fired (0 model turns); the program ended with exit code 1: no model'));
   });
 
-  test('is left out by --quick', async () => {
+  test('is skipped with --quick', async () => {
     const { doctor, program } = await makeDoctorFolders();
     await program('claude', standIn(true));
     const { findings } = await doctor(['claude', '--quick', '--http', '127.0.0.1:59999']);

@@ -1,4 +1,4 @@
-/** `stopgate doctor`: what it finds in the hooks that agents have. */
+/** The findings of `stopgate doctor` about the hooks of agents. */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -15,7 +15,7 @@ describe('the hooks in settings and plugins', () => {
   afterAll(() => at.close());
   const http = () => at.http.replace('http://', '');
 
-  test('hooks that point elsewhere, exist twice, or are switched off', async () => {
+  test('hooks that point elsewhere, exist twice, or are disabled', async () => {
     const { run, doctor } = await makeDoctorFolders({
       'project/.claude/settings.local.json': '{ "disableAllHooks": true }',
     });
@@ -30,19 +30,19 @@ describe('the hooks in settings and plugins', () => {
     expect(warn).toEqual(holding('project and user settings, so each event is reported 2 times'));
   });
 
-  test.each(['claude', 'gemini', 'opencode'])('its fix is for the settings that it is about: %s', async (agent) => {
+  test.each(['claude', 'gemini', 'opencode'])('the fix names the settings of the finding: %s', async (agent) => {
     const { run, doctor } = await makeDoctorFolders();
     await run(['init', agent, '--yes', '--user', '--http', '127.0.0.1:4999']);
     const { findings } = await doctor([agent, '--quick', '--http', http()]);
     const fix = findings.find(({ text }) => text.includes('not call'))?.fix;
-    // As it is typed where nothing is installed.
+    // As typed without an installation.
     expect(fix).toBe(`npx stopgate init ${agent} --user --http ${http()}`);
     await run([...(fix ?? '').split(' ').slice(2), '--yes']);
     const { bad, warn } = await doctor([agent, '--quick', '--http', http()]);
     expect([...bad, ...warn].filter((text) => /not call|reported (?:2 times|twice)/.test(text))).toEqual([]);
   });
 
-  test('a hook that was written by hand finds its service by itself', async () => {
+  test('a handwritten hook finds its service without an address', async () => {
     const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'npx stopgate hook claude' }] }] };
     const { doctor } = await makeDoctorFolders({ 'project/.claude/settings.json': JSON.stringify({ hooks }) });
     const { bad, ok } = await doctor(['claude', '--quick', '--http', http()]);
@@ -86,7 +86,7 @@ describe('the hooks in settings and plugins', () => {
     expect((await elsewhere(['opencode', '--http', http()])).bad).toEqual(holding('no stopgate plugin'));
   });
 
-  test('settings that cannot be read, with file, line and column', async () => {
+  test('invalid settings, with file, line and column', async () => {
     const { doctor } = await makeDoctorFolders({ 'project/.claude/settings.json': '{\n  "hooks": [\n}' });
     expect((await doctor(['claude', '--quick', '--http', http()])).bad).toEqual(holding('.claude/settings.json:3:1: '));
     const { doctor: strange } = await makeDoctorFolders({
@@ -115,7 +115,7 @@ test('a Codex hook that was changed after it was trusted', async () => {
   expect(await trusted()).toEqual([expect.stringMatching(/^7 of 8 hooks are trusted/)]);
 });
 
-test('a script with a space in its path is there, or is not', async () => {
+test('a script with a space in its path exists, or does not', async () => {
   const { run, doctor, folder } = await makeDoctorFolders();
   const init = ['init', 'gemini', '--yes', '--form', 'command', '--http', '127.0.0.1:59999'];
   await run(init);
@@ -136,7 +136,7 @@ test('a script with a space in its path is there, or is not', async () => {
   expect(await missing()).toEqual([expect.stringContaining(`runs ${script}, which`)]);
 });
 
-test('a token that the service wants and the hook does not send', async () => {
+test('a required token that the hook does not send', async () => {
   const at = await deploy({ args: ['--token', 'hush'] });
   onTestFinished(() => at.close());
   const { run, doctor } = await makeDoctorFolders();

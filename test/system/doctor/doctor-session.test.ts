@@ -1,6 +1,6 @@
 /**
- * `init` and `doctor` judge the whole path of a session in this folder: its token, whose service answers, whether that can
- * look into the folder, and the policy. Each row is a wrong use that looked right before.
+ * `init` and `doctor` examine the whole path of a session in this folder: its token, the service that answers, its
+ * access to the folder, and the policy. Each row is a mistake that used to go unnoticed.
  */
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ describe('a service of another folder', () => {
   });
   afterAll(() => at.close());
 
-  test('whose roots do not hold this one: no stop here can be judged', async () => {
+  test('whose roots do not contain this folder: no stop here can be judged', async () => {
     const { init, doctor } = await connected(at);
     const says =
       /^✗ the worker's folder .* is outside the runner's roots; .*: tests cannot be judged in any session here → add/m;
@@ -36,7 +36,7 @@ describe('a service of another folder', () => {
     expect(ok).toEqual(holding('its sessions get the policy default, with 1 check'));
   });
 
-  test('is named where this folder has rules of its own, which judge nothing', async () => {
+  test('is named if this folder has its own rules, which have no effect', async () => {
     const place = await makeDoctorFolders({ 'project/stopgate.yaml': checking });
     const { warn } = await place.doctor(['claude', '--quick', '--http', at.http.replace('http://', '')]);
     expect(warn).not.toEqual(holding('has no effect')); // no hooks yet
@@ -45,13 +45,13 @@ describe('a service of another folder', () => {
     expect(after.warn).toEqual(holding(`${join(place.cwd, 'stopgate.yaml')} has no effect`));
   });
 
-  test('that does not serve the fleet that was named: it says which it serves, and what to do', async () => {
+  test('that does not serve the named fleet: shows its fleets, and what to do', async () => {
     const { init } = await connected(at, ['--fleet', 'web']);
     const says = /^✗ .* no fleet 'web' here; this service serves 'main' → pass a fleet that it serves with --fleet$/m;
     expect(init).toMatchObject({ code: 1, stderr: expect.stringMatching(says) });
   });
 
-  test('whose roots hold this one: it is green', async () => {
+  test('whose roots contain this folder: everything is fine', async () => {
     const { init, cwd, doctor } = await connected(at);
     expect(init.code).toBe(1);
     await at.folder.write('stopgate.yaml', `${checking}roots: [., ${JSON.stringify(dirname(cwd))}]\n`);
@@ -60,7 +60,7 @@ describe('a service of another folder', () => {
   });
 });
 
-test('a policy that checks nothing is named, though all else is well', async () => {
+test('a policy without checks is reported, even if everything else is fine', async () => {
   const at = await deploy({ config: 'policies: { default: {}, lax: {} }\n' });
   try {
     const { init, doctor } = await connected(at, ['--policy', 'lax']);
@@ -72,7 +72,7 @@ test('a policy that checks nothing is named, though all else is well', async () 
   }
 });
 
-describe('a service that wants a token', () => {
+describe('a service that requires a token', () => {
   let at: Deployment;
   beforeAll(async () => {
     at = await deploy({ config: `${tokens}policies: { default: { checks: [{ plan: {} }] } }\n`, env: secrets });
@@ -88,7 +88,7 @@ describe('a service that wants a token', () => {
     expect((await doctor()).code).toBe(1);
   });
 
-  /** A stand-in for an agent that runs its hooks and obeys, with or without the header that its settings ask for. */
+  /** A fake agent that runs its hooks and obeys, with or without the header of its settings. */
   const standIn = (sends: boolean) => `
 const { readFileSync } = require('node:fs');
 const { env, argv } = process;
@@ -108,7 +108,7 @@ const turn = (content) => post(env.ANTHROPIC_BASE_URL + '/v1/messages', { model:
   await fire('Stop');
 })();`;
 
-  test('the dry turn goes with the token, and what its hook sends is tried on the service', async () => {
+  test('the dry turn uses the token, and the call of its hook is tested with the service', async () => {
     const env = { STOPGATE_TOKEN: secrets.HOOKS };
     const place = await makeDoctorFolders();
     const address = ['--http', at.http.replace('http://', '')];
@@ -119,7 +119,7 @@ const turn = (content) => post(env.ANTHROPIC_BASE_URL + '/v1/messages', { model:
     expect((await place.doctor(['claude', ...address], env)).bad).toEqual(['dry turn: its hook sent no token']);
   });
 
-  test('one of the role agent is', async () => {
+  test('a token with the role agent is enough', async () => {
     const { init, doctor } = await connected(at, [], { STOPGATE_TOKEN: secrets.HOOKS });
     expect(init.code).toBe(0);
     expect((await doctor()).bad).toEqual([]);

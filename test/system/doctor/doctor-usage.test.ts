@@ -1,4 +1,6 @@
-/** `stopgate doctor`: a budget in tokens or dollars holds only for agents that send what they use to the service. */
+/**
+ * `stopgate doctor` finds budgets in tokens or dollars that do not work because the agent does not report its usage.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeDoctorFolders } from '../../integration/agents/doctor-place.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -29,19 +31,23 @@ async function connected(agent: string, config: string) {
   };
 }
 
-test.each(['claude', 'codex', 'gemini', 'qwen'])('%s: is told how to send it, and then does', async (agent) => {
-  const { usage, init } = await connected(agent, withBudget({ tokens: 5, usd: 1 }));
-  const before = await usage();
-  expect(before).toMatchObject({ state: 'warn', text: `it does not report its usage, so ${never}` });
-  expect(before?.fix).toBe(`npx stopgate init ${agent} --user --usage`);
-  await init('--usage', ...(agent === 'codex' ? ['--user'] : []));
-  const after = await usage();
-  if (agent === 'claude') expect(after).toMatchObject({ state: 'ok', text: expect.stringContaining(at.http) });
-  // The day has a limit in dollars alone.
-  else expect(after?.text).toBe('it reports tokens but not dollars, so the budget of the day never ends its sessions');
-});
+test.each(['claude', 'codex', 'gemini', 'qwen'])(
+  '%s: shows how to report usage, and then reports it',
+  async (agent) => {
+    const { usage, init } = await connected(agent, withBudget({ tokens: 5, usd: 1 }));
+    const before = await usage();
+    expect(before).toMatchObject({ state: 'warn', text: `it does not report its usage, so ${never}` });
+    expect(before?.fix).toBe(`npx stopgate init ${agent} --user --usage`);
+    await init('--usage', ...(agent === 'codex' ? ['--user'] : []));
+    const after = await usage();
+    if (agent === 'claude') expect(after).toMatchObject({ state: 'ok', text: expect.stringContaining(at.http) });
+    // The day has a limit in dollars alone.
+    else
+      expect(after?.text).toBe('it reports tokens but not dollars, so the budget of the day never ends its sessions');
+  },
+);
 
-test('Copilot CLI: its environment decides', async () => {
+test('Copilot CLI: its environment variables count', async () => {
   const { usage } = await connected('copilot', JSON.stringify({ budget: { tokens: 9 } }));
   const before = await usage();
   expect(before?.fix).toBe(
@@ -65,7 +71,7 @@ test('reports an agent that sends usage elsewhere, and agents that cannot report
     });
 });
 
-test('without such a budget nothing is missing', async () => {
+test('without such a budget, nothing is missing', async () => {
   for (const config of ['policies: {}\n', 'policies: { default: { budget: { turns: 4, time: 1h } } }\n'])
     expect(await (await connected('gemini', config)).usage()).toBe(undefined);
 });

@@ -327,7 +327,7 @@ describe('a WebSocket follows the admission rules of requests', () => {
   });
 });
 
-test('a token that is taken away reads on neither here nor in the stream of the page; others do', async () => {
+test('a removed token ends this connection and the stream of the page; others continue', async () => {
   const tokenOf = (name: string): AccessToken => ({
     name,
     role: 'read',

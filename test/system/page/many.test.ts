@@ -12,7 +12,8 @@ const workers = 5_000;
 const nameOf = (index: number) => `w${String(index).padStart(4, '0')}`;
 
 /**
- * Publishes so many entries every 10 ms, or as fast as the server reads, until `until` returns true. @returns how many
+ * Publishes a number of entries every 10 ms, or as fast as the server reads, until `until` returns true. @returns the
+ * count
  */
 async function keepTalking(count: number, until: () => boolean): Promise<number> {
   let sent = 0;

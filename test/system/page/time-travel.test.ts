@@ -159,7 +159,7 @@ describeInBrowser('the past', () => {
     if (!(await line.isVisible())) await group.locator('summary').first().click();
     await line.waitFor();
     expect((await line.innerText()).replace(/\s+/g, ' ')).toContain(
-      'blocked → becomes let go: nothing to check guard checks → done',
+      'blocked → becomes allowed: nothing to check guard checks → done',
     );
     await line.locator('summary').first().click();
     expect(await line.getByLabel('After').locator('.reason').innerText()).toBe(dan.after.reason);

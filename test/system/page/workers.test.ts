@@ -78,13 +78,13 @@ describeInBrowser('the page', () => {
     await open('/?worker=c-cap');
     await page.locator('.decision[data-cause="capped"] [data-guard="checks"][data-verdict="block"]').waitFor();
     expect(await text('.decision .feedback')).toMatch(/^plan fail .* lint not run$/);
-    expect(await text('tr[data-id="c-cap"] .c-why')).toMatch(/^Let go after 1 blocked stop: 3 of 3 plan step/);
+    expect(await text('tr[data-id="c-cap"] .c-why')).toMatch(/^Allowed after 1 blocked stop: 3 of 3 plan step/);
     expect(await page.getByText('Nothing was missing').count()).toBe(0);
     // The guard does not repeat the card.
     expect(await text('.decision [data-guard="checks"] .detail')).toMatch(/^as above/);
     await page.locator('.attempts', { hasText: 'The checks gave the same results.' }).waitFor();
     expect(await text('.attempts summary')).toMatch(
-      /^Let go after 1 blocked stop: .* 1 tool, 2 files, \d+s \$0\.50 \d+s$/,
+      /^Allowed after 1 blocked stop: .* 1 tool, 2 files, \d+s \$0\.50 \d+s$/,
     );
   });
 

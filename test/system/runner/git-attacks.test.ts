@@ -1,6 +1,6 @@
 /**
- * A repository comes from an agent, and its configuration can name programs. Each attack is first shown to work: plain git
- * runs the program. The check must not, and must still see the change that the program was to be run for.
+ * An agent controls its repository, and the git configuration can name programs. Each attack is first shown to work:
+ * plain git runs the program. The check must not run it, and must still see the change.
  */
 import { access, appendFile, chmod, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { createRepository, createSubmodule, type Git } from '../../integration/r
 
 type Stage = Awaited<ReturnType<typeof createRepository>> & { readonly evil: string; isRun(): Promise<boolean> };
 
-/** `evil`: a program that leaves a mark, and passes its input on; as a transport it fails. */
+/** `evil` is a program that leaves a mark and copies its input to its output. As a transport, it fails. */
 async function createStage(): Promise<Stage> {
   const repository = await createRepository({ pushed: true });
   const mark = join(repository.root, 'mark');
@@ -28,14 +28,14 @@ async function createStage(): Promise<Stage> {
   return { ...repository, evil, isRun };
 }
 
-/** Times that are not those of the index, so that the contents have to be compared. */
+/** Sets file times that differ from the index, so that git must compare the contents. */
 const touch = (path: string) => utimes(path, 1, 1);
 const ignoreFailure = (work: Promise<unknown>) => work.catch(() => undefined);
 
 type Attack = {
   readonly why: string;
   prepare(stage: Stage): Promise<unknown>;
-  /** What git runs the program for. Default: status. */
+  /** The git command that runs the program. Default: status. */
   provoke?(git: Git): Promise<unknown>;
   readonly changed?: string;
 };
@@ -89,7 +89,7 @@ const attacks: Attack[] = [
       await git('config', 'extensions.partialClone', 'origin');
       await git('config', 'remote.origin.promisor', 'true');
       await git('config', 'remote.origin.uploadpack', evil);
-      // A tree that the promisor would be asked for.
+      // A missing tree, which git would fetch from the promisor.
       const { stdout } = await git('rev-parse', 'HEAD^{tree}');
       const tree = stdout.trim();
       await chmod(join(cwd, '.git', 'objects', tree.slice(0, 2)), 0o755);
@@ -148,10 +148,10 @@ describe('the check runs nothing that the repository names', () => {
     else expect(found).toMatchObject({ outcome: 'fail', reason: expect.stringContaining('new.txt') });
   });
 
-  /** Plain git may have written new times into the index. */
+  /** Plain git may have written new file times to the index. */
   const prepareAgain = ({ cwd }: Stage) => touch(join(cwd, 'kept.txt'));
 
-  test('a git in a folder of the repository that PATH names first', async () => {
+  test('a git in a folder of the repository that is first in PATH', async () => {
     const { ask, cwd, root, env } = await createRepository();
     const tools = join(cwd, 'node_modules', '.bin');
     const mark = join(root, 'mark');
@@ -163,9 +163,9 @@ describe('the check runs nothing that the repository names', () => {
   });
 });
 
-test("git gets none of the service's variables but PATH and where its user lives", async () => {
+test("git gets none of the service's variables except PATH and the home of its user", async () => {
   const { ask, root, env } = await createRepository();
-  // A git of the operator's, outside the roots, that shows what it gets.
+  // The operator's git, outside the roots, prints its environment.
   const tools = await mkdtemp(join(tmpdir(), 'stopgate-tools-'));
   onTestFinished(() => rm(tools, { recursive: true }));
   const seen = join(root, 'seen');
@@ -191,7 +191,7 @@ describe("it stays in the worker's repository", () => {
     return other;
   };
 
-  test('core.worktree leads nowhere else', async () => {
+  test('core.worktree selects no other folder', async () => {
     const { cwd } = await outside();
     const { ask, git } = await createRepository();
     await git('config', 'core.worktree', cwd);
@@ -199,7 +199,7 @@ describe("it stays in the worker's repository", () => {
     expect(found).toMatchObject({ outcome: 'error', reason: expect.stringContaining('core.worktree') });
   });
 
-  test.each(['a file', 'a symlink'])('.git as %s leads to no repository outside the roots', async (form) => {
+  test.each(['a file', 'a symlink'])('.git as %s selects no repository outside the roots', async (form) => {
     const { cwd } = await outside();
     const { ask, root } = await createRepository();
     const folder = join(root, 'planted');
@@ -210,7 +210,7 @@ describe("it stays in the worker's repository", () => {
     expect(found).toMatchObject({ outcome: 'error', reason: expect.stringContaining("outside the runner's roots") });
   });
 
-  test('an index that is a symlink to another repository names none of its files', async () => {
+  test('an index that is a symlink to another repository reveals none of its files', async () => {
     const other = await outside();
     await other.git('add', '.');
     const { ask, cwd } = await createRepository();

@@ -1,4 +1,4 @@
-/** `git: { unchanged: […] }`: files that must stay as they were, whatever an agent does to hide that they did not. */
+/** `git: { unchanged: […] }` finds changes of protected files, even if an agent hides them. */
 import { appendFile, chmod, mkdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -102,8 +102,8 @@ test.each<{ where: string; names: string; change(it: Awaited<ReturnType<typeof c
   expect(await project.ask()).toMatchObject(changed(names));
 });
 
-describe('what it is compared with', () => {
-  test('the merge base with the upstream: what others pushed is no change', async () => {
+describe('files are compared with', () => {
+  test('the merge base with the upstream, so that commits of others do not count', async () => {
     const { ask, edit, commit, git, gitIn, root } = await createProject();
     const other = join(root, 'other');
     await git('clone', '-q', join(root, 'remote.git'), other);
@@ -122,7 +122,7 @@ describe('what it is compared with', () => {
     expect(await ask()).toMatchObject(changed('tests/b.js'));
   });
 
-  test('HEAD, without an upstream, and a detached one', async () => {
+  test('HEAD if there is no upstream or HEAD is detached', async () => {
     const { ask, edit, commit, git } = await createProject({ pushed: false });
     await edit('tests/a.js');
     await commit();
@@ -133,13 +133,13 @@ describe('what it is compared with', () => {
     expect(await ask()).toMatchObject(changed('tests/a.js'));
   });
 
-  test('nothing, before the first commit: every such file is new', async () => {
+  test('nothing before the first commit, so that every such file is new', async () => {
     const { ask } = await createRepository({ files: { 'a.lock': '' }, commit: false });
     expect(await ask({ unchanged })).toMatchObject(changed('a.lock'));
     expect(await ask({ unchanged: ['*.md'] })).toMatchObject(pass);
   });
 
-  test('a commit, a branch or a tag that is named', async () => {
+  test('a given commit, branch or tag', async () => {
     const { ask, edit, commit, git } = await createProject();
     const first = (await git('rev-parse', 'HEAD')).stdout.trim();
     await git('tag', 'v1');
@@ -152,7 +152,7 @@ describe('what it is compared with', () => {
       expect(await ask({ since })).toMatchObject(changed('tests/a.js'));
   });
 
-  test('one that does not exist is an error, and no option of git', async () => {
+  test('an unknown revision is an error, and never read as an option of git', async () => {
     const { ask } = await createProject();
     expect(await ask({ since: 'nowhere' })).toMatchObject({
       outcome: 'error',
@@ -163,7 +163,7 @@ describe('what it is compared with', () => {
   });
 });
 
-test('it is told beside what else is asked for', async () => {
+test('the report is combined with those of other conditions', async () => {
   const { ask, edit } = await createProject();
   await edit('tests/a.js');
   expect(await ask({ clean: true })).toMatchObject({
@@ -172,7 +172,7 @@ test('it is told beside what else is asked for', async () => {
   });
 });
 
-describe('an agent hides the change', () => {
+describe('a change is found although an agent hides it', () => {
   type Project = Awaited<ReturnType<typeof createProject>>;
   const hides: { by: string; hide(it: Project): Promise<unknown>; isPlainGitFooled?: false }[] = [
     {
@@ -238,16 +238,16 @@ describe('an agent hides the change', () => {
   });
 });
 
-describe('what is no change', () => {
+describe('does not count as a change', () => {
   test('a file that a sparse checkout leaves out', async () => {
     const { ask, cwd, git } = await createProject();
-    await git('update-index', '--refresh'); // it removes no file that looks changed
+    await git('update-index', '--refresh'); // sparse-checkout does not remove files that look changed
     await git('sparse-checkout', 'set', '--no-cone', '/src/');
     await expect(stat(join(cwd, 'tests/a.js'))).rejects.toThrow();
     expect(await ask()).toMatchObject(pass);
   });
 
-  test('line ends that git converts, and a file of git-lfs', async () => {
+  test('line ends that git converts, and a git-lfs file', async () => {
     const { ask, cwd, git, commit } = await createProject();
     const content = 'large\n';
     const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${sha256(content)}\nsize ${content.length}\n`;
@@ -263,7 +263,7 @@ describe('what is no change', () => {
     expect(await ask()).toMatchObject(changed('tests/large.bin'));
   });
 
-  test('ignored files, a symlink that stays, and names with line breaks and quotes', async () => {
+  test('ignored files, an unchanged symlink, and names with line breaks and quotes', async () => {
     const { ask, cwd, git, commit } = await createProject();
     const odd = 'tests/an "odd"\nname\\.js';
     await writeFile(join(cwd, odd), 'odd\r\n');

@@ -1,4 +1,4 @@
-/** `reuse: tree`: a pass is taken over while the git state of the folder and the command are the same. */
+/** `reuse: tree` reuses a pass while the git state of the folder and the command are the same. */
 import { chmod, mkdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import type { CommandConfig } from '../../../src/config/file.ts';
 import { createRepository } from '../../integration/runner/repository.ts';
 import { createWorkspace, sh } from '../../integration/runner/workspace.ts';
 
-/** Notes each run in a file outside of the repository, and passes unless `red` is in it. */
+/** Records each run in a file outside of the repository, and passes unless the file `red` exists. */
 const command = (root: string, more: Partial<CommandConfig> = {}) =>
   sh(`echo ran >> '${root}/runs'; ! test -e red`, { reuse: 'tree', ...more });
 
@@ -24,7 +24,7 @@ async function createProject() {
 }
 const taken = { outcome: 'pass', metadata: { reused: expect.stringMatching(/^\d{4}-.*Z$/) } };
 
-test('the second time is the first one, with its time', async () => {
+test('the second result is the first one, with its time', async () => {
   const { run, runs } = await createProject();
   const before = Date.now();
   const first = await run();
@@ -72,7 +72,7 @@ const changes: { what: string; change(it: Project): Promise<unknown> }[] = [
   { what: 'the command', change: async ({ configure }) => configure({ env: { MODE: 'strict' } }) },
   { what: 'the configuration, to the same', change: async ({ configure }) => configure() },
 ];
-// One after the other in one project: each pass is the one that the next change must not take over.
+// The changes follow each other in one project: the pass before each change must not be reused after it.
 test('it runs again after each change', async () => {
   const project = await createProject();
   await project.run();
@@ -84,7 +84,7 @@ test('it runs again after each change', async () => {
   }
 });
 
-test('a state that comes back is known, also after another one', async () => {
+test('a pass is reused when its state comes back after another one', async () => {
   const { run, runs, put } = await createProject();
   await run();
   await put('kept.txt', 'edited\n');
@@ -96,14 +96,14 @@ test('a state that comes back is known, also after another one', async () => {
   expect(await runs()).toBe(2);
 });
 
-test('failures are never taken over', async () => {
+test('failures are never reused', async () => {
   const { run, runs, put } = await createProject();
   await put('red', '');
   for (let times = 0; times < 2; times += 1) expect(await run()).toMatchObject({ outcome: 'fail' });
   expect(await runs()).toBe(2);
 });
 
-test('a pass of one command is none of another, and none without reuse', async () => {
+test('a pass is not reused by another command, or without reuse', async () => {
   const { command: ask, configure, run, runs } = await createProject();
   await run();
   expect((await ask('others')).metadata?.reused).toBeUndefined();
@@ -112,14 +112,14 @@ test('a pass of one command is none of another, and none without reuse', async (
   expect(await runs()).toBe(4);
 });
 
-test('a run that changes its folder is not kept', async () => {
+test('the result of a run that changes its folder is not reused', async () => {
   const { command: ask, root, runner, env } = await createProject();
   const commands = { tests: sh('date +%N > made.txt', { reuse: 'tree' }) };
   runner.configure({ roots: ['.'], baseDir: root, env, commands });
   for (let times = 0; times < 2; times += 1) expect((await ask('tests')).metadata?.reused).toBeUndefined();
 });
 
-test('outside git, and around another repository, it runs', async () => {
+test('outside git, or in a folder that contains another repository, it runs', async () => {
   const { command: ask, runner, root, cwd } = await createWorkspace();
   runner.configure({ roots: ['.'], baseDir: root, env: {}, commands: { tests: command(root) } });
   for (let times = 0; times < 2; times += 1)
@@ -133,7 +133,7 @@ test('outside git, and around another repository, it runs', async () => {
   for (let times = 0; times < 2; times += 1) expect((await project.run()).metadata?.reused).toBeUndefined();
 });
 
-test('a pass is that of the task that the command was told of', async () => {
+test('a pass is reused only for the same task', async () => {
   const { command, runs } = await createProject();
   for (const task of ['T-1', 'T-2', 'T-1']) await command('tests', { env: { task } });
   expect(await runs()).toBe(2);

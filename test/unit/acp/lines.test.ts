@@ -1,4 +1,4 @@
-/** Messages of JSON-RPC, a line each: whole, in time, and not without end. */
+/** Reads and writes JSON-RPC messages, one per line, with a maximum length. */
 import { PassThrough, Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { createLineWriter, readLines } from '../../../src/acp/lines.ts';
@@ -10,22 +10,22 @@ const read = async (chunks: readonly string[], bytesMax?: number): Promise<strin
   return lines;
 };
 
-test('lines are whole, however they are cut into chunks', async () => {
+test('lines are complete, however they are split into chunks', async () => {
   expect(await read(['{"a":', '1}\n{"b"', ':"ü"}\n\n', 'last'])).toEqual(['{"a":1}', '{"b":"ü"}', '', 'last']);
 });
 
 test.each([[['123456\n']], [['123', '456']], [['12345\n', '123456\n']]])(
-  'one that is too long is refused, also before its end: %j',
+  'a line that is too long is refused, even before its end: %j',
   async (chunks) => {
     await expect(read(chunks, 5)).rejects.toThrow('the agent sent a line longer than 5 bytes');
   },
 );
 
-test('one of exactly the size that is allowed passes', async () => {
+test('a line of exactly the maximum length is accepted', async () => {
   expect(await read(['12345\n12345'], 5)).toEqual(['12345', '12345']);
 });
 
-test('a writer waits for a reader that is slow, and not for one that is gone', async () => {
+test('a writer waits for a slow reader, but not for one that is gone', async () => {
   const to = new PassThrough({ highWaterMark: 4 });
   const writer = createLineWriter(to);
   let isDone = false;

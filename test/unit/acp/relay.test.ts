@@ -1,4 +1,4 @@
-/** What goes through the relay byte for byte, what does not, and that reading it never keeps it from its reader. */
+/** The relay passes most messages on byte for byte, and parsing them never delays them. */
 import { afterEach, expect, test, vi } from 'vitest';
 import { allow, block, openRelay as open } from './open-relay.ts';
 
@@ -14,7 +14,7 @@ test.each([
   '[{"jsonrpc":"2.0","method":"a"}]',
   'npm warn: this is no message',
   '',
-])('as the bytes that came, in both directions: %s', async (line) => {
+])('unchanged, in both directions: %s', async (line) => {
   const { sent, notes, fromAgent, fromEditor } = open();
   await fromAgent(line);
   await fromEditor(line);
@@ -22,7 +22,7 @@ test.each([
   expect(notes).toEqual([]);
 });
 
-test('an input that nests without end is passed on, and is no crash', async () => {
+test('an input with too many levels is passed on without a crash', async () => {
   const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const line = `{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c","rawInput":{"x":${nested}}},"options":[]}}`;
   const { sent, fromAgent } = open();
@@ -30,7 +30,7 @@ test('an input that nests without end is passed on, and is no crash', async () =
   expect(sent.editor).toEqual([line]);
 });
 
-test('the answer of a turn that is allowed is passed on as it came', async () => {
+test('the answer of an allowed turn is passed on unchanged', async () => {
   const { sent, fromAgent, fromEditor } = open();
   await fromEditor(prompt);
   const answer = '{"jsonrpc":"2.0","id":7,"result":{"stopReason":"end_turn","_meta":{"x":1.0}}}';
@@ -42,14 +42,14 @@ test('after a block the agent is prompted under another id, and the editor is an
   const { sent, drafts, fromAgent, fromEditor } = open([block, allow]);
   await fromEditor(prompt);
   await fromAgent('{"jsonrpc":"2.0","id":7,"result":{"stopReason":"end_turn"}}');
-  // It stopped at once, so there is a pause before.
+  // It stopped at once, so the prompt is delayed.
   await expect.poll(() => sent.agent.length).toBe(2);
   const again = JSON.parse(sent.agent[1] ?? '') as { id: string };
   expect(again).toMatchObject({
     method: 'session/prompt',
     params: { sessionId: 's1', prompt: [{ text: 'Fix lint' }] },
   });
-  // An answer of the editor's own request 7 is over; one that has our id by chance is nobody's.
+  // The editor's own request 7 has been answered; an answer that has our id by chance belongs to no request.
   await fromAgent(
     JSON.stringify({ jsonrpc: '2.0', id: again.id, result: { stopReason: 'end_turn', _meta: { y: 2 } } }),
   );
@@ -75,7 +75,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('what an operator has answered is answered once: the answer of the editor does not reach the agent', async () => {
+test('after an operator has answered, the answer of the editor does not reach the agent', async () => {
   const { sent, fromAgent, fromEditor } = open();
   await fromEditor(prompt);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -91,7 +91,7 @@ test('what an operator has answered is answered once: the answer of the editor d
   expect(sent.agent).toHaveLength(2);
 });
 
-test('an agent that answers in a form that we do not know ends its turn, and nothing is judged', async () => {
+test('an answer in an unknown form ends the turn, and nothing is judged', async () => {
   const { sent, fromAgent, fromEditor } = open([block]);
   await fromEditor(prompt);
   await fromAgent('{"jsonrpc":"2.0","id":7,"result":{}}');

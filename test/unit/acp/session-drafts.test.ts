@@ -1,4 +1,4 @@
-/** What the updates of a session tell of a tool: which command has run, and how it ended. */
+/** Session updates show which command of a tool ran, and how it ended. */
 import { expect, test } from 'vitest';
 import { createSessionDrafts } from '../../../src/acp/session-drafts.ts';
 
@@ -21,6 +21,6 @@ test.each<readonly [what: string, end: object, shown: object]>([
   expect(used(end)).toEqual({ tool: 'execute', call: 'c1', changes: 'unknown', ...shown });
 });
 
-test('a command that goes on in the background has not run', () => {
+test('a command that continues in the background has not run', () => {
   expect(used({ status: 'completed', rawInput: { run_in_background: true } })).not.toHaveProperty('command');
 });

@@ -1,4 +1,4 @@
-/** The table of `npm run bench:peers`, from what was measured. */
+/** The table of `npm run bench:peers`. */
 import { expect, test } from 'vitest';
 import { compare, formatSummaries, summarise } from '../../../bench/peers/report.ts';
 import { type Measured, nothingMeasured } from '../../../bench/peers/rounds.ts';
@@ -15,7 +15,7 @@ const measured = (stop: number, rate: number): Measured => ({
 });
 const named = new Map([['kv', { name: 'NATS KV', durability: 'file' }]]);
 
-test('each is compared with the floor of the same run', () => {
+test('each peer is compared with the floor of the same run', () => {
   const summaries = summarise(
     new Map([
       ['floor', measured(0.5, 4_000)],
@@ -39,7 +39,7 @@ test('each is compared with the floor of the same run', () => {
   );
 });
 
-test('a goal is about two that were measured', () => {
+test('a goal compares two measured peers', () => {
   const summaries = summarise(
     new Map([
       ['stopgate', measured(0.8, 2_600)],
@@ -54,7 +54,7 @@ test('a goal is about two that were measured', () => {
   ]);
 });
 
-test('what the system does not tell is a dash', () => {
+test('a figure that the system does not report is a dash', () => {
   const silent = { ...measured(1, 1), service: [Number.NaN], store: [Number.NaN] };
   expect(formatSummaries(summarise(new Map([['kv', silent]]), named)).split('\n')[1]).toMatch(
     /1\.00 +- +1\.00 +- +0\.10 +1 +1 +0 +- +- +file$/,

@@ -1,10 +1,10 @@
-/** One worker in full, as text. */
+/** Formats one worker with all its details as text. */
 import { expect, test } from 'vitest';
 import { createReplay, parseIsoTime, type WorkerView } from '../../../machines/index.ts';
 import { formatWorker } from '../../../src/cli/text/actor-text.ts';
 import { createColors } from '../../../src/terminal/text.ts';
 
-/** The lines of the plan of a worker that holds these tasks, each with one step. */
+/** Returns the plan lines of a worker that holds `tasks`. Each task has one step. */
 function planLines(tasks: readonly string[]): string[] {
   const replay = createReplay({ untilMs: parseIsoTime('2026-03-02T12:03:00.000Z') as number });
   const fold = (subject: string, data: object) =>

@@ -1,4 +1,4 @@
-/** What is taken for a decision can be printed, and every decision is taken for one. */
+/** `isDecision` accepts every decision, and accepts nothing that cannot be printed. */
 import { describe, expect, test } from 'vitest';
 import { type Decision, decisionSchema } from '../../../machines/index.ts';
 import { isDecision } from '../../../src/cli/commands/decide/stop-attempt.ts';
@@ -32,7 +32,7 @@ const decision: Decision = {
   dryRun: false,
 };
 
-/** The paths of all values within, each as its keys. */
+/** Returns the paths of all values in `value`. A path is a list of keys. */
 const pathsIn = (value: unknown, path: readonly string[] = []): (readonly string[])[] =>
   typeof value !== 'object' || value === null
     ? [path]
@@ -44,7 +44,7 @@ function withValue(whole: unknown, [key, ...rest]: readonly string[], value: unk
   return Array.isArray(whole) ? whole.with(Number(key), member) : { ...(whole as object), [key]: member };
 }
 
-test('a decision is one, also where it says nothing', () => {
+test('decisions are recognised, also with null and unknown fields', () => {
   expect(isDecision(decision)).toBe(true);
   expect(isDecision({ ...decision, task: null, attempt: null, seq: null, nextPrompt: null, feedback: [] })).toBe(true);
   expect(isDecision({ ...decision, retry: { count: 0, max: null }, later: 'field' })).toBe(true);
@@ -52,7 +52,7 @@ test('a decision is one, also where it says nothing', () => {
 
 describe.each([undefined, null, 1, 'text', [], {}])('with %j', (wrong) => {
   test.each(pathsIn(decision).map((path) => [path.join('.'), path] as const))(
-    'as "%s" it is printed, or the schema says why it is none',
+    'at "%s", the decision is printed, or rejected by the schema',
     (_name, path) => {
       const answer = withValue(decision, path, wrong);
       if (isDecision(answer)) expect(formatDecision(answer, createColors(false), 80).join('\n')).not.toBe('');

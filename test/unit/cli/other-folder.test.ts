@@ -1,4 +1,4 @@
-/** A command says when the service at the usual address is that of another folder. */
+/** A command warns if the service at the default address belongs to another folder. */
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const place = (nats?: string) => {
+const resolve = (nats?: string) => {
   const flags = { nats, creds: undefined, fleet: undefined, config: undefined };
   return resolveAddress(flags, { cwd: folder, env: {} } as Parameters<typeof resolveAddress>[1]);
 };
@@ -21,23 +21,23 @@ const other = serverNameOf('/home/ann/other project');
 
 test('the service of another folder is named', async () => {
   writeRules();
-  expect(describeOtherFolder(await place(), other)).toBe(
+  expect(describeOtherFolder(await resolve(), other)).toBe(
     'the service at nats://127.0.0.1:4222 belongs to /home/ann/other project and does not follow the stopgate.yaml of this folder; start "stopgate dev" here, or name the right server with --nats',
   );
 });
 
 test.each([
-  { why: 'it is of this folder', server: () => serverNameOf(folder) },
-  { why: 'its server was not started by stopgate', server: () => 'NAOEXAMPLE' },
-  { why: 'its name is damaged', server: () => 'stopgate:%E0%A4%A' },
-  { why: 'the server was chosen', server: () => other, nats: 'nats://127.0.0.1:4222' },
-])('nothing is said where $why', async ({ server, nats }) => {
+  { why: 'the service belongs to this folder', server: () => serverNameOf(folder) },
+  { why: 'the server was not started by stopgate', server: () => 'NAOEXAMPLE' },
+  { why: 'the name of the server is damaged', server: () => 'stopgate:%E0%A4%A' },
+  { why: 'the user chose the server', server: () => other, nats: 'nats://127.0.0.1:4222' },
+])('there is no warning if $why', async ({ server, nats }) => {
   writeRules();
-  expect(describeOtherFolder(await place(nats), server())).toBeNull();
+  expect(describeOtherFolder(await resolve(nats), server())).toBeNull();
 });
 
-test('a folder without rules is told whose they are', async () => {
-  expect(describeOtherFolder(await place(), other)).toBe(
+test('in a folder without rules, the warning says whose rules are used', async () => {
+  expect(describeOtherFolder(await resolve(), other)).toBe(
     'no service runs in this folder; using the one of /home/ann/other project, with its rules; start "stopgate dev" here, or name the right server with --nats',
   );
 });

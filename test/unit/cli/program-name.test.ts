@@ -1,4 +1,4 @@
-/** Command lines that we print can be copied: they begin as this user has to begin them. */
+/** Printed command lines can be copied: they start with `stopgate` or `npx stopgate`, as this user has to type it. */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,15 +21,19 @@ beforeAll(() => {
 afterAll(() => rmSync(home, { recursive: true }));
 
 test.each([
-  ['it is on the PATH', () => ({ PATH: `/nowhere:${join(home, 'bin')}` }), 'stopgate'],
-  ['it is not', () => ({ PATH: '/nowhere' }), 'npx stopgate'],
-  ['npx started it', () => ({ PATH: join(home, 'bin'), npm_command: 'exec' }), 'npx stopgate'],
-  ['a script of the project did', () => ({ PATH: join(home, 'project/node_modules/.bin') }), 'npx stopgate'],
-])('where %s', (_, env, name) => {
+  ['stopgate is on the PATH', () => ({ PATH: `/nowhere:${join(home, 'bin')}` }), 'stopgate'],
+  ['stopgate is not on the PATH', () => ({ PATH: '/nowhere' }), 'npx stopgate'],
+  ['npx started stopgate', () => ({ PATH: join(home, 'bin'), npm_command: 'exec' }), 'npx stopgate'],
+  [
+    'a script of the project started stopgate',
+    () => ({ PATH: join(home, 'project/node_modules/.bin') }),
+    'npx stopgate',
+  ],
+])('if %s, commands start with the right name', (_, env, name) => {
   expect(programName(env())).toBe(name);
 });
 
-test('commands are written so wherever a text has them, and nothing else is changed', () => {
+test('commands are rewritten anywhere in a text, and nothing else is', () => {
   const text =
     '"stopgate dev" or (stopgate decide w1 | stopgate replay -); stopgate decides; stopgate mcp: bug; npx stopgate dev; /bin/stopgate dev';
   expect(rewriteCommands(text, { PATH: '' }, commands)).toBe(

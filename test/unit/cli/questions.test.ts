@@ -1,4 +1,4 @@
-/** Answers to several questions: each takes one line, however the input comes, and what was typed ahead is kept. */
+/** Each question takes one line of input. Lines that were typed ahead are kept for the next questions. */
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { ask } from '../../../src/cli/questions.ts';
@@ -8,7 +8,7 @@ test.each([
   { how: 'at once', chunks: ['one\ntwo\nthree'] },
   { how: 'line by line', chunks: ['one\n', 'two\n', 'three'] },
   { how: 'in pieces', chunks: ['o', 'ne\ntw', 'o\nthr', 'ee'] },
-])('what is typed ahead $how answers the questions in turn', async ({ chunks }) => {
+])('lines that were typed ahead $how answer the questions in turn', async ({ chunks }) => {
   const { io } = await openTerminal({ stdin: Readable.from(chunks.map((chunk) => Buffer.from(chunk))) });
   const answers: string[] = [];
   for (const question of ['a', 'b', 'c', 'd']) {

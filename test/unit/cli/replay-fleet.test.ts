@@ -1,4 +1,6 @@
-/** stopgate replay --fleet: the live log, read up to its head as it was when asked. A real server, nothing is published. */
+/**
+ * `stopgate replay --fleet` reads a live log up to its head at the start of the command. It runs against a real server.
+ */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
@@ -17,7 +19,7 @@ async function openLog() {
     fleet,
     put: (tail: string, data: object | string) =>
       nc.request(`stopgate.${fleet}.${tail}`, typeof data === 'string' ? data : JSON.stringify(data)),
-    /** Without waiting for each to be stored. */
+    /** Does not wait for each entry to be stored. */
     async putMany(tails: readonly string[]) {
       for (const tail of tails) nc.publish(`stopgate.${fleet}.${tail}`, '{}');
       await nc.flush();
@@ -28,7 +30,7 @@ async function openLog() {
   };
 }
 
-test('prints the decisions of a log, entries that were refused aside, and ends at its head', async () => {
+test('prints the decisions of a log without its refused entries, and ends at its head', async () => {
   const log = await openLog();
   await log.put(`own.fleet.${log.fleet}.policy.set`, { policies: { default: { checks: [{ plan: {} }] } } });
   await log.put('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
@@ -46,11 +48,11 @@ test('prints the decisions of a log, entries that were refused aside, and ends a
   expect({ messages: state.messages, consumers: state.consumer_count }).toEqual({ messages: 5, consumers: 0 });
 });
 
-test('--at shows all actors as they were at a time of the log', async () => {
+test('--at shows all actors as they were at that time', async () => {
   const log = await openLog();
   await log.put('worker.w1.worker.registered', { agent: 'claude' });
   const at = (await log.info()).state.last_ts.slice(0, 23);
-  await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(`${at}Z`) + 5); // the next is later
+  await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(`${at}Z`) + 5); // so that the next entry is later
   await log.put('worker.w1.prompt.submitted', {});
   const { stdout } = await log.replay(['--at', `${at}Z`]);
   expect(jsonLines(stdout)).toMatchObject([
@@ -85,7 +87,7 @@ test('an empty log has no decisions', async () => {
   expect(await (await openLog()).replay([])).toEqual({ code: 0, stdout: '', stderr: '' });
 });
 
-test('nobody reads on (| head): it ends quietly', async () => {
+test('if the reader closes the pipe (| head), it ends quietly', async () => {
   const log = await openLog();
   await log.putMany(Array.from({ length: 3_000 }, (_, index) => `worker.w${index}.stop.attempted`));
   await expect.poll(async () => (await log.info()).state.messages).toBe(3_000);
@@ -94,13 +96,13 @@ test('nobody reads on (| head): it ends quietly', async () => {
   expect(jsonLines(stdout).length).toBeLessThan(3_000);
 });
 
-test('a fleet that has no log is no empty one', async () => {
+test('a fleet without a log is an error', async () => {
   const { code, stdout, stderr } = await runOnce(['replay', '--fleet', 'nobody', '--nats', standIn.url()]);
   expect(stderr).toBe(`stopgate: there is no stream 'STOPGATE_nobody' here: no service has ever served this fleet\n`);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
 });
 
-test('no server: exit code 3', async () => {
+test('without a server, the exit code is 3', async () => {
   const { code, stderr } = await runOnce(['replay', '--fleet', 'main', '--nats', 'nats://127.0.0.1:9']);
   expect(stderr).toContain('no NATS server at nats://127.0.0.1:9');
   expect(code).toBe(3);

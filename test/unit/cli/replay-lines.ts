@@ -1,4 +1,4 @@
-/** Lines of a log as `stopgate tail --json` prints them, and their replay. */
+/** Builds lines of a log as `stopgate tail --json` prints them, and replays them. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { jsonLines, openTerminal, type TerminalOptions } from '../../support/terminal.ts';
@@ -24,7 +24,7 @@ export async function replay(lines: readonly string[], argv: readonly string[] =
     code,
     stdout,
     stderr,
-    /** A terminal gets none. */
+    /** Empty on a terminal. */
     get results() {
       return jsonLines(stdout);
     },

@@ -1,4 +1,4 @@
-/** stopgate replay --at and --diff: one moment of a log, and what other policies had decided. */
+/** `stopgate replay --at` shows the state at a time, and `--diff` what another policy would have decided. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -17,7 +17,7 @@ describe('--at', () => {
     line('12:00', 'worker.w9.worker.registered', {}, 'other'),
   ];
 
-  test('prints one object: what was so then, with clocks moved there', async () => {
+  test('prints the state at that time as one object, with clocks moved there', async () => {
     const { code, results } = await replay(entries, ['--at', day('12:01')]);
     expect(results).toHaveLength(1);
     expect(results[0]).toMatchObject({
@@ -34,7 +34,7 @@ describe('--at', () => {
     expect(code).toBe(0);
   });
 
-  test('prints a terminal the tables of that moment, with ages counted from there; --json is JSON there too', async () => {
+  test('prints tables on a terminal, with ages counted from that time; --json prints JSON there too', async () => {
     const terminal = { isTTY: true, columns: 120 };
     const { code, stdout } = await replay(entries, ['--at', day('12:01')], terminal);
     const lines = stripVTControlCharacters(stdout).trimEnd().split('\n');
@@ -57,7 +57,7 @@ describe('--at', () => {
     expect(jsonLines(json.stdout)).toHaveLength(1);
   });
 
-  test('a worker is stale two minutes after it was heard of', async () => {
+  test('a worker is stale two minutes after its last entry', async () => {
     const presence = async (at: string) => {
       const { results } = await replay(entries.slice(0, 2), ['--at', at]);
       return (results[0] as { fleets: { main: { workers: { w1: { presence: string } } } } }).fleets.main.workers.w1
@@ -67,7 +67,7 @@ describe('--at', () => {
     expect(await presence(day('12:03'))).toBe('stale');
   });
 
-  test('says that a time is still to come', async () => {
+  test('says that the time is in the future', async () => {
     expect((await replay(entries, ['--at', day('12:01')])).stderr).toBe('');
     const { code, stderr, results } = await replay(entries, ['--at', '9999-01-01']);
     expect({ code, at: results[0] }).toMatchObject({ code: 0, at: { at: '9999-01-01T00:00:00.000Z' } });
@@ -76,7 +76,7 @@ describe('--at', () => {
     );
   });
 
-  test('of a file without entries shows no fleet', async () => {
+  test('shows no fleet for a file without entries', async () => {
     expect((await replay([], ['--at', day('12:00')])).results).toEqual([{ at: day('12:00'), fleets: {} }]);
   });
 
@@ -104,7 +104,7 @@ describe('--diff', () => {
   }
   const planChecked = 'policies: { default: { retries: 1, checks: [{ plan: {} }] } }';
 
-  test('prints what would be decided differently: who, when, both answers, the guards', async () => {
+  test('prints each decision that would differ: who, when, both answers and the guards', async () => {
     const { code, stdout, stderr } = await diff(planChecked, entries, []);
     expect(stdout.split('\n')).toEqual([
       `w1 · a1 · ${day('12:02')}`,
@@ -120,7 +120,7 @@ describe('--diff', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '2 attempts compared: 2 would differ\n' });
   });
 
-  test('--json: an object a line, with both decisions', async () => {
+  test('--json prints one object per line, with both decisions', async () => {
     const { stdout } = await diff(planChecked, entries, ['--json', '--since', day('12:03')]);
     const differences = jsonLines(stdout);
     expect(differences).toMatchObject([
@@ -129,7 +129,7 @@ describe('--diff', () => {
     expect(Object.keys(differences[0] ?? {})).toEqual(['worker', 'attempt', 'at', 'before', 'after']);
   });
 
-  test('what depends on a check without an answer is undetermined', async () => {
+  test('an attempt that depends on an unanswered check is undetermined', async () => {
     const remote = 'policies: { default: { checks: [{ remote: scan }] } }';
     const { code, stdout, stderr } = await diff(remote, entries.slice(0, 3), []);
     expect(stdout).toContain('  after   unknown  the log has no result of check scan\n');
@@ -138,7 +138,7 @@ describe('--diff', () => {
     expect(jsonLines(json)).toMatchObject([{ attempt: 'a1', after: null, check: 'scan' }]);
   });
 
-  test('fits a terminal and shows no control characters of an agent', async () => {
+  test('fits the terminal, and prints no control characters of an agent', async () => {
     const rude = line('12:01', 'worker.w1.plan.updated', {
       steps: [{ title: '\u001b[2J\u0007 x', status: 'pending' }],
     });
@@ -151,13 +151,13 @@ describe('--diff', () => {
   test.each([
     { yaml: 'policies:\n  default:\n    retrys: 3\n', says: 'new.yaml:3:5: unknown key "retrys"' },
     { yaml: 'fleet: main\n', says: `nothing to compare: 'new.yaml' has no policies` },
-  ])('with a policy file that is none: $says', async ({ yaml, says }) => {
+  ])('refuses a bad policy file: $says', async ({ yaml, says }) => {
     const { code, stdout, stderr } = await diff(yaml, entries, []);
     expect(stderr).toContain(says);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   });
 
-  test('bad lines are named here too', async () => {
+  test('names bad lines', async () => {
     const { code, stderr } = await diff(planChecked, ['not json', ...entries], []);
     expect(stderr).toContain('line 1: is not JSON');
     expect(code).toBe(2);

@@ -1,4 +1,4 @@
-/** stopgate replay (protocol.md §10): files in, JSON lines and an exit code out. No server anywhere. */
+/** `stopgate replay` (protocol.md §10) turns files into JSON lines and an exit code. There is no server. */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { controlsIn, jsonLines, openTerminal } from '../../support/terminal.ts';
 import { day, line, plan, planned, policy, replay, stop } from './replay-lines.ts';
 
 describe('decisions', () => {
-  test('come one a line, in the order in which attempts end', async () => {
+  test('come one per line, in the order in which attempts end', async () => {
     const { code, results, stderr } = await replay([
       planned,
       plan('12:01', 'pending'),
@@ -49,7 +49,7 @@ describe('decisions', () => {
     expect(results).toMatchObject([{ attempt: 'a1', decision: 'block', cause: 'idle', idle: { ms: 50_000 } }]);
   });
 
-  test('a hook result a line for each iteration.validated', async () => {
+  test('each iteration.validated prints a hook result', async () => {
     const { results } = await replay([
       line('12:00', 'task.T-1.hook.registered', { hook: 'h1', type: 'tdd' }),
       line('12:01', 'task.T-1.iteration.started', { iteration: 1, maxIterations: 3 }),
@@ -61,7 +61,7 @@ describe('decisions', () => {
     expect(results).toMatchObject([{ taskId: 'T-1', hookId: 'h1', action: 'continue', reason: 'Tests still failing' }]);
   });
 
-  test('checks are answered by check.finished, without it they stay open', async () => {
+  test('a check stays open until its check.finished', async () => {
     const tests = policy({ default: { checks: [{ remote: 'tests' }] } });
     const open = await replay([tests, stop('12:01', 'a1')]);
     expect(open.results).toMatchObject([{ attempt: 'a1', decision: null, waitsFor: 'tests' }]);
@@ -75,7 +75,7 @@ describe('decisions', () => {
     expect(ended.results).toMatchObject([{ attempt: 'a1', decision: 'block', feedback: [{ check: 'tests' }] }]);
   });
 
-  test('several fleets are logs of their own, each with its clock', async () => {
+  test('each fleet has its own log and clock', async () => {
     const { results } = await replay([
       policy({ default: { checks: [{ plan: {} }] } }, '12:00', 'red'),
       plan('12:05', 'pending', 'red'),
@@ -93,11 +93,11 @@ describe('decisions', () => {
   test.each([
     [true, 'stopgate: no decisions\n'],
     [false, ''],
-  ])('of a file without decisions prints nothing; a terminal is told so (%s)', async (isTTY, says) => {
+  ])('a file without decisions prints nothing, except a note on a terminal (%s)', async (isTTY, says) => {
     expect(await replay([], [], { isTTY })).toMatchObject({ code: 0, stdout: '', stderr: says });
   });
 
-  test('decision and dead lines are skipped, empty ones passed over', async () => {
+  test('decisions, dead letters and empty lines are skipped', async () => {
     const { code, results, stderr } = await replay([
       stop('12:00', 'a1'),
       line('12:00', 'decision.w1', { decision: 'block' }),
@@ -108,7 +108,7 @@ describe('decisions', () => {
   });
 });
 
-test('bad lines are named on stderr, good ones are folded, the exit code is 2', async () => {
+test('bad lines are named on stderr and good ones folded; the exit code is 2', async () => {
   const { code, results, stderr } = await replay([
     'not json',
     '[1]',
@@ -132,7 +132,7 @@ test('bad lines are named on stderr, good ones are folded, the exit code is 2', 
   expect(code).toBe(2);
 });
 
-test('what a bad line holds cannot move the cursor', async () => {
+test('a bad line cannot move the cursor', async () => {
   const { stderr } = await replay([line('12:00', 'worker.\u001b[2J\u0007w1.tool.used')]);
   expect(stderr).toContain('line 1: ');
   expect(controlsIn(stderr)).toEqual([]);
@@ -148,30 +148,30 @@ describe('the policy', () => {
     return { code, results: jsonLines(terminal.stdout()), stderr: terminal.stderr() };
   }
 
-  test('of the file of entries holds by itself', async () => {
+  test('comes from the entries if there is no --policy', async () => {
     expect((await replay(entries)).results).toMatchObject([{ decision: 'allow', cause: 'no-policy' }]);
   });
 
-  test('of --policy holds instead', async () => {
+  test('of --policy replaces that of the entries', async () => {
     const { code, results } = await withPolicy('policies:\n  default:\n    checks:\n      - plan: {}\n');
     expect(results).toMatchObject([{ decision: 'block', cause: 'incomplete' }]);
     expect(code).toBe(0);
   });
 
-  test('of a file with faults: each with line and column, and nothing is folded', async () => {
+  test('with faults is refused; each fault has its line and column', async () => {
     const { code, results, stderr } = await withPolicy('policies:\n  default:\n    retrys: 3\n');
     expect(stderr).toContain('stopgate.yaml:3:5: unknown key "retrys"; did you mean "retries"?');
     expect({ code, results }).toEqual({ code: 2, results: [] });
   });
 
-  test('of a file without policies is none: those of the entries hold, and a note says so', async () => {
+  test('of a file without policies is ignored, with a note', async () => {
     const { code, results, stderr } = await withPolicy('fleet: main\n');
     expect(stderr).toContain('has no policies');
     expect(results).toMatchObject([{ decision: 'allow' }]);
     expect(code).toBe(0);
   });
 
-  test('of a file that is not there', async () => {
+  test('of a missing file is an error', async () => {
     const { code, stderr, results } = await replay(entries, ['--policy', 'none.yaml']);
     expect(stderr).toBe(`stopgate: cannot read 'none.yaml': there is no such file\n`);
     expect({ code, results }).toEqual({ code: 2, results: [] });
@@ -185,26 +185,26 @@ test('--worker picks the decisions about one worker', async () => {
 });
 
 describe('files', () => {
-  test('one that is not there', async () => {
+  test('a missing file is an error', async () => {
     const terminal = await openTerminal();
     expect(await terminal.run('replay', 'none.jsonl')).toBe(2);
     expect(terminal.stderr()).toBe(`stopgate: cannot read 'none.jsonl': there is no such file\n`);
   });
 
-  test('a folder without logs', async () => {
+  test('a folder without logs is an error', async () => {
     const terminal = await openTerminal();
     expect(await terminal.run('replay', '.')).toBe(2);
     expect(terminal.stderr()).toBe(`stopgate: '.' contains no .jsonl or .jsonl.gz files\n`);
   });
 
-  test('without an end of line at its end, with CRLF, with a byte order mark', async () => {
+  test('a byte order mark, CRLF and a missing last newline are accepted', async () => {
     const stdin = `\ufeff${planned}\r\n${plan('12:01', 'pending')}\r\n${stop('12:02', 'a1')}`;
     const terminal = await openTerminal({ stdin });
     expect(await terminal.run('replay', '-')).toBe(0);
     expect(jsonLines(terminal.stdout())).toMatchObject([{ decision: 'block' }]);
   });
 
-  test('a line separator inside a string is no end of line', async () => {
+  test('a Unicode line separator in a string does not end the line', async () => {
     const { code, results } = await replay([
       line('12:00', 'worker.w1.prompt.submitted', { text: 'a\u2028b\u0085c' }),
       stop('12:01', 'a1'),
@@ -212,7 +212,7 @@ describe('files', () => {
     expect({ code, count: results.length }).toEqual({ code: 0, count: 1 });
   });
 
-  test('characters that are split between chunks, decided as they come', async () => {
+  test('characters may be split between chunks; decisions are printed at once', async () => {
     const stdin = new PassThrough();
     const terminal = await openTerminal({ stdin });
     const ended = terminal.run('replay', '-');
@@ -226,7 +226,7 @@ describe('files', () => {
     expect(terminal.stderr()).toBe('');
   });
 
-  test('a line of many megabytes is one bad line, not all of the memory', async () => {
+  test('a line of many megabytes is refused without filling the memory', async () => {
     const stdin = new PassThrough();
     const terminal = await openTerminal({ stdin });
     const ended = terminal.run('replay', '-');
@@ -240,14 +240,14 @@ describe('files', () => {
     expect(jsonLines(terminal.stdout())).toHaveLength(1);
   });
 
-  test('nobody reads on (| head): it ends quietly', async () => {
+  test('if the reader closes the pipe (| head), it ends quietly', async () => {
     const lines = Array.from({ length: 5_000 }, (_, index) => stop('12:00', `a${index}`));
     const { code, stderr, results } = await replay([...lines, 'bad'], [], { writesMax: 1 });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(results.length).toBeLessThan(5_000);
   });
 
-  test('a disk that is full is an error, also at the last write: what was printed is cut short', async () => {
+  test('a full disk is an error, also at the last write', async () => {
     const { code, stderr } = await replay([stop('12:00', 'a1')], [], { writesMax: 0, writeError: 'ENOSPC' });
     expect({ code, stderr }).toEqual({
       code: 2,

@@ -5,7 +5,7 @@ import { importsOf } from '../../support/imports.ts';
 const packagesOf = (...files: readonly string[]) =>
   importsOf(...files).filter((name) => !name.startsWith('node:') && !name.endsWith('.ts'));
 
-test('version loads no package, and help the parser of the command line alone', () => {
+test('version loads no package, and help only the command line parser', () => {
   expect(packagesOf('src/main.ts', 'src/version.ts')).toEqual([]);
   expect(packagesOf('src/app/program.ts')).toEqual(['commander']);
 });
@@ -16,7 +16,7 @@ test('decide, probe and verify load the parser, the NATS library and no other pa
   expect(packagesOf(...files).sort()).toEqual(['@nats-io/nats-core', '@nats-io/transport-node', 'commander']);
 });
 
-test('a service is loaded by the commands that start one', () => {
+test('only commands that start a service load it', () => {
   expect(packagesOf('src/app/services.ts')).toEqual(['commander']);
   expect(importsOf('src/app/services.ts').filter((name) => name.startsWith('src/app/'))).toEqual([
     'src/app/services.ts',

@@ -1,4 +1,4 @@
-/** Text for a terminal: what agents may have sent is made harmless, and fits. */
+/** Text that agents sent is made harmless and cut to fit before a terminal shows it. */
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { formatListing } from '../../../src/cli/listing/listing.ts';
@@ -29,7 +29,7 @@ describe('clean', () => {
     expect(clean(text)).toBe(cleaned);
   });
 
-  test('line by line keeps the lines', () => {
+  test('cleanLines keeps the lines', () => {
     expect(cleanLines('a\u001b[2J  \r\n\tb\n\nc\r')).toEqual(['a', ' b', '', 'c']);
   });
 });
@@ -48,13 +48,13 @@ test.each([
   expect(widthOf(cut(text, width))).toBeLessThanOrEqual(width);
 });
 
-test('lines are broken at spaces, and a long word is cut', () => {
+test('lines break at spaces, and a long word is cut', () => {
   expect(wrap('one two three', 8)).toEqual(['one two', 'three']);
   expect(wrap('a verylongword b', 6)).toEqual(['a', 'veryl…', 'b']);
   expect(wrap('one two three', Number.POSITIVE_INFINITY)).toEqual(['one two three']);
 });
 
-test('an answer that was not judged has a colour of its own', () => {
+test('an unjudged answer has its own colour', () => {
   const answers = [
     ['block', 'incomplete'],
     ['allow', 'complete'],
@@ -69,7 +69,7 @@ test('an answer that was not judged has a colour of its own', () => {
   expect(describeAnswer(answers[3] as Decision)).toBe('allow · continue · unjudged');
 });
 
-test('a table shortens its widest columns first, and wide letters keep their column', () => {
+test('a table shortens its widest columns first, and aligns wide letters', () => {
   const rows = [
     [{ text: 'id' }, { text: 'a very long text indeed' }, { text: 'x' }],
     [{ text: '日' }, { text: 'short' }, { text: 'y' }],
@@ -83,13 +83,13 @@ test('a table shortens its widest columns first, and wide letters keep their col
   expect(formatTable(['A'], [], 20)).toEqual([]);
 });
 
-test('a table leaves the ids whole that a person copies, as long as others can give way', () => {
+test('a table shortens other columns before ids that a person copies', () => {
   const rows = [[{ text: 'loop-app-4d1a8d', isWhole: true }, { text: 'block incomplete' }]];
   expect(formatTable([], rows, 28)).toEqual(['loop-app-4d1a8d  block inco…']);
   expect(formatTable([], rows, 18)).toEqual(['loop-ap…  block i…']);
 });
 
-test('a narrow terminal gets the columns that matter most', () => {
+test('a narrow terminal shows the most important columns', () => {
   const listing: Parameters<typeof formatListing<string>>[0] = {
     headings: ['WHO', 'MOOD', 'WHY'],
     narrowHeadings: ['WHO', 'WHY'],

@@ -1,4 +1,4 @@
-/** The screen of `stopgate top`: what is said of the fleet while the service is there, and while it is away. */
+/** The screen of `stopgate top`, with and without a connection to the service. */
 import { expect, test } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
 import { draw } from '../../../src/cli/top/draw.ts';
@@ -19,7 +19,7 @@ const reading = (workers: readonly WorkerView[]) => withWorkers(emptyModel, { wo
 const size = { columns: 120, rows: 30 };
 const plain = createColors(false);
 
-test('without the service, ages stand where they were read, dimmed, and the head says of when they are', () => {
+test('without the service, ages stop and are dimmed, and the head says how old they are', () => {
   const live = draw(reading(asks), 'main', plain, size);
   const lost = { ...reading(asks), fault: 'nobody answers' };
   const [head, counts, _blank, ...body] = draw(lost, 'main', plain, size);
@@ -31,13 +31,13 @@ test('without the service, ages stand where they were read, dimmed, and the head
   expect(painted).toEqual(body.slice(0, -1).map(colours.dim));
 });
 
-test('a long fault leaves room for since when', () => {
+test('a long error message leaves room for the time', () => {
   const [head = ''] = draw({ ...reading(asks), fault: 'x'.repeat(200) }, 'main', plain, { ...size, columns: 80 });
   expect(head).toMatch(/… \(as of 12:00:20 UTC, .* ago\)$/);
   expect(head.length).toBeLessThanOrEqual(80);
 });
 
-test('asks for what is open, and no more for what was answered', () => {
+test('shows open requests, and drops answered ones', () => {
   const escalated: [string, object][] = [
     ['own.fleet.main.policy.set', { policies: { default: { promises: true } } }],
     ['worker.w1.stop.attempted', { attempt: 'a1', output: 'Which key? <promise>ESCALATE</promise>' }],

@@ -1,4 +1,4 @@
-/** Where each option comes from, in which order, and the message about a bad one. */
+/** The sources of each option, their order, and the message about a bad value. */
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/config.ts';
@@ -8,7 +8,7 @@ import { service, useHome } from './home.ts';
 
 const { inHome, load, put, putService, problemsOf } = useHome();
 
-describe('without anything', () => {
+describe('without any option', () => {
   test('the defaults hold', async () => {
     expect(await load()).toMatchObject({
       nats: 'nats://127.0.0.1:4222',
@@ -26,7 +26,7 @@ describe('without anything', () => {
     });
   });
 
-  test('each start has a replica name of its own', async () => {
+  test('each start gets a new replica name', async () => {
     const names = [];
     for (const _ of [1, 2]) names.push((await loadConfig({ cwd: inHome('.'), home: inHome('.'), env: {} })).replica);
     expect(names[0]).toMatch(/^r-[a-z0-9]{8}$/);
@@ -53,7 +53,7 @@ describe('an option', () => {
     expect(fleets).toEqual(['a', 'b', 'c', 'dev', 'main']);
   });
 
-  test('of every name has its flag and its variable', async () => {
+  test('has a flag and a variable', async () => {
     const values = {
       nats: 'nats://h:1',
       creds: '/c',
@@ -74,14 +74,14 @@ describe('an option', () => {
     expect(await load({ env })).toMatchObject(expected);
   });
 
-  test('in an empty variable is not given, with an empty flag is wrong', async () => {
+  test('counts as missing if its variable is empty; an empty flag is an error', async () => {
     expect((await load({ env: { STOPGATE_FLEET: '', STOPGATE_TOKEN: '', STOPGATE_CONFIG: '' } })).fleet).toBe('main');
     expect(await problemsOf({ flags: { http: '' } })).toEqual([
       '--http: "" is not HOST:PORT, such as 127.0.0.1:4280 (or "off")',
     ]);
   });
 
-  test('that is a path starts from where it was given', async () => {
+  test('that is a path is relative to the file or folder that names it', async () => {
     const file = put('conf/stopgate.yaml', 'creds: a.creds');
     expect((await load({ flags: { config: file } })).creds).toBe(inHome('conf/a.creds'));
     expect((await load({ flags: { config: file }, env: { STOPGATE_CREDS: 'b.creds' } })).creds).toBe(inHome('b.creds'));
@@ -89,7 +89,7 @@ describe('an option', () => {
 });
 
 describe('stopgate.yaml', () => {
-  test('is that of --config, else of STOPGATE_CONFIG, else of the folder', async () => {
+  test('is taken from --config, then STOPGATE_CONFIG, then the current folder', async () => {
     put('stopgate.yaml', 'fleet: here');
     put('a.yaml', 'fleet: a');
     put('b.yaml', 'fleet: b');
@@ -102,7 +102,7 @@ describe('stopgate.yaml', () => {
     expect((await load({ env: { STOPGATE_CONFIG: 'a.yaml' }, flags: { config: 'b.yaml' } })).fleet).toBe('b');
   });
 
-  test('must be there if it was named', async () => {
+  test('must exist if it was named', async () => {
     expect(await problemsOf({ flags: { config: 'no.yaml' } })).toEqual([
       expect.stringMatching(/^--config: cannot read '.*no\.yaml': there is no such file/),
     ]);
@@ -111,14 +111,14 @@ describe('stopgate.yaml', () => {
     ]);
   });
 
-  test('must be readable if it is there', async () => {
+  test('must be readable if it exists', async () => {
     mkdirSync(inHome('stopgate.yaml'));
     const problem = expect.stringMatching(/^stopgate\.yaml: cannot read '.*': it is a folder/);
     expect(await problemsOf({ serving: true })).toEqual([problem]);
     expect((await load()).warnings).toEqual([problem]);
   });
 
-  test('is not missing if it is a link to a file that is gone', async () => {
+  test('that is a dangling link is an error', async () => {
     symlinkSync('gone.yaml', inHome('stopgate.yaml'));
     const problem = expect.stringMatching(/^stopgate\.yaml: cannot read '.*stopgate\.yaml': there is no such file/);
     expect(await problemsOf({ serving: true })).toEqual([problem]);
@@ -132,11 +132,11 @@ describe('stopgate.yaml', () => {
     expect((await load()).warnings).toEqual([problem]);
   });
 
-  test('gives its folder as the root, even if there is none', async () => {
+  test('makes its folder the root, even if the file does not exist', async () => {
     expect((await load()).file.roots).toEqual([inHome('.')]);
   });
 
-  test('warns of what it names and does not have, the secret of the webhook too', async () => {
+  test('warns about undefined commands and a missing webhook secret', async () => {
     put(
       'stopgate.yaml',
       'policies: { default: { checks: [{ command: t }] } }\nescalation: { webhook: { url: "http://h/", secretEnv: KEY } }',
@@ -156,7 +156,7 @@ describe('stopgate.yaml', () => {
 });
 
 describe('a bad value', () => {
-  test('is reported with where it came from, and all are reported at once', async () => {
+  test('is reported with its source, and all are reported at once', async () => {
     put('stopgate.yaml', 'fleet: a\nhtpp: x\n');
     expect(
       await problemsOf({
@@ -173,15 +173,15 @@ describe('a bad value', () => {
     ]);
   });
 
-  test('is hidden where it may be a secret', async () => {
+  test('is hidden if it may be a secret', async () => {
     expect(
       (await problemsOf({ flags: { token: 'my secret', nats: 'nats://me:my secret@h' } })).join('\n'),
     ).not.toContain('secret');
   });
 });
 
-describe('a running service of the folder', () => {
-  test('gives where it listens, also to the folders within', async () => {
+describe('a service that runs in the folder', () => {
+  test('provides its addresses, also in subfolders', async () => {
     putService();
     const cwd = inHome('a/b');
     mkdirSync(cwd, { recursive: true });
@@ -193,7 +193,7 @@ describe('a running service of the folder', () => {
     });
   });
 
-  test('gives nothing to another service that is about to start', async () => {
+  test('does not affect another service that is about to start', async () => {
     putService();
     expect(await load({ serving: true })).toMatchObject({
       nats: 'nats://127.0.0.1:4222',
@@ -202,14 +202,14 @@ describe('a running service of the folder', () => {
     });
   });
 
-  test('without HTTP has none', async () => {
+  test('without HTTP provides no HTTP address', async () => {
     putService({ http: null });
     expect((await load()).http).toBeNull();
   });
 });
 
 describe('credentials', () => {
-  test('are those of the store for the very server of the store', async () => {
+  test('come from the store for the server of that store', async () => {
     putService();
     const operator = put('.stopgate/credentials/operator.json', '{}');
     expect(defaultCredentials(await load(), 'operator')).toBe(operator);
@@ -223,13 +223,13 @@ describe('credentials', () => {
     'tls://127.0.0.1:5001',
     'nats://u:p@127.0.0.1:5001',
     'nats://127.0.0.1:5001,nats://h',
-  ])('of the store are not shown to %s', async (nats) => {
+  ])('of the store are not sent to %s', async (nats) => {
     putService();
     put('.stopgate/credentials/operator.json', '{}');
     expect(defaultCredentials(await load({ flags: { nats } }), 'operator')).toBeUndefined();
   });
 
-  test('that were named go before those of the store', async () => {
+  test('that the user names take precedence over the store', async () => {
     putService();
     put('.stopgate/credentials/operator.json', '{}');
     expect(defaultCredentials(await load({ flags: { nats: '127.0.0.1:5001', creds: 'mine' } }), 'operator')).toBe(
@@ -237,7 +237,7 @@ describe('credentials', () => {
     );
   });
 
-  test('are none where no service runs', async () => {
+  test('are missing if no service runs', async () => {
     put('.stopgate/credentials/operator.json', '{}');
     expect(defaultCredentials(await load(), 'operator')).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-/** The example of protocol.md §8, whole; only its dots are filled in. */
+/** The complete example of protocol.md §8, with its dots filled in. */
 export const exampleText = `fleet: main
 policies:
   default:                     # used by a worker that names none

@@ -4,11 +4,11 @@ import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { lines, path, problemsOf } from './read-text.ts';
 
 describe('an unknown key', () => {
-  test('at the top is an error at the key and names the nearest', () => {
+  test('at the top level is reported with the most similar key', () => {
     expect(problemsOf('fleet: a\nreplicas: b\n')).toEqual(['2:1 unknown key "replicas"; did you mean "replica"?']);
   });
 
-  test('in a check within nested groups is an error at the key', () => {
+  test('in nested groups of checks is reported at the key', () => {
     const text = lines(
       'policies:',
       '  default:',
@@ -44,7 +44,7 @@ describe('an unknown key', () => {
     ],
     ['token: abc', '1:1 unknown key "token"; secrets do not belong here: set STOPGATE_TOKEN or pass --token'],
     ['a: &a {}\n<<: *a', '2:1 merge keys ("<<") are not part of YAML 1.2; repeat the map with an alias instead'],
-  ])('in %j is found at its place', (text, problem) => {
+  ])('in %j is reported at its position', (text, problem) => {
     expect(problemsOf(text)).toContain(problem);
   });
 });
@@ -154,20 +154,20 @@ describe('a wrong value', () => {
       'replyPrefixes: [stopgate.main]',
       '1:17 "stopgate.main" is reserved for entries and requests',
     ],
-  ])('(%s) is reported at its place', (_what, text, problem) => {
+  ])('(%s) is reported at its position', (_what, text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
   });
 
   test.each([
     ['two kinds', 'plan: {}\n        files: [a]', '4:9', 'plan and files'],
     ['no kind', 'name: a', '4:9', 'none'],
-  ])('(a check with %s) is reported where the check begins', (_what, check, at, got) => {
+  ])('(a check with %s) is reported at the start of the check', (_what, check, at, got) => {
     expect(problemsOf(`policies:\n  default:\n    checks:\n      - ${check}\n`)).toEqual([
       `${at} a check is one of plan, rules, ran, files, git, command, remote, all, any; this has ${got}`,
     ]);
   });
 
-  test('(a check with two kinds in a group) is reported where that check begins', () => {
+  test('(a check with two kinds in a group) is reported at the start of that check', () => {
     const text = lines(
       'policies:',
       '  a:',
@@ -187,21 +187,21 @@ describe('a wrong value', () => {
     expect(problemsOf(`policies: { a: { checks: [${nest(5)}] } }`)).toEqual(['1:27 all and any may nest 4 deep']);
   });
 
-  test('does not hide the others, and they come in the order of the file', () => {
+  test('does not hide others; they are reported in the order of the file', () => {
     const text = lines('http: x', 'flet: y', 'fleet: 1', 'commands:', '  a b: { run: [x] }', '  c: {}');
     expect(problemsOf(text).map((problem) => problem.split(' ')[0])).toEqual(['1:7', '2:1', '3:8', '5:3', '6:3']);
   });
 
-  test('in an alias is reported once, where it was written', () => {
+  test('in an alias is reported once, at the anchor', () => {
     const text = lines('policies:', '  a: { checks: &c [{ pln: {}, files: [x] }] }', '  b: { checks: *c }');
     expect(problemsOf(text)).toEqual(['2:22 unknown key "pln"; did you mean "plan"?']);
   });
 
-  test('is not drowned in others: fifty are reported', () => {
+  test('is one of at most fifty that are reported', () => {
     expect(problemsOf(Array.from({ length: 80 }, (_, index) => `k${index}: 1`).join('\n'))).toHaveLength(50);
   });
 
-  test('(policies that no entry of the log can hold) is an error', () => {
+  test('(policies that are too large for a log entry) is an error', () => {
     const names = Array.from({ length: 600 }, (_, index) => `"${'x'.repeat(120)}-${index}.json"`);
     expect(problemsOf(`fleet: a\npolicies: { a: { checks: [{ files: [${names.join(', ')}] }] } }`)).toEqual([
       expect.stringMatching(
@@ -228,7 +228,7 @@ describe('bad YAML', () => {
     ['an alias without its anchor', 'fleet: a\nroots: *all', '2:8 alias *all has no anchor &all before it'],
     ['a prototype for a key', 'commands: { __proto__: {} }', '1:13 key "__proto__" is not allowed'],
     ['an alias within itself', 'roots: &a [*a]', '1:12 nested more than 32 levels deep, or an alias contains itself'],
-  ])('(%s) is reported at its place', (_what, text, problem) => {
+  ])('(%s) is reported at its position', (_what, text, problem) => {
     expect(problemsOf(text)).toContain(problem);
   });
 
@@ -238,7 +238,7 @@ describe('bad YAML', () => {
     ]);
   });
 
-  test('(aliases that multiply without end) is an error, and soon', () => {
+  test('(aliases that multiply without end) is found quickly', () => {
     const levels = Array.from(
       { length: 30 },
       (_, level) => `  l${level + 1}: &l${level + 1} [${Array(9).fill(`*l${level}`)}]`,

@@ -1,10 +1,10 @@
-/** stopgate.yaml as people write it: what is read from a file without faults. */
+/** Reads a valid stopgate.yaml. */
 import { describe, expect, test } from 'vitest';
 import { emptyConfigFile } from '../../../src/config/file.ts';
 import { exampleText } from './example.ts';
 import { lines, path, read } from './read-text.ts';
 
-describe('a right file', () => {
+describe('a valid file', () => {
   test('gives the example of the protocol in its normal form', () => {
     const { file, unknownNames } = read(exampleText);
     expect(unknownNames).toEqual([]);
@@ -66,21 +66,21 @@ describe('a right file', () => {
     },
   );
 
-  test('says how many commands run at the same time', () => {
+  test('sets how many commands run at the same time', () => {
     expect(read('concurrency: 2').file.concurrency).toBe(2);
     for (const wrong of ['0', '1.5', '1001', 'many']) expect(() => read(`concurrency: ${wrong}`)).toThrow();
   });
 
-  test('says what is uncommitted work', () => {
+  test('sets what counts as uncommitted work', () => {
     expect(read('git: { untracked: ignore }').file.git).toEqual({ untracked: 'ignore', worktrees: 'count' });
     for (const wrong of ['git: { untracked: no }', 'git: { worktree: ignore }']) expect(() => read(wrong)).toThrow();
   });
 
-  test('that is empty says what holds where there is none', () => {
+  test('that is empty has the defaults of a missing file', () => {
     expect(emptyConfigFile(path)).toStrictEqual(read('').file);
   });
 
-  test('keeps the policies as they were written, for the log', () => {
+  test('keeps the policies as written, for the log', () => {
     const { file } = read(
       'policies: { default: { persistence: { idle: 12m } } }\nassign: [{ agent: a, policy: default }]',
     );
@@ -92,7 +92,7 @@ describe('a right file', () => {
     expect(read('policies: {}').file.policyForm).toEqual({ policies: {} });
   });
 
-  test('has its paths made absolute from its own folder', () => {
+  test('has paths relative to its own folder', () => {
     const { file } = read(
       lines(
         'creds: keys/a.creds',
@@ -108,7 +108,7 @@ describe('a right file', () => {
     expect(file.commands.b?.cwd).toBe('/srv/app/worker');
   });
 
-  test('may give a command more variables, another time and no feedback', () => {
+  test('may set the variables, timeout and feedback of a command', () => {
     const { file } = read('commands: { a: { run: [x, ""], timeout: 2h, feedback: none, env: { CI: "1" } } }');
     expect(file.commands.a).toEqual({
       run: ['x', ''],
@@ -128,7 +128,7 @@ describe('a right file', () => {
     expect(read(`http: ${written}`).file.http).toBe(http);
   });
 
-  test('has reply prefixes that end where a token ends', () => {
+  test('has reply prefixes that end with a whole token', () => {
     expect(read('replyPrefixes: [_INBOX_a, inbox.b.]').file.replyPrefixes).toEqual(['_INBOX_a.', 'inbox.b.']);
   });
 
@@ -142,7 +142,7 @@ describe('a right file', () => {
     );
   });
 
-  test('says where its values stand', () => {
+  test('gives the position of each value', () => {
     const { locate } = read(lines('# top', 'http: 4280', 'roots:', '  - .'));
     expect([locate(['http']), locate(['http'], 'key'), locate(['roots', 0]), locate(['fleet'])]).toEqual([
       { line: 2, column: 7 },
@@ -153,8 +153,8 @@ describe('a right file', () => {
   });
 });
 
-describe('a name that leads nowhere', () => {
-  test('is that of a command that is not configured, with its line', () => {
+describe('a warning about an undefined name', () => {
+  test('names a command that is not configured, with its line', () => {
     const text = lines(
       'policies:',
       '  a:',
@@ -165,11 +165,11 @@ describe('a name that leads nowhere', () => {
     expect(read(text).unknownNames).toEqual(['stopgate.yaml:4:26: command "tests" is not defined under commands']);
   });
 
-  test('is not that of a command which the runner of the policy may have', () => {
+  test('is not given for a command that another runner may have', () => {
     expect(read('policies: { a: { runner: gpu, checks: [{ command: tests }] } }').unknownNames).toEqual([]);
   });
 
-  test('is that of an assigned policy that is not there', () => {
+  test('names an assigned policy that does not exist', () => {
     expect(read('assign:\n  - { policy: default }\n  - { policy: strict }').unknownNames).toEqual([
       'stopgate.yaml:3:15: policy "strict" is not defined under policies',
     ]);
@@ -189,7 +189,7 @@ describe('strict', () => {
       'commands: { t: { run: [x] } }',
     );
 
-  test('makes a check block that cannot be judged, members of groups too', () => {
+  test('makes checks block if they cannot be judged, also in groups', () => {
     const { policyForm, policySet } = read(text('strict: true')).file;
     expect(checks(policyForm?.policies)).toEqual([
       { remote: 'scan', onError: 'block' },
@@ -204,7 +204,7 @@ describe('strict', () => {
     expect(JSON.stringify([...policySet.policies])).not.toMatch(/"onError":"(allow|escalate)"/);
   });
 
-  test('leaves a check that only warns as it is, unless it has an onError of its own', () => {
+  test('does not change a check that only warns, unless it has its own onError', () => {
     const warning = (more: string) => `      - { command: t, onFail: warn${more} }`;
     const head = ['strict: true', 'policies:', '  a:', '    checks:'];
     const form = read(lines(...head, warning(''), warning(', onError: allow'), 'commands: { t: { run: [x] } }'));
@@ -214,7 +214,7 @@ describe('strict', () => {
     ]);
   });
 
-  test('false leaves each check its own', () => {
+  test('set to false changes no check', () => {
     expect(checks(read(text('strict: false')).file.policyForm?.policies)).toEqual([
       { remote: 'scan', onError: 'escalate' },
       { any: [{ command: 't' }, { all: [{ files: ['x'], onError: 'allow' }] }] },

@@ -1,4 +1,4 @@
-/** Names, patterns and shards: which fleets a process serves. */
+/** Names, patterns and shards select the fleets that a process serves. */
 import { describe, expect, test } from 'vitest';
 import {
   isInShard,
@@ -9,11 +9,11 @@ import {
 } from '../../../src/config/fleet-selection.ts';
 
 describe('a selection', () => {
-  test('tells names from patterns, and takes each once', () => {
+  test('separates names from patterns, without duplicates', () => {
     expect(readFleetSelection('a, team-*,b,a')).toEqual({ names: ['a', 'b'], patterns: ['team-*'] });
   });
 
-  test.each(['', 'a,', 'a b', 'a.*', '>', 'x'.repeat(129)])('%j is none', (text) => {
+  test.each(['', 'a,', 'a b', 'a.*', '>', 'x'.repeat(129)])('%j is refused', (text) => {
     expect(readFleetSelection(text)).toBeUndefined();
   });
 
@@ -32,11 +32,11 @@ describe('a selection', () => {
 describe('a shard', () => {
   const fleets = Array.from({ length: 1_000 }, (_, index) => `team-${index}`);
 
-  test.each(['0/8', '9/8', '2', '2/', '-1/8', '1.5/8', 'a/b'])('%j is none', (text) => {
+  test.each(['0/8', '9/8', '2', '2/', '-1/8', '1.5/8', 'a/b'])('%j is refused', (text) => {
     expect(readShard(text)).toBeUndefined();
   });
 
-  test('is the only one of each fleet, and gets its part of them', () => {
+  test('serves its share of the fleets, and each fleet is in one shard', () => {
     const shards = Array.from({ length: 8 }, (_, index) => ({ index: index + 1, count: 8 }));
     for (const fleet of fleets) expect(shards.filter((shard) => isInShard(shard, fleet))).toHaveLength(1);
     for (const shard of shards) {
@@ -47,7 +47,7 @@ describe('a shard', () => {
     expect(isInShard(null, 'any')).toBe(true);
   });
 
-  test('that is added takes fleets from all, and moves no other', () => {
+  test('that is added takes fleets from all shards, and no other fleet moves', () => {
     const moved = fleets.filter((fleet) => shardOf(fleet, 8) !== shardOf(fleet, 9));
     expect(new Set(moved.map((fleet) => shardOf(fleet, 9)))).toEqual(new Set([9]));
     expect(new Set(moved.map((fleet) => shardOf(fleet, 8))).size).toBe(8);

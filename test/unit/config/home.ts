@@ -1,4 +1,4 @@
-/** A home folder in which a configuration is loaded. */
+/** Loads configurations in a temporary home folder. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect } from 'vitest';
 import { loadConfig, type Surroundings } from '../../../src/config/config.ts';
 import { AppError } from '../../../src/errors.ts';
 
-/** To be called at the top of a test file: an empty home folder for each test, which is also the current folder. */
+/** Gives each test an empty home folder, which is also the current folder. Call it at the top of a test file. */
 export function useHome() {
   let home = '';
   beforeEach(() => {
@@ -26,9 +26,9 @@ export function useHome() {
     inHome: (path: string) => join(home, path),
     load,
     put,
-    /** Leaves what a running service leaves. */
+    /** Writes the files that a running service writes. */
     putService: (change: object = {}) => put('.stopgate/service.json', JSON.stringify({ ...service, ...change })),
-    /** The lines of the error. */
+    /** Returns the lines of the error message. */
     async problemsOf(surroundings: Surroundings): Promise<string[]> {
       try {
         await load(surroundings);

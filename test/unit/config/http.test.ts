@@ -1,4 +1,4 @@
-/** The http option: which addresses are understood, which are refused, and which need a token. */
+/** The `http` option: valid and refused addresses, and those that need a token. */
 import { describe, expect, test } from 'vitest';
 import { useHome } from './home.ts';
 
@@ -24,12 +24,12 @@ describe('http', () => {
     ['', undefined, 'https://127.0.0.1:4280'],
     ['', '127.0.0.1:9', 'https://127.0.0.1:9'],
     ['', 'http://127.0.0.1:9', 'http://127.0.0.1:9'],
-  ])('beside tls: in the file (%s, --http %s) it is %s', async (written, http, url) => {
+  ])('with tls: in the file (%s, --http %s), it is %s', async (written, http, url) => {
     put('stopgate.yaml', `tls: { cert: tls.crt, key: tls.key }\n${written}\n`);
     expect((await load({ flags: { http } })).http?.url).toBe(url);
   });
 
-  test.each(['off', 'none'])('%s is none', async (http) => {
+  test.each(['off', 'none'])('%s turns HTTP off', async (http) => {
     expect((await load({ flags: { http } })).http).toBeNull();
   });
 
@@ -70,7 +70,7 @@ describe('http', () => {
     expect((await load({ flags: { http, token }, serving: true })).warnings).toEqual(Array(count).fill(warned));
   });
 
-  test('of the file that needs a token is reported at its place', async () => {
+  test('that needs a token is reported at its position in the file', async () => {
     put('stopgate.yaml', '# open\nhttp: 0.0.0.0:4280\n');
     expect(await problemsOf({})).toEqual([
       expect.stringMatching(/^stopgate\.yaml:2:7: "0\.0\.0\.0:4280" can be reached/),

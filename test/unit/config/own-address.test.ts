@@ -1,4 +1,4 @@
-/** Hostile checkouts: a stopgate.yaml or a `.stopgate` in the folder names a server, and gets no secret of the user. */
+/** A hostile checkout may name a server in stopgate.yaml or `.stopgate`, but gets no secret of the user. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -42,7 +42,7 @@ describe('credentials', () => {
     expect(() => defaultCredentials(config, 'operator')).toThrow(message);
   });
 
-  test('of the user go to a server that the user names, and to the usual one', async () => {
+  test('of the user go to a server that the user names, and to the default one', async () => {
     put(join(checkout, 'stopgate.yaml'), 'nats: nats://evil.example:4222\n');
     const named = await load({ env: { ...env(), STOPGATE_NATS: 'nats://mine.example' } });
     expect(givenCredentials(named)).toBe(join(home, 'mine.json'));
@@ -51,7 +51,7 @@ describe('credentials', () => {
     expect(givenCredentials(await load({ env: env() }))).toBe(join(home, 'mine.json'));
   });
 
-  test('that stopgate.yaml names go to its server only from its own folder, also through links', async () => {
+  test('that stopgate.yaml names must be in its own folder, also behind links', async () => {
     const named = (creds: string) => put(join(checkout, 'stopgate.yaml'), `nats: evil.example\ncreds: ${creds}\n`);
     put(join(checkout, 'own.json'), '{}');
     symlinkSync(join(home, 'mine.json'), join(checkout, 'link.json'));
@@ -64,7 +64,7 @@ describe('credentials', () => {
     }
   });
 
-  test('of the store are no link out of it', async () => {
+  test('of the store must not be links out of the store', async () => {
     putService();
     put(join(checkout, '.stopgate/credentials/check.json'), '{}');
     symlinkSync(join(home, 'mine.json'), join(checkout, '.stopgate/credentials/operator.json'));
@@ -74,7 +74,7 @@ describe('credentials', () => {
   });
 });
 
-test('a service.json with an address of another machine says nothing', async () => {
+test('a service.json with an address of another machine is ignored', async () => {
   for (const fields of [{ nats: 'nats://evil.example:4222' }, { http: 'http://evil.example' }]) {
     putService(fields);
     expect((await load()).store?.service).toBeNull();
@@ -97,7 +97,7 @@ describe('a token', () => {
     expect(await hook()).toMatchObject({ token: undefined, withheld: expect.stringContaining('http://') });
   });
 
-  test('goes to an address that the user names, and to the usual one', async () => {
+  test('goes to an address that the user names, and to the default one', async () => {
     put(join(checkout, 'stopgate.yaml'), 'http: http://evil.example:80\n');
     const named = { STOPGATE_HTTP: 'https://mine.example' };
     expect(tokenForHttp(await load({ env: { ...env, ...named } }), 'secret')).toBe('secret');

@@ -1,4 +1,4 @@
-/** Reads the text of a stopgate.yaml: its values, or its problems. */
+/** Reads the text of a stopgate.yaml and returns its values or problems. */
 import { readConfigFile } from '../../../src/config/file-reader.ts';
 
 export const path = '/srv/app/stopgate.yaml';
@@ -9,7 +9,7 @@ export function read(text: string) {
   return result;
 }
 
-/** Each as `line:column message`. */
+/** Returns each problem as `line:column message`. */
 export function problemsOf(text: string): string[] {
   const result = readConfigFile(text, path);
   return result.ok ? [] : result.problems.map(({ line, column, message }) => `${line}:${column} ${message}`);

@@ -1,4 +1,4 @@
-/** The exported JSON Schemas say what the service itself says. */
+/** The exported JSON Schemas agree with the service. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -47,7 +47,7 @@ describe('the schema of stopgate.yaml', () => {
     expect([validateFile(parse(text)), readConfigFile(text, 'stopgate.yaml').ok]).toEqual([true, true]);
   });
 
-  test('describes what an editor shows, and names what refers to itself', () => {
+  test('has descriptions for editors, and named definitions for recursive types', () => {
     const schema = stopgateYamlSchema();
     const { properties = {}, $defs = {} } = schema;
     expect(Object.keys($defs)).toEqual(['check']);

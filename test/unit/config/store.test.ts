@@ -1,4 +1,4 @@
-/** Finding the `.stopgate` folder of a project, and only one that may be trusted. */
+/** Finds the `.stopgate` folder of a project if it can be trusted. */
 import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,24 +21,24 @@ function putStore(within: string, text?: string): string {
   return folder;
 }
 
-test('no store is null', () => {
+test('without a store, the result is null', () => {
   expect(findStore(home, home)).toBeNull();
 });
 
-test('the nearest store with a service is found, from below', () => {
+test('the nearest store with a service is found from a subfolder', () => {
   const outer = putStore('', JSON.stringify(service));
   expect(findStore(join(home, 'a/b'), home)).toEqual({ folder: outer, service });
   const inner = putStore('a', JSON.stringify({ ...service, fleet: 'inner' }));
   expect(findStore(join(home, 'a/b'), home)?.folder).toBe(inner);
 });
 
-test('a store whose service has gone does not hide a running one above', () => {
+test('a store without a running service does not hide a running one above', () => {
   const outer = putStore('', JSON.stringify(service));
   putStore('a');
   expect(findStore(join(home, 'a/b'), home)?.folder).toBe(outer);
 });
 
-test('without any service the nearest store is found', () => {
+test('without a running service, the nearest store is found', () => {
   putStore('');
   const inner = putStore('a');
   expect(findStore(join(home, 'a/b'), home)).toEqual({ folder: inner, service: null });
@@ -56,19 +56,19 @@ test.each([
   '[]',
   JSON.stringify({ ...service, nats: 'http://h' }),
   JSON.stringify({ ...service, http: 'x' }),
-])('a service.json that says %j says nothing', (text) => {
+])('a service.json that contains %j is ignored', (text) => {
   putStore('', text);
   expect(findStore(home, home)?.service).toBeNull();
 });
 
-test('a file that bears its name is no store', () => {
+test('a file named .stopgate is not a store', () => {
   writeFileSync(join(home, '.stopgate'), '');
   expect(findStore(home, home)).toBeNull();
 });
 
-// Only root can give a file away.
+// Only root can change the owner of a file.
 test.skipIf(process.getuid?.() !== 0)(
-  "a stranger's service.json above our folder is ignored, that of the folder's owner is not",
+  "a parent folder's service.json counts only if the owner of that folder wrote it",
   () => {
     const folder = putStore('', JSON.stringify(service));
     chownSync(join(folder, 'service.json'), 4_242, 4_242);

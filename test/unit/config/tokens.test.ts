@@ -1,4 +1,4 @@
-/** `tokens` in stopgate.yaml: what may stand there, and where the secrets come from. */
+/** `tokens` in stopgate.yaml: valid entries, and the sources of the secrets. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ function read(tokens: string) {
 const tokensOf = (text: string, env: Record<string, string> = {}) => readTokens(read(text) as never, env);
 const hash = hashOfToken('h');
 
-test('a secret comes from a variable, a file with one a line, or as a hash', () => {
+test('a secret comes from a variable, a file with one per line, or a hash', () => {
   writeFileSync(join(folder, 'two'), 'new\r\n old \n\n');
   const text = `{ a: { role: read, env: A }, b: { role: agent, workers: [w1, "b-*"], fleets: [main], file: two }, c: { role: operator, hash: "${hash}" } }`;
   expect(tokensOf(text, { A: 'x' })).toEqual({

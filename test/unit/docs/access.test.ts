@@ -1,5 +1,5 @@
 /**
- * What docs/security/http.md says of each endpoint is what the server asks for: the table is made from its routes, and `npx
+ * The table of docs/security/http.md is generated from the routes of the server. `npx
  * vitest run test/unit/docs/access.test.ts -u` writes it.
  */
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const page = new URL('../../../docs/security/http.md', import.meta.url);
 const roles = [null, ...accessRoles];
 const scopes = { all: 'all of it', own: 'own', none: 'nothing' } as const;
 
-test('docs/security/http.md says what each endpoint takes', async () => {
+test('docs/security/http.md lists the access of each endpoint', async () => {
   const routes = await readRoutes();
   const rows = roles.flatMap((role) =>
     Object.entries(scopes).flatMap(([scope, text]) => {
@@ -52,7 +52,7 @@ test('only these endpoints need no token', async () => {
   ]);
 });
 
-test('an endpoint that does not say who may use it cannot be added', async () => {
+test('an endpoint without an access rule cannot be added', async () => {
   const app = fastify();
   recordRoutes(app);
   app.get('/healthz', { config: { access: open } }, async () => ({}));

@@ -1,4 +1,4 @@
-/** What docker/ holds fits the program: options, metrics and labels that it names exist, and nothing runs as root. */
+/** The files of docker/ fit the program: their options, metrics and labels exist, and nothing runs as root. */
 import { readFileSync } from 'node:fs';
 import type { Metric } from 'prom-client';
 import { describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ const resources = ['kubernetes/stopgate.yaml', 'kubernetes/shards.yaml'].flatMap
 );
 const pods = resources.flatMap(({ spec }) => (spec?.template === undefined ? [] : [spec.template.spec]));
 const composeOf = (path: string) => parse(read(path), { merge: true }) as Compose;
-/** Where in the container its volumes are. */
+/** Returns the paths of its volumes in the container. */
 const targetsOf = (service: Record<string, unknown> | undefined) =>
   ((service?.volumes ?? []) as string[]).map((volume) => volume.split(':')[1]);
 const composes = ['compose.yaml', 'cluster/compose.yaml'].map(composeOf);
@@ -30,7 +30,7 @@ const services = composes.flatMap((compose) =>
   Object.entries(compose.services).filter(([name]) => name.startsWith('stopgate')),
 );
 
-/** @throws Error: serve has no such option */
+/** @throws Error if serve has no such option */
 async function parseServe(args: readonly string[]): Promise<void> {
   const program = createProgram({
     argv: ['serve', ...args],
@@ -46,16 +46,16 @@ async function parseServe(args: readonly string[]): Promise<void> {
 test.each([
   ...services.map(([name, { command = [] }]) => [name, command] as const),
   ...pods.flatMap(({ containers }) => containers.map(({ name, args }) => [`${name} of a pod`, args] as const)),
-])('the options of %s are those of serve', async (_name, args) => {
+])('the options of %s are options of serve', async (_name, args) => {
   await expect(parseServe(args)).resolves.toBeUndefined();
 });
 
-test('compose with accounts overrides what is there', async () => {
+test('compose with accounts overrides existing settings', async () => {
   const [plain, accounts] = [composeOf('compose.yaml'), composeOf('compose.accounts.yaml')];
   expect(Object.keys(plain.services)).toEqual(expect.arrayContaining(Object.keys(accounts.services)));
   const { stopgate, nats } = accounts.services;
   await expect(parseServe(stopgate?.command ?? [])).resolves.toBeUndefined();
-  // The later of two volumes at one place counts.
+  // The later of two volumes with one path counts.
   expect(targetsOf(plain.services.nats)).toEqual(expect.arrayContaining(targetsOf(nats)));
   const { STOPGATE_NATS = '' } = (stopgate?.environment ?? {}) as Record<string, string>;
   const [user] = /(?<=\/\/)\w+(?=:)/.exec(STOPGATE_NATS) ?? [];
@@ -77,7 +77,7 @@ test('every NATS server has the limits of the embedded one', () => {
   );
 });
 
-test('everything of ours runs without rights and on a read-only root', () => {
+test('all our containers run without privileges on a read-only root', () => {
   expect(services.length).toBe(3);
   for (const [name, service] of services)
     expect(service, name).toMatchObject({
@@ -98,7 +98,7 @@ test('everything of ours runs without rights and on a read-only root', () => {
   const dockerfile = read('Dockerfile');
   expect(dockerfile).toMatch(/^USER 1000:1000$/m);
   expect(dockerfile).toMatch(/^HEALTHCHECK /m);
-  // Debian's nats-server can be ended, or its log deleted, by one message.
+  // A single message can end Debian's nats-server, or delete its log.
   expect(dockerfile).toMatch(/^ARG NATS_IMAGE=nats:2\.(1[5-9]|[2-9]\d)/m);
   expect(dockerfile).not.toMatch(/apt-get/);
 });
@@ -126,7 +126,7 @@ describe('metrics', () => {
       | (Metric & { labelNames: string[] })
       | undefined;
 
-  test.each(queries)('%s asks for what there is', (_title, expr) => {
+  test.each(queries)('%s queries existing metrics', (_title, expr) => {
     for (const [, name = '', selector = ''] of expr.matchAll(/\b(stopgate_\w+)(?:\{([^}]*)\})?/g)) {
       const metric = metricOf(name);
       expect(metric, name).toBeDefined();
@@ -135,14 +135,14 @@ describe('metrics', () => {
     }
   });
 
-  test('each alert is tried by promtool', () => {
+  test('each alert has a promtool test', () => {
     type Tried = { tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[] };
     const { tests } = parse(read('cluster/alerts.test.yaml')) as Tried;
     const tried = tests.flatMap((it) => it.alert_rule_test).filter((it) => it.exp_alerts !== undefined);
     expect(tried.map((it) => it.alertname).sort()).toEqual(rules.map((it) => it.alert).sort());
   });
 
-  test('each alert says how urgent it is', () => {
+  test('each alert has a severity', () => {
     for (const { alert, labels } of rules) expect(['page', 'ticket'], alert).toContain(labels.severity);
   });
 });

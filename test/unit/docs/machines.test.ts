@@ -1,4 +1,4 @@
-/** The machines under plain XState: each example of docs/client.md runs, and its lines print what their comments say. */
+/** Each example of docs/client.md for machines under plain XState runs and prints what its comments say. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createActor } from 'xstate';

@@ -1,5 +1,6 @@
 /**
- * The reference of metrics in docs/operations/metrics.md is made from the registry: `npx vitest run test/unit/docs/metrics.test.ts
+ * The table of docs/operations/metrics.md is generated from the registry. `npx vitest run
+ * test/unit/docs/metrics.test.ts
  * -u` writes it.
  */
 import { readFileSync } from 'node:fs';
@@ -9,7 +10,7 @@ import { createMetrics } from '../../../src/telemetry/metrics.ts';
 
 const page = new URL('../../../docs/operations/metrics.md', import.meta.url);
 
-test('docs/operations/metrics.md lists every metric of ours: its kind, its labels and what it counts', async () => {
+test('docs/operations/metrics.md lists every metric with kind, labels and description', async () => {
   const { registry } = createMetrics();
   const metrics = (await registry.getMetricsAsJSON()).filter(({ name }) => !/^stopgate_(process|nodejs)_/.test(name));
   const rows = metrics.map(({ name, type, help }) => {

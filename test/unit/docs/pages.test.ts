@@ -1,4 +1,4 @@
-/** What pages point at is there: links, sections, files, commands and their options. */
+/** Links, sections, files, commands and options that pages mention exist. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -42,25 +42,25 @@ test('docs/architecture.md lists every module', () => {
   ).toEqual(there.map(({ name }) => name).sort());
 });
 
-test.each(docs.map(({ path, text }) => [path, text] as const))('%s begins with what it is for', (_path, text) => {
+test.each(docs.map(({ path, text }) => [path, text] as const))('%s begins with its purpose', (_path, text) => {
   const introduction = introductionOf(text);
   expect(introduction).toMatch(/^[\w`[(]/);
   expect(sentencesIn(introduction)).toBeGreaterThanOrEqual(1);
   expect(sentencesIn(introduction)).toBeLessThanOrEqual(2);
-  // llms.txt quotes the first sentence, and takes a colon for its end.
+  // llms.txt quotes the first sentence, and a colon ends it.
   expect(introduction).not.toMatch(/^[^.]*:\s/);
 });
 
 describe.each(pages.map((page) => [page.path, page] as const))('%s', (_path, page) => {
-  test('links lead somewhere', () => {
+  test('its links have targets', () => {
     expect(page.links.filter(({ target }) => isBroken(page.path, target))).toEqual([]);
   });
 
-  test('files that it names exist', () => {
+  test('its files exist', () => {
     expect(filesNamedIn(page).filter(({ path }) => !existsSync(join(root, path)))).toEqual([]);
   });
 
-  test('commands that it names exist, with their options', () => {
+  test('its commands and options exist', () => {
     const wrong = commandsNamedIn(page).flatMap(({ line, text }) => {
       const fault = faultOf(text);
       return fault === null ? [] : [`${page.path}:${line}: ${fault}`];
@@ -69,7 +69,7 @@ describe.each(pages.map((page) => [page.path, page] as const))('%s', (_path, pag
   });
 });
 
-test('what the code says of the pages is there', () => {
+test('pages and sections that the code mentions exist', () => {
   const missing = sources().flatMap((path) => {
     const text = commentsOf(readFileSync(join(root, path), 'utf8'));
     const named = [...text.matchAll(/\bdocs\/[\w./-]*\.md\b/g)].map(([file]) => file);
@@ -89,7 +89,7 @@ const protocolSections = new Set(
 /** The block after the title. */
 const introductionOf = (text: string): string => /^# .+\n\n((?:.+\n)+)/.exec(text)?.[1]?.trim() ?? '';
 
-/** Counts sentences. Dots in code spans and in the targets of links end none. */
+/** Counts sentences. Dots in code spans and link targets do not count. */
 const sentencesIn = (paragraph: string): number =>
   paragraph.replaceAll(/`[^`]*`|\]\([^)]*\)/g, '_').match(/[.!?](?=\s|$)/g)?.length ?? 0;
 
@@ -106,7 +106,7 @@ function isBroken(from: string, target: string): boolean {
   return place.anchor !== '' && !readPage(place.path).anchors.has(place.anchor);
 }
 
-/** Paths of this repository, in code spans and fences alike; a `*` or `…` stands for any name. */
+/** Paths of this repository, in code spans and fences. `*` and `…` match any name. */
 function filesNamedIn({ text }: Page): { line: number; path: string }[] {
   return text.split('\n').flatMap((line, index) =>
     [...line.matchAll(/(?<![\w./@~-])((?:src|machines|test|docker|docs|plugins|\.ci)\/[\w./*…<-]*)/g)]
@@ -116,7 +116,7 @@ function filesNamedIn({ text }: Page): { line: number; path: string }[] {
   );
 }
 
-/** `stopgate …`, `npx stopgate …` and `npm run …`, in spans and in commands that no test runs. */
+/** Returns `stopgate …`, `npx stopgate …` and `npm run …` in spans and in commands that no test runs. */
 function commandsNamedIn({ code, fences }: Page): { line: number; text: string }[] {
   const typed = fences
     .filter(({ lang, notRun }) => notRun !== null && (lang === 'sh' || lang === 'console'))
@@ -126,7 +126,7 @@ function commandsNamedIn({ code, fences }: Page): { line: number; text: string }
   return [...code, ...typed].filter(({ text }) => /^(npx )?stopgate |^npm (run|start|test)/.test(text));
 }
 
-/** Null: there is such a command, and it takes these options. */
+/** Returns the error in a command, or null if it exists with these options. */
 function faultOf(text: string): string | null {
   const [first = '', second = '', third = ''] = text.split(/\s+/);
   if (first === 'npm') {
@@ -147,7 +147,7 @@ function faultOf(text: string): string | null {
   return unknown === undefined ? null : `'${name}' has no option '--${unknown}'`;
 }
 
-/** Only what the code says to its readers: tests have files of those names too. */
+/** Only messages of the code, because tests have files with those names too. */
 const commentsOf = (text: string): string =>
   text
     .split('\n')

@@ -1,4 +1,4 @@
-/** The tables of README and docs hold what the code has: everything listed exists, and everything that exists is listed. */
+/** The tables of README and docs match the code: everything listed exists, and everything that exists is listed. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -38,7 +38,7 @@ const [agentsPage, client, commandLine, configuration, mcp, security, wire] = [
 type P = ReturnType<typeof readPage>;
 type Pages = [P, P, P, P, P, P, P];
 
-/** The code spans of one column, in the order of the rows. */
+/** Returns the code spans of one column, in row order. */
 const column = (rows: readonly (readonly string[])[], index: number) =>
   rows.flatMap((row) => spansIn(row[index] ?? ''));
 const sorted = (names: Iterable<string>) => [...names].sort();
@@ -54,7 +54,7 @@ describe('guards', () => {
     expect(rows.map(([, guard = '']) => spansIn(guard)[0])).toEqual([...guardNames]);
   });
 
-  test.each(tables)('%s gives every cause that a guard has', (_path, rows) => {
+  test.each(tables)('%s lists every cause of a guard', (_path, rows) => {
     const known = new Set<string>(causes);
     const options = new Set([
       'onBudget: escalate',
@@ -67,7 +67,7 @@ describe('guards', () => {
     ]);
     const given = column(rows, 3).filter((span) => !options.has(span));
     expect(given.filter((cause) => !known.has(cause))).toEqual([]);
-    // An attempt is superseded by the next, and unknown is an adapter's word: no guard gives them.
+    // No guard gives superseded (by the next attempt) and unknown (of an adapter).
     expect(sorted(new Set(given))).toEqual(sorted(causes.filter((it) => it !== 'superseded' && it !== 'unknown')));
   });
 });
@@ -208,7 +208,7 @@ test('docs/configuration.md shows the defaults', () => {
   expect(read.ok && read.file.policySet.policies.get('default')).toEqual(builtInPolicy);
 });
 
-test('docs/protocol.md shows a decision as it is', () => {
+test('docs/protocol.md shows a valid decision', () => {
   const example = protocol.fences.find(({ lang }) => lang === 'jsonc')?.text ?? '';
   expect(decisionSchema.safeParse(parse(example)).error).toBeUndefined();
   expect(sorted(Object.keys(parse(example)))).toEqual(sorted(Object.keys(decisionSchema.shape)));
@@ -223,11 +223,11 @@ test.each([
 });
 
 describe('agents', () => {
-  test('docs/agents.md says of each what is written', () => {
+  test('docs/agents.md names the files that init writes for each', () => {
     expect(column(tableUnder(agentsPage, 'Connect one', 'agent'), 0)).toEqual([...agents.keys()]);
   });
 
-  test('docs/agents.md names options that init has', async () => {
+  test('docs/agents.md names existing options of init', async () => {
     const options = column(tableUnder(agentsPage, 'Connect one', 'option of `init`'), 0).map(
       (span) => span.split(' ')[0],
     );
@@ -245,7 +245,7 @@ test('docs/mcp.md lists every tool', () => {
 });
 
 test('docs/client.md lists every call', () => {
-  // A call that is missing here, or is none, does not compile.
+  // A missing or unknown call does not compile.
   const ofClient: Record<Exclude<keyof Client, symbol>, true> = {
     decide: true,
     probe: true,

@@ -54,7 +54,7 @@ test('a new request evicts the evictable one that has waited longest', async () 
   const ask = (actor: string) => admission.run({ actor, key: `${actor}:new` }, async () => 'served');
   await expect(ask('w1')).rejects.toMatchObject({
     ...busy,
-    message: "3 requests are open, the most that this replica accepts, and 'w1' has 1 of them",
+    message: "3 requests are open, the maximum of this replica, and 'w1' has 1 of them",
   });
   await expect(ask('w4')).resolves.toBe('served');
   enter(admission, 'w5', 'w5:a');
@@ -65,7 +65,8 @@ test('a new request evicts the evictable one that has waited longest', async () 
   expect(admission.open()).toBe(2);
 });
 
-// Root cause: 1,000 probes of a slow check used all slots, so all other probes, verifications and lists were refused for minutes.
+// Root cause: 1,000 probes of a slow check used all slots, so all other probes, verifications and lists were refused
+// for minutes.
 test('running work can be evicted, oldest first, and its result is dropped', async () => {
   const admission = createAdmission({ openMax: 2, clock: () => 0 });
   const slow = ['w1', 'w2'].map((actor) => admission.run({ actor, key: actor }, never));

@@ -1,6 +1,7 @@
 /**
- * Snapshots name the first entry without a dead letter. One that was taken at an orderly end, while the dead stream was full,
- * once named none: the pending letter was dropped first, so nobody sent it after the next start.
+ * Snapshots name the first entry without a dead letter. Root cause: a snapshot that was taken at a clean end, while the
+ * dead stream was full, named none, because the pending letter was dropped first. So nobody sent it after the next
+ * start.
  */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Refusal } from '../../../machines/index.ts';
@@ -56,7 +57,7 @@ async function close(): Promise<void> {
   await vi.advanceTimersByTimeAsync(1_000);
 }
 
-test('a dead letter that a full dead stream refused is still owed after an orderly end', async () => {
+test('a dead letter that a full dead stream refused is still owed after a clean end', async () => {
   letters.put(refusedAt(16), refusal);
   await close();
   expect(letters.owedFrom()).toBe(16);

@@ -1,6 +1,6 @@
 /**
- * The outbox resends decisions that the log has not delivered. It once resent all of them every two seconds: a fold that was
- * a few seconds behind then published more than it folded, never caught up, and used more and more memory.
+ * The outbox resends decisions that the log has not delivered. It once resent all of them every two seconds: a fold
+ * that was a few seconds behind then published more than it folded, never caught up, and used more and more memory.
  */
 import { beforeEach, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';

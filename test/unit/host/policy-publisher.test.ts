@@ -35,7 +35,8 @@ function createScene(published: PublishedPolicies | null = null) {
   return { publisher, appended, deliver: () => publisher.onStored(appended.at(-1), 'r1') };
 }
 
-// Root cause: policies were noted before they were stored, so a start from a snapshot of that moment took them for published.
+// Root cause: policies were noted before they were stored, so a start from a snapshot of that moment took them for
+// published.
 test('after a restart, policies are appended again only if the log has not stored them', () => {
   const before = createScene();
   before.publisher.set(form(1));

@@ -70,12 +70,12 @@ test('every 10,000 entries, as long as they take a twentieth of the time', async
   expect(taken).toEqual([10_000, 20_000, 30_000]);
 });
 
-test('of entries that are large sooner: a start reads them all', async () => {
+test('sooner if entries are large, because a start reads them all', async () => {
   await fold(2_000, 10_000);
   expect(taken).toEqual([2_000]);
 });
 
-test('one that takes long is followed by a pause of twenty times as long, or 50,000 entries', async () => {
+test('after a slow snapshot, a pause of twenty times its duration or 50,000 entries', async () => {
   writeMs = 500;
   await fold(59_000);
   expect(taken).toEqual([10_000]);
@@ -89,7 +89,7 @@ test('one that takes long is followed by a pause of twenty times as long, or 50,
   expect(taken).toEqual([10_000, 60_000, 81_000]);
 });
 
-test('a thousand new entries are kept after five minutes', async () => {
+test('after five minutes with at least a thousand new entries', async () => {
   await fold(10_000);
   nowMs += 299_000;
   await fold(1_000);

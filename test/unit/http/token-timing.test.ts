@@ -37,7 +37,7 @@ test.each([
   expect(timingSafeEqual).toHaveBeenCalledTimes(known.length);
 });
 
-test('and so is a right one, whichever it is', () => {
+test('so is a valid token, whichever it is', () => {
   for (const [index, token] of known.entries()) {
     timingSafeEqual.mockClear();
     expect(ask(token)).toMatchObject({ name: `t${index}` });

@@ -24,8 +24,8 @@ const attempt = (decision: Decision | null, output = 'done'): AttemptRecord => (
   decision,
   output,
 });
-const letGo = decided('', { decision: 'allow', action: 'complete', cause: 'complete', feedback: [] });
-const letGoBy = (cause: string, verdicts: object[]) =>
+const completed = decided('', { decision: 'allow', action: 'complete', cause: 'complete', feedback: [] });
+const allowedBy = (cause: string, verdicts: object[]) =>
   decided('', { decision: 'allow', action: 'complete', cause, feedback: [], verdicts } as never);
 const patternsOf = (...messages: string[]) => patternOf(messages.map((message) => attempt(decided(message))));
 
@@ -43,8 +43,8 @@ describe('a pattern in the last attempts', () => {
   });
 
   test('ends with an allowed stop', () => {
-    expect(patternOf([attempt(letGo), attempt(decided('a')), attempt(decided('a'))])).toBeNull();
-    expect(patternOf([attempt(decided('a')), attempt(letGo), attempt(decided('a'))])).toBeNull();
+    expect(patternOf([attempt(completed), attempt(decided('a')), attempt(decided('a'))])).toBeNull();
+    expect(patternOf([attempt(decided('a')), attempt(completed), attempt(decided('a'))])).toBeNull();
     expect(patternOf([])).toBeNull();
   });
 });
@@ -72,12 +72,12 @@ describe('a check that only one of two attempts reached', () => {
   });
 
   test('is not resolved if no check ran', () => {
-    const waits = attempt(letGoBy('waiting', [{ guard: 'waiting', verdict: 'allow' }]));
+    const waits = attempt(allowedBy('waiting', [{ guard: 'waiting', verdict: 'allow' }]));
     expect(changesBetween(waits, tests).findings).toEqual([{ sign: ' ', text: 'tests: not run' }]);
   });
 
   test('is resolved if it passed', () => {
-    const passed = attempt(letGoBy('complete', [{ guard: 'checks', verdict: 'pass' }]));
+    const passed = attempt(allowedBy('complete', [{ guard: 'checks', verdict: 'pass' }]));
     expect(changesBetween(passed, tests).findings).toEqual([
       { sign: '-', text: 'tests: fail' },
       { sign: '-', text: 'tests fails' },
@@ -95,7 +95,7 @@ describe('a check that only one of two attempts reached', () => {
     ]);
     expect(changesBetween(lint, hook).findings).toContainEqual({ sign: ' ', text: 'h1: not run' });
     const passed = attempt(
-      letGoBy(
+      allowedBy(
         'complete',
         ['checks', 'hooks'].map((guard) => ({ guard, verdict: 'pass' })),
       ),
@@ -122,7 +122,7 @@ test('shows changes of the answer, the findings and the output', () => {
     'I am done.\nReally.',
   );
   expect(changesBetween(newer, older)).toEqual({
-    answer: ['blocked', 'let go: the cap is reached'],
+    answer: ['blocked', 'allowed at the cap'],
     findings: [{ sign: '-', text: 'a fails' }],
     output: [
       { sign: '-', text: 'All of it.' },

@@ -43,7 +43,7 @@ test('the row of a worker says what failed, even at the cap, and what it asks', 
       .map(({ id, sentence }) => [id, sentence]),
   );
   expect(sentences).toEqual({
-    capped: 'Let go after no block: 1 of 1 plan steps remain: Write tests',
+    capped: 'Allowed after no block: 1 of 1 plan steps remain: Write tests',
     asks: 'Asks: Bash: make deploy',
   });
 });

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { stopWord } from '../../../src/inspector/vocabulary.ts';
 
 test.each([
-  ['no-policy', 'let go: nothing to check'],
-  ['idle-timeout', 'let go: idle for too long'],
+  ['no-policy', 'allowed: nothing to check'],
+  ['idle-timeout', 'allowed: idle for too long'],
   ['complete', 'complete'],
   ['of a later release', 'of a later release'],
 ])('a worker that stopped with cause %s: %s', (cause, word) => {

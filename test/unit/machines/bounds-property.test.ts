@@ -1,6 +1,7 @@
 /**
  * Random entries of every type, as large as they may be, into fleets that hostile entries have filled before: what one
- * costs is counted, never timed, and everything that is kept or shown has its bound. `npm run bench -- bounds` measures.
+ * costs is counted, never timed, and everything that is kept or shown has its bound. `npm run bench -- bounds`
+ * measures.
  */
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
@@ -76,7 +77,10 @@ function sizeOf(fleet: Fleet): number {
   return bytes;
 }
 
-/** A stop goes over a worker's tasks, 1,000 at most, up to three times: with an attempt that was open, its end and its own. */
+/**
+ * A stop goes over a worker's tasks, 1,000 at most, up to three times: with an attempt that was open, its end and its
+ * own.
+ */
 const stepsMax = 3 * 1_000 + 100;
 const heapMax = 262_144 + 1_024;
 

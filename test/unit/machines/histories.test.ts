@@ -1,6 +1,7 @@
 /**
  * The histories: logs that a real service has written, one for each feature, fold to what they folded to when they were
- * recorded (protocol.md §15). `npm run fold:histories` lists them; CONTRIBUTING.md, "Record a history", says how to add one.
+ * recorded (protocol.md §15). `npm run fold:histories` lists them; CONTRIBUTING.md, "Record a history", says how to add
+ * one.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';

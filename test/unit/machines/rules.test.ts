@@ -1,4 +1,6 @@
-/** The rules' version (protocol.md §15): from its entry on another one holds; what stood before is folded by its own. */
+/**
+ * The rules' version (protocol.md §15): from its entry on another one holds; what stood before is folded by its own.
+ */
 
 import { expect, test } from 'vitest';
 import { createFleet, createReplay, type Fleet, foldEntry, rulesOfMembers } from '../../../machines/index.ts';

@@ -1,4 +1,4 @@
-/** Links that answer: what one is good for, and until when. The whole way is in test/integration/app/answer-links.test.ts. */
+/** The scope and expiry of answer links. test/integration/app/answer-links.test.ts covers the whole path. */
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { readConfigFile } from '../../../src/config/file-reader.ts';
@@ -37,7 +37,7 @@ async function makeLink(secret = 'a secret') {
   return { links, clock, url, query: Object.fromEntries(url.searchParams) };
 }
 
-test('a link is good for its request, by its name, until it expires', async () => {
+test('a link is valid for its request and name until it expires', async () => {
   const { links, clock, url, query } = await makeLink();
   expect(`${url.origin}${url.pathname}`).toBe('https://stop.example/answer');
   clock.ms = 999;
@@ -47,7 +47,7 @@ test('a link is good for its request, by its name, until it expires', async () =
   expect(() => links.read(query)).toThrow('this link expired at 1970-01-01T00:00:01.000Z');
 });
 
-test('only the secret that signed it accepts it, and a signature of the webhook is none of a link', async () => {
+test('only the signing secret accepts a link, and a webhook signature is not valid for a link', async () => {
   const { links, query } = await makeLink();
   const other = await makeLink('another secret');
   expect(() => other.links.read(query)).toThrow('with another secret');
@@ -58,7 +58,7 @@ test('only the secret that signed it accepts it, and a signature of the webhook 
 
 const read = (webhook: string) => readConfigFile(`escalation: { webhook: ${webhook} }`, '/x/stopgate.yaml');
 
-test('links are off unless the configuration says where people reach the service, and need the secret', () => {
+test('links need a public address and the secret in the configuration', () => {
   const rules = (webhook: string) => {
     const found = read(webhook);
     if (!found.ok) throw new Error(found.problems[0]?.message);

@@ -1,4 +1,4 @@
-/** Where a webhook may not lead, in every form of such an address. */
+/** Addresses that a webhook must not reach, in every form. */
 import { expect, test } from 'vitest';
 import { isRefused } from '../../../src/notify/private-address.ts';
 
@@ -41,7 +41,7 @@ test.each(['169.254.169.254', '::ffff:169.254.169.254', '[::ffff:a9fe:a9fe]', 'f
 );
 
 test.each(['1.1.1.1', '172.32.0.1', '2606:4700::1', '::ffff:8.8.8.8', '2002:808:808::1', 'hooks.example'])(
-  '%s is none',
+  '%s is public',
   (address) => {
     expect(isRefused(address, 'public')).toBe(false);
   },

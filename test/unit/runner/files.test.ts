@@ -35,7 +35,7 @@ test('a closed runner checks nothing', async () => {
   expect(onStarted).not.toHaveBeenCalled();
 });
 
-test('counts the missing files that do not fit into the reason', async () => {
+test('counts missing files that do not fit into the reason', async () => {
   const { files } = await createWorkspace();
   const result = await files(Array.from({ length: 1_500 }, (_, index) => `reports/${index}.json`));
   expect(result.reason).toMatch(/^Missing required files: reports\/0\.json, .* and \d+ more$/);

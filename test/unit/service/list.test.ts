@@ -27,7 +27,7 @@ const sorted = [...fleet.workers.keys()].sort();
 test.each([
   ['searches for what is nowhere', { agent: 'none' }],
   ['sorts by usage', { sort: 'tokens', limit: 1 }],
-])('others have their turn while it %s', async (_what, filter) => {
+])('other work continues while it %s', async (_what, filter) => {
   let turns = 0;
   let isDone = false;
   const turn = () => {
@@ -140,7 +140,7 @@ test.each<[ListName, object, string]>([
   ['tasks', { agent: 'claude' }, 'agent is not a filter of tasks; use state, queue'],
   ['workers', { kind: 'permission' }, 'kind is not a filter of workers; use state, presence, queue, agent'],
   ['workers', { quene: 'build' }, 'quene is not a filter of workers; use state, presence, queue, agent'],
-])('%s refuses the filter %j, which it does not have', async (name, filter, message) => {
+])('%s refuses the unknown filter %j', async (name, filter, message) => {
   await expect(list(asked, name, filter)).rejects.toThrow(message);
 });
 

@@ -6,7 +6,7 @@ test.each([
   [{}, 'id: is missing'],
   [{ id: 7 }, 'id: must be a string, not 7'],
   [[], 'the value must be an object, not an empty list'],
-])('of %j it says what is wrong where', (body, message) => {
+])('for %j, it names the position and the problem', (body, message) => {
   expect(() => parseInput(z.object({ id: z.string() }), body)).toThrow(
     expect.objectContaining({ code: 'input.bad', message }),
   );

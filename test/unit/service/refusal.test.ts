@@ -1,4 +1,4 @@
-/** Which answers and acknowledgements of an operator are accepted. */
+/** Answers and acknowledgements of an operator that are accepted or refused. */
 import { expect, test } from 'vitest';
 import type { QueueView, TaskView, WorkerView } from '../../../machines/index.ts';
 import { acknowledgementFault, createAnswer } from '../../../src/service/refusal.ts';

@@ -1,4 +1,4 @@
-/** Several questions of one worker, answered at once: each caller gets the answer to its own. */
+/** If several questions of one worker are answered at once, each caller gets its own answer. */
 import { expect, test } from 'vitest';
 import { actorKey, createFleet, type Fleet, type InputAnswer } from '../../../machines/index.ts';
 import type { Host } from '../../../src/host/host.ts';
@@ -54,7 +54,7 @@ test('answers that are folded together reach their own callers', async () => {
   expect(scene.listeners.size).toBe(0);
 });
 
-test('a question that is stored but not folded yet is not over', async () => {
+test('a question that is stored but not folded yet still waits', async () => {
   const scene = createScene([], async (seq) => {
     await new Promise(setImmediate);
     scene.ask(`q${seq}`);

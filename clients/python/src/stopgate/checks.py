@@ -15,8 +15,8 @@ import nats.errors
 
 from .errors import CheckError
 from .ids import check_id
-from .places import FairPlaces
 from .reading import Fields
+from .slots import FairSlots
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
@@ -174,24 +174,24 @@ class ServedCheck:
 async def serve_check(bus: Bus, name: str, check: CheckFunction, timeout: float, concurrency: int) -> ServedCheck:
     """Serves a check. Raises `InputError` if `name` is not an id, or if this connection may not serve checks."""
     check_id("check", name)
-    places = FairPlaces(name, concurrency)
+    slots = FairSlots(name, concurrency)
     running: set[asyncio.Task[None]] = set()
 
     async def answer(message: Msg) -> None:
         headers = None
         try:
             context = read_context(message.data)
-            await places.acquire(context.worker)
+            await slots.acquire(context.worker)
             try:
                 body = encode_reply(await asyncio.wait_for(_call(check, context), timeout))
             finally:
-                places.release()
+                slots.release()
         except asyncio.TimeoutError:
             body, headers = _failure(f"no result within {timeout:g} s")
         except Exception as error:  # noqa: BLE001 - any exception of the user's function is an error of the check
             body, headers = _failure(str(error) or type(error).__name__)
         if len(body) > bus.nc.max_payload:
-            large = f"the result has {len(body)} bytes, and the NATS server takes {bus.nc.max_payload} at most"
+            large = f"the result has {len(body)} bytes, and the NATS server accepts at most {bus.nc.max_payload}"
             log.warning("check %s: %s", name, large)
             body, headers = _failure(f"{large}: return a shorter one")
         # If the connection is closed, the service gets no reply and reports that.

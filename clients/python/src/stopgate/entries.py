@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stored:
-    """`seq`: the entry's sequence in the log; `duplicate`: `seq` is that of an earlier one with this message id."""
+    """`seq` is the sequence in the log; with `duplicate`, that of an earlier entry with this message id."""
 
     seq: int
     duplicate: bool

@@ -146,7 +146,7 @@ def _is_loopback(url: str) -> bool:
 
 
 def _find_store(cwd: Path) -> tuple[Path | None, dict[str, str]]:
-    """The nearest `.stopgate` with a service, in this folder or a parent, up to the home folder; otherwise the nearest."""
+    """Finds the nearest `.stopgate` with a service, from this folder up to the home folder; otherwise the nearest."""
     stores = [(store, _read_service(store, cwd)) for store in _stores_above(cwd)]
     found = next((it for it in stores if it[1]), stores[0] if stores else None)
     return found or (None, {})

@@ -87,8 +87,8 @@ class TaskView:
 class QueueView:
     """`pending` counts the unclaimed tasks known here and those `reported` from elsewhere.
 
-    `workers`: number of workers that could take its tasks. `unattended_since`: since when there has been none, if people
-    are notified of it.
+    `workers` counts the workers that could take its tasks. `unattended_since` is the time since which there has been
+    none, if people are notified of it.
     """
 
     queue: str

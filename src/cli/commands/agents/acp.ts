@@ -1,4 +1,4 @@
-/** acp: runs an Agent Client Protocol agent and stands between it and an editor. */
+/** acp: runs an Agent Client Protocol agent and relays between it and an editor. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ServiceLink } from '../../../acp/worker-link.ts';
@@ -42,7 +42,9 @@ export const acp = defineCommand({
       import('../../../acp/worker-link.ts'),
     ]);
     const services = new Map<string, ServiceLink>();
-    /** Editors start agents in any folder, so the session's folder determines the service, unless an option names one. */
+    /**
+     * Editors start agents in any folder, so the session's folder determines the service, unless an option names one.
+     */
     const serviceOf = (folder: string): ServiceLink => {
       const isNamed = [flags.nats, flags.creds, flags.config].some((value) => value !== undefined);
       const cwd = isNamed || !existsSync(folder) ? io.cwd : folder;

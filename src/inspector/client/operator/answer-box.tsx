@@ -141,7 +141,7 @@ const Choices = ({ choices, take }: ChoicesProps) => (
   </>
 );
 
-/** Asks what happens to the escalated tasks. A task that stays escalated becomes an inbox item of its own. */
+/** Asks what happens to the escalated tasks. A task that stays escalated becomes a separate inbox item. */
 const TasksField = ({ tasks }: { tasks: readonly string[] }) =>
   tasks.length === 0 ? null : (
     <span class="tasks-field">

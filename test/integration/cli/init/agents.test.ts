@@ -1,4 +1,4 @@
-/** What init writes for each agent, in the form that the machine allows. */
+/** `stopgate init` writes the settings of each agent, in the form that works on this machine. */
 import { execFile } from 'node:child_process';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,8 +7,8 @@ import { describe, expect, test } from 'vitest';
 import { runOnce } from '../../../support/terminal.ts';
 import { isGone, isPosting, place, type Settings } from './place.ts';
 
-describe('each agent in its own form', () => {
-  test('gemini: in milliseconds, and a line that ends in an allow whatever happens', async () => {
+describe('writes for each agent', () => {
+  test('gemini: a timeout in milliseconds, and a line that always ends in an allow', async () => {
     const { init, read } = await place();
     await init('gemini', '--yes');
     expect(JSON.parse(await read('.gemini/settings.json')).hooks.AfterAgent[0].hooks[0]).toMatchObject({
@@ -17,7 +17,7 @@ describe('each agent in its own form', () => {
     });
   });
 
-  test('copilot: a file of its own, events named in the line', async () => {
+  test('copilot: a separate file; each line names its event', async () => {
     const { init, read } = await place();
     await init('copilot', '--yes', '--user');
     const settings = JSON.parse(await read('home/.copilot/hooks/stopgate.json'));
@@ -30,11 +30,11 @@ describe('each agent in its own form', () => {
     await isGone(read('home/.copilot/hooks/stopgate.json'));
   });
 
-  test('cursor, and the form curl', async () => {
+  test('cursor: hooks, also in the form curl', async () => {
     const { init, read } = await place();
     await init('cursor', '--yes', '--form', 'curl');
     const { hooks } = JSON.parse(await read('.cursor/hooks.json'));
-    // A stop is posted again if its answer is lost.
+    // A stop is posted again if the answer is lost.
     expect(hooks.stop[0].command).toMatch(
       /^call=.* curl -sf --noproxy '\*' -m 595 .* 'http:\/\/127\.0\.0\.1:4280\/hooks\/cursor\?event=stop'; .* \|\| printf .* \|\| exit 0$/,
     );
@@ -43,7 +43,7 @@ describe('each agent in its own form', () => {
     );
   });
 
-  test('lines with paths of this machine in the settings of a project: it says so, also what to do', async () => {
+  test('a warning about lines with paths of this machine in a project, with a hint', async () => {
     const { init } = await place();
     const notice = expect.stringContaining('its lines have paths of this machine');
     expect((await init('gemini', '--yes', '--form', 'command')).stderr).toMatch(
@@ -54,14 +54,14 @@ describe('each agent in its own form', () => {
   });
 
   test.each([['--token-env', 'T'], ['--on-unreachable', 'block'], ['--autostart']])(
-    'where %s rules curl out, it does not advise it',
+    'no advice to use curl if %s rules it out',
     async (...options) => {
       const { init } = await place();
       expect((await init('gemini', '--yes', '--form', 'command', ...options)).stderr).toMatch(/paths .* use --user$/m);
     },
   );
 
-  test('a token is in no line', async () => {
+  test('no token in any line', async () => {
     const { init, read } = await place({ env: { STOPGATE_TOKEN: 'secret' } });
     expect((await init('gemini', '--yes', '--json')).stdout).toContain('"form":"command"');
     expect(await read('.gemini/settings.json')).not.toContain('secret');
@@ -75,7 +75,7 @@ describe('each agent in its own form', () => {
     [['sh'], [], 'command', 'http'],
     [['curl'], [], 'command', 'http'],
     [[], [], 'command', 'http'],
-  ])('with %s and %s the form is %s, or %s where the agent posts', async (programs, more, command, posts) => {
+  ])('with %s and %s the form is %s, or %s if the agent posts', async (programs, more, command, posts) => {
     const { cwd, put } = await place();
     for (const name of programs) await chmod(await put(`bin/${name}`, ''), 0o755);
     const env = { PATH: join(cwd, 'bin'), HOME: join(cwd, 'home') };
@@ -91,7 +91,7 @@ describe('each agent in its own form', () => {
     ['codex', 'home/.codex/hooks.json', 'Stop', true],
     ['copilot', '.github/hooks/stopgate.json', 'agentStop', false],
     ['cursor', '.cursor/hooks.json', 'stop', false],
-  ])('%s: a line of sh with curl reports that nothing was judged', async (agent, file, event, isShown) => {
+  ])('%s: a line of sh with curl that reports an unjudged stop', async (agent, file, event, isShown) => {
     const { cwd, read } = await place();
     const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(cwd, 'home') };
     const init = (...more: string[]) =>
@@ -115,7 +115,7 @@ describe('each agent in its own form', () => {
     }
   });
 
-  test('claude: its stops by sh and curl, all else by HTTP; no path of this machine is in the settings that a project shares', async () => {
+  test('claude: stops by sh and curl, other events by HTTP; shared project settings contain no path of this machine', async () => {
     const { cwd, read } = await place();
     const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(cwd, 'home') };
     const { stdout } = await runOnce(['init', 'claude', '--yes', '--json'], { cwd, env });
@@ -130,7 +130,7 @@ describe('each agent in its own form', () => {
     expect(types.map(([event]) => event)).not.toContain('SessionStart');
   });
 
-  test('--fleet is in each call and each question: by HTTP and by command', async () => {
+  test('--fleet is part of each call, by HTTP and by command', async () => {
     const { init, read } = await place();
     const linesOf = async () =>
       (await read('.claude/settings.json')).split('\n').filter((line) => /http:|hook-command/.test(line));
@@ -143,7 +143,7 @@ describe('each agent in its own form', () => {
     expect(await init('claude', '--yes', '--fleet', 'a b')).toMatchObject({ code: 2 });
   });
 
-  test('shell: only the line', async () => {
+  test('shell: prints only the line', async () => {
     const { init } = await place();
     const { stdout, stderr } = await init('shell', '--worker', 'w7');
     expect(stdout).toMatch(/main\.js shell --worker w7 --http 127\.0\.0\.1:4280\n$/);
@@ -153,7 +153,7 @@ describe('each agent in its own form', () => {
   });
 });
 
-test('without an agent it says which are here', async () => {
+test('without an agent, it lists those of this machine', async () => {
   const { init, put, cwd } = await place({ env: { PATH: '' } });
   await chmod(await put('bin/codex', '#!/bin/sh\n'), 0o755);
   const { code, stdout } = await runOnce(['init'], { cwd, env: { PATH: join(cwd, 'bin'), HOME: cwd } });

@@ -1,4 +1,4 @@
-/** init --block-cap: how often an agent lets itself be blocked. */
+/** `stopgate init --block-cap` sets how often an agent can be blocked. */
 import { describe, expect, test } from 'vitest';
 import { isGone, place } from './place.ts';
 
@@ -8,10 +8,10 @@ describe('--block-cap', () => {
 
   test.each([
     { agent: 'claude', own: file, variable: cap, more: 0 },
-    // It does not obey the block that makes up its number.
+    // The agent ignores the block that reaches its limit, so the limit is one higher.
     { agent: 'qwen', own: '.qwen/settings.json', variable: 'QWEN_CODE_STOP_HOOK_BLOCK_CAP', more: 1 },
   ])(
-    'raises the cap of $agent while it is asked for, in a file of our own too',
+    'raises the cap of $agent until a run without it, also in our own file',
     async ({ agent, own, variable, more }) => {
       const { init, read } = await place();
       const env = async () => (JSON.parse(await read(own)) as { env?: Record<string, string> }).env;
@@ -28,7 +28,7 @@ describe('--block-cap', () => {
     },
   );
 
-  test("leaves the user's own alone", async () => {
+  test('does not change a cap of the user', async () => {
     const { init, read, put } = await place();
     const text = `{\n  "env": { "${cap}": "12" }\n}\n`;
     await put(file, text);
@@ -44,7 +44,7 @@ describe('--block-cap', () => {
     expect(await read(file)).toBe(text);
   });
 
-  test("one that was changed since is the user's", async () => {
+  test('a cap that the user changed stays', async () => {
     const { init, read, put } = await place();
     await init('claude', '--yes', '--block-cap', '20');
     await put(file, (await read(file)).replace(`"${cap}": "20"`, `"${cap}": "30"`));

@@ -1,11 +1,13 @@
-/** init writes a first case file for `stopgate test`, shows it, and never touches one that somebody has written. */
+/**
+ * `stopgate init` writes a first case file for `stopgate test` and shows it. It never changes a case file of the user.
+ */
 import { expect, test } from 'vitest';
 import { runOnce } from '../../../support/terminal.ts';
 import { isGone, place } from './place.ts';
 
 const file = 'stopgate.test.yaml';
 
-test('with the settings, once: its cases pass, and --remove takes it out again', async () => {
+test('is written once with the settings; its cases pass, and --remove deletes it', async () => {
   const { init, read, cwd } = await place();
   const shown = await init('claude', '--dry-run');
   expect(shown.stdout).toContain(`${file} (new)`);
@@ -14,7 +16,7 @@ test('with the settings, once: its cases pass, and --remove takes it out again',
   expect(stderr).toMatch(/stopgate\.test\.yaml has two example cases\. Run ".*stopgate test" to try/);
   const text = await read(file);
   expect(await runOnce(['test'], { cwd })).toMatchObject({ code: 0 });
-  // A second agent, and a second run, find it there.
+  // A second agent or run does not write it again.
   expect((await init('gemini', '--yes')).stderr).not.toContain(file);
   expect((await init('claude', '--yes')).stderr).toContain('already up to date');
   expect(await read(file)).toBe(text);
@@ -22,7 +24,7 @@ test('with the settings, once: its cases pass, and --remove takes it out again',
   await isGone(read(file));
 });
 
-test("somebody's own cases stay as they are", async () => {
+test('cases of the user do not change', async () => {
   const { init, read, put } = await place();
   const own = 'topic: mine\ncases: []\n';
   await put(file, own);
@@ -31,7 +33,7 @@ test("somebody's own cases stay as they are", async () => {
   expect(await read(file)).toBe(own);
 });
 
-test('in the folder of a stopgate.yaml for user settings too, and nowhere else', async () => {
+test('is written only beside a stopgate.yaml, also for user settings', async () => {
   const { init, read, cwd } = await place();
   await init('codex', '--yes');
   expect(await read(file)).toContain('cases:');

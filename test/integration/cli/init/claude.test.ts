@@ -1,4 +1,4 @@
-/** What init writes for Claude Code, and the variables and hooks that it adds only where asked. */
+/** `stopgate init claude` writes hooks, and variables and further hooks on request. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -9,7 +9,7 @@ import { isGone, place, type Settings } from './place.ts';
 describe('claude', () => {
   const file = '.claude/settings.json';
 
-  test('gets an HTTP hook for each event, and a stop may take as long as Claude Code lets it', async () => {
+  test('gets an HTTP hook for each event, and the longest timeout that Claude Code allows for a stop', async () => {
     const { init, read } = await place();
     const { code, stdout } = await init('claude', '--yes', '--http', '127.0.0.1:4444', '--policy', 'strict');
     expect(code).toBe(0);
@@ -24,7 +24,7 @@ describe('claude', () => {
     for (const line of (await read(file)).trimEnd().split('\n')) expect(stdout).toContain(`+ ${line}`);
   });
 
-  test.each([true, false])('its long command is shown once to a person: on a terminal %s', async (isTTY) => {
+  test.each([true, false])('a terminal shows its long command once: %s', async (isTTY) => {
     const { init } = await place({ isTTY });
     const { stdout } = await init('claude', '--dry-run', '--form', 'http+curl');
     expect(stdout.match(/idempotency-key/g)).toHaveLength(isTTY ? 1 : 3);
@@ -32,7 +32,7 @@ describe('claude', () => {
     expect(stdout).toMatch(/"Stop": \[\{/);
   });
 
-  test('is called through a command where an unjudged stop is to be blocked', async () => {
+  test('uses a command hook if unjudged stops must be blocked', async () => {
     const { init, read } = await place();
     await init('claude', '--yes', '--on-unreachable', 'block', '--autostart');
     const { hooks } = JSON.parse(await read(file)) as Settings;
@@ -46,7 +46,7 @@ describe('claude', () => {
     });
   });
 
-  test('with a token names its variable, never its value', async () => {
+  test('with a token: names the variable, never the value', async () => {
     const { init, read } = await place({ env: { STOPGATE_TOKEN: 'hush-hush' } });
     await init('claude', '--yes');
     expect(await read(file)).not.toContain('hush-hush');
@@ -56,7 +56,7 @@ describe('claude', () => {
     });
   });
 
-  test('a second run changes nothing, one with other options replaces our lines alone', async () => {
+  test('a second run changes nothing, and one with other options replaces only our lines', async () => {
     const { init, read, put } = await place();
     await put(file, '{ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "mine" }] }] } }');
     await init('claude', '--yes');
@@ -74,7 +74,7 @@ describe('claude', () => {
     expect(text.split('5555')).toHaveLength(first.split('4280').length);
   });
 
-  test('settings that the agent has rewritten are still recognised as ours', async () => {
+  test('settings that the agent has reformatted are still recognised as ours', async () => {
     const { init, read, put } = await place();
     await put(file, '{\n  "model": "x"\n}\n');
     await init('claude', '--yes');
@@ -85,12 +85,12 @@ describe('claude', () => {
   });
 });
 
-describe('plan tools of Claude Code, which newer models have only by a variable', () => {
+describe('plan tools of Claude Code, which newer models have only with a variable', () => {
   const file = '.claude/settings.json';
   const variable = 'CLAUDE_CODE_ENABLE_TODO_TOOLS';
   const planPolicy = 'policies: { default: { checks: [{ any: [{ plan: {} }, { rules: [done] }] }] } }\n';
 
-  test('are switched on where a policy has a plan check, until --remove', async () => {
+  test('are enabled if a policy has a plan check, until --remove', async () => {
     const { init, read, put } = await place();
     await put('stopgate.yaml', planPolicy);
     const text = '{\n  "env": { "A": "1" }\n}\n';
@@ -116,7 +116,7 @@ describe('plan tools of Claude Code, which newer models have only by a variable'
     ['the model has them', planPolicy, '{ "model": "claude-opus-4-5" }'],
     ['they are on', planPolicy, `{ "env": { "${variable}": "true" } }`],
     ['the user has switched them off', planPolicy, `{ "env": { "${variable}": "0" } }`],
-  ])('are left alone where %s', async (_why, policies, text) => {
+  ])('are not changed if %s', async (_why, policies, text) => {
     const { init, read, put } = await place();
     await put('stopgate.yaml', policies);
     await put(file, text);
@@ -127,7 +127,7 @@ describe('plan tools of Claude Code, which newer models have only by a variable'
     expect(await read(file)).toBe(text);
   });
 
-  test('the person is asked for them apart from the hooks', async () => {
+  test('the person confirms them separately from the hooks', async () => {
     for (const answer of ['n', 'y']) {
       const stdin = Object.assign(new PassThrough(), { isTTY: true });
       const terminal = await openTerminal({ isTTY: true, stdin, env: { PATH: '/nowhere', HOME: '/nowhere' } });
@@ -144,7 +144,7 @@ describe('plan tools of Claude Code, which newer models have only by a variable'
   });
 });
 
-test('--wake adds a second hook to the stop, in the background, while it is asked for', async () => {
+test('--wake adds a background hook to the stop, until a run without it', async () => {
   const file = '.claude/settings.json';
   const { init, read } = await place();
   const stops = async () => (JSON.parse(await read(file)) as Settings).hooks.Stop?.flatMap(({ hooks }) => hooks);

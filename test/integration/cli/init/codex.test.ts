@@ -1,4 +1,4 @@
-/** init codex: hooks that Codex must trust before it runs them. */
+/** `stopgate init codex` writes hooks, which Codex runs only if they are trusted. */
 import { chmod } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { runOnce } from '../../../support/terminal.ts';
 import { place } from './place.ts';
 
 describe('codex', () => {
-  test('without its program a note says that it has yet to trust the hooks', async () => {
+  test('without its program, a note says that Codex must still trust the hooks', async () => {
     const { init, read, put } = await place();
     await put('home/.codex/config.toml', 'model = "x"\n');
     const { code, stderr } = await init('codex', '--yes');
@@ -19,7 +19,7 @@ describe('codex', () => {
   });
 
   test.each(['model = "x"\n', 'model = "x"', '[a]\nb = 1 # c\n\n'])(
-    'its hooks are trusted by what it says of them, and --remove gives %j back',
+    'its hooks are trusted with the hashes that it reports, and --remove restores %j',
     async (config) => {
       const { put, cwd, read } = await place();
       await chmod(await put('bin/codex', `#!/usr/bin/env node\n${codexAppServer}`), 0o755);
@@ -44,7 +44,7 @@ describe('codex', () => {
     },
   );
 
-  test('a config.toml that cannot be read is refused with its place', async () => {
+  test('an invalid config.toml is refused with the position of the error', async () => {
     const { init, put, read } = await place();
     await init('codex', '--yes');
     await put('home/.codex/config.toml', 'model = "x"\n[a\n');

@@ -9,7 +9,7 @@ import { isGone, place } from './place.ts';
 
 beforeAll(() => needsBuild('src/agents/opencode/plugin.js'));
 
-test('our plugin with the address in it, and nothing that is not ours', async () => {
+test('writes only our plugin, with the address in it', async () => {
   const { cwd, put, read } = await place();
   const run = (...args: string[]) => runCommand(['init', 'opencode', '--yes', ...args], { cwd });
   expect((await run('--http', '127.0.0.1:4777', '--policy', 'strict')).code).toBe(0);
@@ -28,7 +28,7 @@ test('our plugin with the address in it, and nothing that is not ours', async ()
   });
 });
 
-test('its form is http, whatever programs are here', async () => {
+test('has the form http, whatever programs are installed', async () => {
   const { cwd } = await place();
   for (const PATH of ['/usr/local/bin:/usr/bin:/bin', '/nowhere']) {
     const env = { PATH, HOME: join(cwd, 'home') };
@@ -37,7 +37,7 @@ test('its form is http, whatever programs are here', async () => {
   }
 });
 
-test('--fleet is in each call and each question', async () => {
+test('--fleet is part of each call', async () => {
   const { init, read } = await place();
   await init('opencode', '--yes', '--fleet', 'web');
   const plugin = await read('.opencode/plugin/stopgate.js');
@@ -45,7 +45,7 @@ test('--fleet is in each call and each question', async () => {
   expect(plugin).toMatch(/\?worker=\$\{encodeURIComponent\(id\)\}&fleet=web/);
 });
 
-test('--remove takes the plugin away, with the folder if that is empty then', async () => {
+test('--remove deletes the plugin, and its folder if that is empty', async () => {
   const { cwd, init, put } = await place();
   for (const other of [null, 'theirs.md']) {
     if (other !== null) await put(join('.opencode', other), 'theirs');

@@ -1,4 +1,4 @@
-/** A folder and a home of its own, in which a test runs `stopgate init`. */
+/** Gives a test its own folder and home to run `stopgate init` in. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
@@ -13,7 +13,7 @@ export async function place(options: TerminalOptions = {}) {
     await writeFile(file, text);
     return file;
   };
-  // Otherwise the policies of a service on this machine's usual port would count.
+  // Otherwise the policies of a service on the default port of this machine would count.
   await put('stopgate.yaml', 'policies: {}\n');
   return {
     cwd: terminal.cwd,

@@ -1,4 +1,4 @@
-/** What init refuses to touch, and what it asks before it writes. */
+/** `stopgate init` refuses to change some files, and asks before it writes. */
 import { chmod, mkdir, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { isGone, place } from './place.ts';
 
 describe('refuses, and changes nothing', () => {
-  test('a file that is read-only, a folder in its place, a file in the place of its folder', async () => {
+  test('a read-only file, a folder instead of the file, a file instead of its folder', async () => {
     const { init, read, put, cwd } = await place();
     await chmod(await put('.claude/settings.json', '{}'), 0o444);
     const { code, stderr } = await init('claude', '--yes');
@@ -90,7 +90,7 @@ describe('refuses, and changes nothing', () => {
   });
 });
 
-test('on a terminal it asks, and takes only a yes', async () => {
+test('on a terminal, it asks and accepts only yes', async () => {
   for (const [answer, code] of [
     ['n', 2],
     ['y', 0],
@@ -104,7 +104,7 @@ test('on a terminal it asks, and takes only a yes', async () => {
   }
 });
 
-test('a link within the project is followed, and the mode of the file stays', async () => {
+test('a link within the project is followed, and the mode of the file is kept', async () => {
   const { init, cwd, put, read } = await place();
   const target = await put('dotfiles/claude.json', '{}\n');
   await chmod(target, 0o600);
@@ -115,7 +115,7 @@ test('a link within the project is followed, and the mode of the file stays', as
   expect((await stat(target)).mode & 0o777).toBe(0o600);
 });
 
-test('--dry-run and --json only tell', async () => {
+test('--dry-run and --json write nothing', async () => {
   const { init, read } = await place();
   const { code, stdout } = await init('claude', '--dry-run', '--json');
   expect(code).toBe(0);

@@ -1,11 +1,11 @@
-/** init --remove gives back the file as it was, and init never changes what is not ours. */
+/** `stopgate init --remove` restores the file, and init never changes lines that are not ours. */
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isGone, place, type Settings } from './place.ts';
 
-describe('--remove gives back the very bytes', () => {
+describe('--remove restores the exact bytes of', () => {
   const foreign = '{ "hooks": [{ "type": "command", "command": "mine" }] }';
   test.each([
     ['an empty object', '{}'],
@@ -43,7 +43,7 @@ describe('--remove gives back the very bytes', () => {
     expect(await read('.claude/settings.json')).toBe(text);
   }
 
-  test('hooks of others that are named like ours stay, and so does what stands behind ours in its line', async () => {
+  test('hooks of others with names like ours stay, and so does text after ours in the same line', async () => {
     const { init, read, put } = await place();
     const others = [
       '~/hooks/claude --lint',
@@ -68,7 +68,7 @@ describe('--remove gives back the very bytes', () => {
     expect(await read('.claude/settings.json')).toBe(settings('', ''));
   });
 
-  test('a file that was made goes, with folders that are empty then', async () => {
+  test('a file that init created is deleted, with folders that are then empty', async () => {
     const { cwd, init, put } = await place();
     for (const [agent, folder] of [
       ['claude', '.claude'],
@@ -85,7 +85,7 @@ describe('--remove gives back the very bytes', () => {
     }
   });
 
-  test('where nothing of ours is, nothing is done', async () => {
+  test('without our lines, nothing is changed', async () => {
     const { init, read } = await place();
     await init('claude', '--yes');
     await init('claude', '--remove', '--yes');
@@ -96,7 +96,7 @@ describe('--remove gives back the very bytes', () => {
     });
   });
 
-  test('what others have added behind our lines stays', async () => {
+  test('lines that others added after ours stay', async () => {
     const { init, read, put } = await place();
     await init('claude', '--yes');
     const settings = JSON.parse(await read('.claude/settings.json')) as Settings;

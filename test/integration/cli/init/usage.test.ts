@@ -1,11 +1,14 @@
-/** init --usage: an agent sends what it uses to the service that its hooks ask. Each has its settings somewhere else. */
+/**
+ * `stopgate init --usage` lets an agent send its usage to the service of its hooks. Each agent has other settings for
+ * it.
+ */
 import { expect, test } from 'vitest';
 import { isGone, place } from './place.ts';
 
 const claudeFile = 'home/.claude/settings.json';
 const service = ['--http', '127.0.0.1:5555'] as const;
 
-test('Claude Code: writes the variables, keeps them in a run without the option, and takes all of them out', async () => {
+test('Claude Code: writes the variables, keeps them in a run without the option, and --remove deletes them', async () => {
   const { init, read } = await place();
   const env = async () => (JSON.parse(await read(claudeFile)) as { env?: Record<string, string> }).env;
   const usage = {
@@ -64,7 +67,7 @@ test.each(telemetryFiles)(
 test.each([
   ['an empty object', '{}'],
   ['no file', null],
-])('gemini: --remove after --usage gives back %s', async (_what, before) => {
+])('gemini: --remove after --usage restores %s', async (_what, before) => {
   const { init, read, put } = await place();
   if (before !== null) await put('.gemini/settings.json', before);
   await init('gemini', '--yes', '--usage');
@@ -94,7 +97,7 @@ test.each([
 const codexFile = 'home/.codex/config.toml';
 
 test.each(['model = "x"\n', 'model = "x"', '[a]\nb = 1 # c\n\n', null])(
-  'Codex: a table in config.toml, which --remove takes out of %j again',
+  'Codex: writes a table to config.toml, and --remove restores %j',
   async (before) => {
     const { init, read, put } = await place();
     if (before !== null) await put(codexFile, before);
@@ -127,7 +130,7 @@ test("Codex: an exporter of the user's own stays, and nothing is written", async
   await isGone(read('home/.codex/hooks.json'));
 });
 
-test('Copilot CLI: prints the variables of its environment, which no settings can say', async () => {
+test('Copilot CLI: prints environment variables, because no settings file can set them', async () => {
   const { init } = await place();
   const { code, stderr } = await init('copilot', '--yes', '--usage', ...service, '--fleet', 'red');
   expect(code).toBe(0);
@@ -143,7 +146,7 @@ test('Copilot CLI: prints the variables of its environment, which no settings ca
   });
 });
 
-test('a token is named, not written; who takes it from its own settings alone says so, and who cannot send says that', async () => {
+test('a token is named, not written; notes say if an agent reads it only from its settings, or cannot send it', async () => {
   const { init, read } = await place();
   const { stderr } = await init('claude', '--yes', '--user', '--usage', '--token-env', 'MY_TOKEN', '--form', 'http');
   expect(stderr).toContain('set OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer $MY_TOKEN"');

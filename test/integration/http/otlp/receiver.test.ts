@@ -179,8 +179,8 @@ test.each(['gemini_cli.api_response', 'qwen-code.api_response'])('%s', async (na
   ]);
 });
 
-// Each model reported 100 of input, of which 60 from a cache, and 20 of thoughts: Gemini in addition to 30 of output and 5 for tools,
-// the others as a part of 50 of output.
+// Each model reported 100 of input, of which 60 from a cache, and 20 of thoughts: Gemini in addition to 30 of output
+// and 5 for tools, the others as a part of 50 of output.
 test.each([
   ['gemini', '/v1/logs', gemini.logs, 'fce05901-4ac8-403f-a584-c49e333657a3', { input: 45, output: 50, cacheRead: 60 }],
   ['qwen', '/v1/logs', qwen.logs, '4bd8e312-265f-462f-877a-ba16b7666585', { input: 40, output: 50, cacheRead: 60 }],

@@ -20,7 +20,7 @@ policies:
 roots: [${tmpdir()}]
 `;
 /** Some agents also ask the model what the person may want next. */
-const aside = { match: 'SUGGESTION MODE', turns: [] };
+const suggestions = { match: 'SUGGESTION MODE', turns: [] };
 
 let at: Deployment;
 beforeAll(async () => {
@@ -44,7 +44,7 @@ describe.each(acpAgents)('$agent', (row) => {
   }
 
   async function open(turns: readonly Turn[], more: Partial<EditorOptions> & { policy?: string } = {}) {
-    const model = await scriptModel(row.api, turns, [aside]);
+    const model = await scriptModel(row.api, turns, [suggestions]);
     const { home, env } = await prepare(model.url);
     const { policy = 'default', ...options } = more;
     const editor = await openEditor({
@@ -123,7 +123,7 @@ describe.each(acpAgents)('$agent', (row) => {
   });
 
   test('`stopgate doctor acp` shows that its block holds', async () => {
-    const model = await scriptModel(row.api, [{ text: 'OK' }, { text: 'OK' }], [aside]);
+    const model = await scriptModel(row.api, [{ text: 'OK' }, { text: 'OK' }], [suggestions]);
     const { home, env } = await prepare(model.url);
     const line = ['doctor', 'acp', '--json', '--', program, ...row.args];
     const options = { cwd: home.project, env: { ...env, STOPGATE_NATS: at.server.url } };

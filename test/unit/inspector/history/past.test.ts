@@ -128,7 +128,7 @@ test('keeps one position of a large fleet', async () => {
   expect(reads.map(({ from }) => from)).toEqual([1, 1_101, 1]);
 });
 
-test('keeps no more positions than fit', async () => {
+test('keeps a bounded number of positions', async () => {
   const { toolsAt, reads } = openPast();
   for (let seq = 100; seq <= 2_000; seq += 100) await toolsAt(seq);
   reads.length = 0;
@@ -276,8 +276,8 @@ test('a log that was emptied during a jump does not end it early', async () => {
 test('reports each entry of a range once, whatever else is folded', async () => {
   const { over, toolsAt } = openPast();
   const seqs: number[] = [];
-  const told = over(101, 200, ({ message: { seq } }) => seqs.push(seq));
-  await Promise.all([told, toolsAt(150), toolsAt(300)]);
+  const folded = over(101, 200, ({ message: { seq } }) => seqs.push(seq));
+  await Promise.all([folded, toolsAt(150), toolsAt(300)]);
   expect(seqs).toEqual(Array.from({ length: 100 }, (_, index) => 101 + index));
 });
 

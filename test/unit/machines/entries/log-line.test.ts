@@ -1,4 +1,4 @@
-/** Lines that somebody has written by hand, for replay: their payload is what stands in them (protocol.md §10). */
+/** Handwritten lines for replay: the text in the line is the payload (protocol.md §10). */
 import { expect, test } from 'vitest';
 import { createLogLines } from '../../../../machines/entries/log-line.ts';
 
@@ -22,7 +22,7 @@ test.each([
 });
 
 test.each([
-  ['too large, as it stands', `{"output":"x","more":[${' '.repeat(65_536)}]}`, /the payload has 65\d+ bytes/],
+  ['too large as written', `{"output":"x","more":[${' '.repeat(65_536)}]}`, /the payload has 65\d+ bytes/],
   ['too large in bytes', `{"output":"${'é'.repeat(32_768)}"}`, /the payload has 65549 bytes/],
   ['too deep', `{"more":${'['.repeat(100)}${']'.repeat(100)}}`, /may nest 100 deep/],
   ['a list', '[]', /JSON but not an object/],

@@ -1,4 +1,4 @@
-/** Message ids: what is made can be parsed, and nothing else is taken for it. */
+/** Message ids can be parsed, and no other text is mistaken for one. */
 import { expect, test } from 'vitest';
 import {
   attemptMessageId,
@@ -20,7 +20,7 @@ test.each([
   { why: "the worker's name only begins alike", id: 'w10:a1:decision' },
   { why: 'it is an attempt', id: 'w1:a1' },
   { why: 'it is too short to hold both parts', id: 'w1:decision' },
-])('an id is no decision of w1 when $why', ({ id }) => {
+])('an id is not a decision id of w1 if $why', ({ id }) => {
   expect(parseDecisionMessageId('w1', id)).toBeNull();
 });
 

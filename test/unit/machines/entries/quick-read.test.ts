@@ -1,4 +1,4 @@
-/** Entries that are read without their schema are read as their schema would. */
+/** The fast path reads entries without their schema, with the same result. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { quickRead } from '../../../../machines/entries/read-entry.ts';

@@ -1,4 +1,7 @@
-/** `seq-<number>` is the id of an attempt without one: under such an id an entry can only repeat (docs/protocol.md §5). */
+/**
+ * `seq-<number>` is the generated id of an attempt. An entry that names such an id can only repeat it (docs/protocol.md
+ * §5).
+ */
 import { expect, test } from 'vitest';
 import { createReplay } from '../../../../machines/index.ts';
 import { timeOf } from '../../../support/case-times.ts';
@@ -13,7 +16,7 @@ function createLog() {
   return { replay, publish };
 }
 
-// The later attempt was taken for a repeat: nobody judged it, and it got the decision of the earlier one.
+// Root cause: the later attempt counted as a repeat, so it was not judged and got the decision of the earlier one.
 test('an attempt cannot take the generated id of a later attempt', () => {
   const { replay, publish } = createLog();
   publish('own.fleet.main.policy.set', { policies: { default: { checks: [{ rules: ['r'] }] } } });

@@ -1,4 +1,4 @@
-/** What one worker or one publisher names again and again is not kept for ever (docs/protocol.md §2 and §15). */
+/** Names that a worker or publisher keeps inventing are not kept for ever (docs/protocol.md §2 and §15). */
 
 import { expect, test } from 'vitest';
 import { advanceClock, createFleet, type Fleet, foldEntry, viewFleet } from '../../../../machines/index.ts';
@@ -47,7 +47,7 @@ test('a queue is kept while a known task is in it, or its depth is among the las
   expect(restoreText(snapshotText(fleet)).queues.size).toBe(1_000);
 });
 
-/** Deadlines far away that the next entry makes meaningless, and one of `w2` that stays. */
+/** Creates distant deadlines that the next entry makes obsolete, and one of `w2` that stays valid. */
 function* hostileDeadlines(): Generator<[string, object]> {
   yield ['own.fleet.main.policy.set', { policies: { default: { persistence: 'persistent' } } }];
   yield ['worker.w2.limit.reached', { until: time(startMs + 90 * dayMs) }];

@@ -1,4 +1,4 @@
-/** Which decision completed a task, and where it is in the log: `verify-task` reads it there. */
+/** The log position of the decision that completed a task, from which `verify-task` reads it. */
 import { expect, test } from 'vitest';
 import { createFleet, type Fleet, foldEntry, noteDecision, probe } from '../../../../machines/index.ts';
 import { entryOf } from '../../../support/fold-lines.ts';
@@ -7,7 +7,7 @@ import { restoreText, snapshotText } from '../../../support/snapshot-text.ts';
 type Line = readonly [tail: string, data?: object];
 const day = 86_400_000;
 
-/** Folds the lines, each a second after the one before. */
+/** Folds the lines, one per second. */
 function fold(lines: readonly Line[], fleet: Fleet = createFleet('main')): Fleet {
   for (const [tail, data] of lines)
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: fleet.nowMs + 1_000, entry: entryOf(tail, data) });

@@ -1,4 +1,4 @@
-/** A copy of a fleet goes its own way: what is folded into one of the two is not seen in the other. */
+/** A copy of a fleet is independent: folding an entry into one of the two does not change the other. */
 
 import { expect, test } from 'vitest';
 import { copyFleet, createFleet, type Fleet, foldEntry, viewFleet } from '../../../../machines/index.ts';
@@ -28,7 +28,7 @@ const after = [
   ['queue.q.depth.reported', { pending: 3 }],
   ['own.fleet.main.replica.joined', { replica: 'r2' }],
 ] as const;
-/** All that a fleet holds; of its actors what is shown, and the attempts that are known. */
+/** Returns the whole state of a fleet. Actors are replaced by their views and known attempts. */
 function contentOf(fleet: Fleet) {
   const { workers, tasks, deadlines, forgetting, outcomes, rules, rulesKnown: _, ...rest } = fleet;
   const { workerStepper: __, taskStepper: ___, ...indexes } = rest;
@@ -47,7 +47,7 @@ function contentOf(fleet: Fleet) {
 test.each([
   { changed: 'copy', kept: 'original' },
   { changed: 'original', kept: 'copy' },
-] as const)('what the $changed folds leaves the $kept as it was', ({ changed }) => {
+] as const)('folding into the $changed does not change the $kept', ({ changed }) => {
   const original = fold(createFleet('main'), before);
   const copy = copyFleet(original);
   const [one, other] = changed === 'copy' ? [copy, original] : [original, copy];

@@ -1,10 +1,10 @@
-/** The budget of a fleet's day, and whose grant renews it. */
+/** The daily budget of a fleet, and the resolutions that grant it again. */
 
 import { expect, test } from 'vitest';
 import { createFleet, type Decision, foldEntry } from '../../../../machines/index.ts';
 import { entryOf } from '../../../support/fold-lines.ts';
 
-/** A fleet whose workers ask a person when the day's 100 dollars are spent, or their own 50. */
+/** Opens a fleet that escalates when 100 dollars are spent in a day, or 50 by one worker. */
 function openFleet() {
   const fleet = createFleet('main');
   const decisions: Decision[] = [];

@@ -1,4 +1,4 @@
-/** Replicas with timers look for the next deadline, and drop and move some. That is no state (docs/protocol.md §1). */
+/** Replicas with timers read, drop and move deadlines. That does not change the state (docs/protocol.md §1). */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {

@@ -1,4 +1,4 @@
-/** Effects: all that a replica must do is read from the state, and a step names everyone whose effects it has changed. */
+/** A replica reads its effects from the state, and a step names all actors whose effects it changed. */
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -19,7 +19,7 @@ import { randomLog } from '../../../support/random-log.ts';
 
 type Line = readonly [tail: string, data: object];
 
-/** Folds a line a second. `owner`: the replica that took the request. */
+/** Folds one line per second. `owner` is the replica that received the request. */
 function foldLines(fleet: Fleet, lines: readonly Line[], owner: string | null = null): void {
   for (const [tail, data] of lines) {
     const entry = entryOf(tail, data);
@@ -37,7 +37,7 @@ const asked = (fleet: Fleet) => effectsOf(fleet, actorsWithEffects(fleet));
 const shownOf = (fleet: Fleet, kind: Effect['kind']) =>
   asked(fleet).flatMap((effect) => (effect.kind === kind ? [[effect.key, effect.owner, effect.dueMs]] : []));
 
-test('an open attempt asks its owner for its check, until an entry answers it', () => {
+test('an open attempt requests its check from its owner until an entry answers it', () => {
   const fleet = createFleet('main');
   foldLines(fleet, [joined('r1'), joined('r2'), policies]);
   foldLines(fleet, [['worker.w1.stop.attempted', { attempt: 'a1' }]], 'r2');
@@ -50,7 +50,7 @@ test('an open attempt asks its owner for its check, until an entry answers it', 
   expect(isRequested(fleet, check)).toBe(false);
 });
 
-test('a validated iteration asks the replica that took it for the remote hook, until an entry answers it', () => {
+test('an iteration requests its remote hook from its replica until an entry answers it', () => {
   const fleet = createFleet('main');
   foldLines(fleet, [
     joined('r1'),
@@ -64,7 +64,7 @@ test('a validated iteration asks the replica that took it for the remote hook, u
   expect(shownOf(fleet, 'hook')).toEqual([]);
 });
 
-test('an escalation asks for a notice, and for a reminder after each, until somebody acknowledges it', () => {
+test('an escalation requests a notice, then reminders until somebody acknowledges it', () => {
   const fleet = createFleet('main');
   foldLines(fleet, [joined('r1'), policies]);
   foldLines(fleet, [['worker.w1.stop.attempted', { attempt: 'a1', output: '<promise>BLOCKED</promise>' }]]);
@@ -79,7 +79,7 @@ test('an escalation asks for a notice, and for a reminder after each, until some
   expect(shownOf(fleet, 'notice')).toEqual([]);
 });
 
-test('a deadline of another kind at the very moment of the first is a new timer', () => {
+test('a deadline of another kind at the same time needs a new timer', () => {
   const fleet = createFleet('main');
   const fold = (atMs: number, [tail, data]: Line) => {
     const entry = entryOf(tail, data);
@@ -92,7 +92,7 @@ test('a deadline of another kind at the very moment of the first is a new timer'
   expect(shownOf(fleet, 'timer')).toEqual([['w1:escalate::120501', null, 120_501]]);
 });
 
-/** What replicas did before effects had a name: each index of the fleet read by itself. Without timers. */
+/** Collects the effects by reading each index of the fleet separately, without timers. */
 function expectedOf(fleet: Fleet): string[] {
   const checks = [...fleet.workers].flatMap(([id, { snapshot, owner }]) => {
     const { attempt } = snapshot.context.worker;
@@ -128,7 +128,7 @@ function expectedOf(fleet: Fleet): string[] {
   return [...checks, ...hooks, ...notices, ...requests, ...queues].sort();
 }
 
-/** Whose turn a notice is, each replica asks when it is due. */
+/** Replicas decide only at the deadline who sends a notice, so the sender is ignored. */
 const show = ({ kind, key, owner }: Effect) => (kind === 'notice' ? `${kind} ${key}` : `${kind} ${key} ${owner}`);
 
 test('reading the effects of the touched actors after each step finds all effects', () => {
@@ -153,8 +153,8 @@ test('reading the effects of the touched actors after each step finds all effect
             .sort(),
           expected,
         );
-        // A timer may be set too early, as its deadline may have moved; then the next one is read. It is late by a second
-        // at most: where the first deadline shares the entry of that second, and does not hold any more.
+        // A timer may fire too early because its deadline moved; then the next one is read. It fires a second late
+        // at most, if the first deadline shares the entry of that second and no longer applies.
         const next = all.find(({ kind }) => kind === 'timer');
         if (next !== undefined) expect(timer?.dueMs).toBeLessThanOrEqual(Math.ceil(next.dueMs / 1_000) * 1_000);
         known.set(fleetKey, timer === undefined ? [] : [timer]);
@@ -162,6 +162,6 @@ test('reading the effects of the touched actors after each step finds all effect
     }),
     { numRuns: takesAll ? 60 : 30 },
   );
-  // Random logs rarely wait for a remote hook: it has a test of its own above.
+  // Random logs rarely wait for a remote hook, so a separate test above covers it.
   expect([...seen]).toEqual(expect.arrayContaining(['check', 'notice']));
 });

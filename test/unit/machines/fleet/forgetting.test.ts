@@ -1,9 +1,9 @@
-/** What keeps a stopped task in the fold beyond `forget` (docs/protocol.md §15). */
+/** A stopped task may stay in the fold longer than `forget` (docs/protocol.md §15). */
 import { expect, test } from 'vitest';
 import { createReplay } from '../../../../machines/index.ts';
 import { timeOf } from '../../../support/case-times.ts';
 
-// It was dropped with its validation, and whoever had asked for that waited for ever.
+// Root cause: the task was dropped with its open validation, and the caller waited for ever.
 test('a stopped task is kept while a validation of it waits for a remote hook', () => {
   const replay = createReplay({ untilMs: Date.parse(timeOf('13:00')) });
   const publish = (at: string, tail: string, data: object = {}) =>

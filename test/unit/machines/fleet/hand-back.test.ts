@@ -1,11 +1,11 @@
-/** releaseAfter: what becomes of the tasks of a worker that was heard of no more (seed 004, Rate Limit Considerations). */
+/** `releaseAfter` releases the tasks of a silent worker (seed 004, Rate Limit Considerations). */
 import { describe, expect, test } from 'vitest';
 import { createReplay } from '../../../../machines/index.ts';
 import { timeOf } from '../../../support/case-times.ts';
 
 const minutes = (count: number) => timeOf(`12:${String(count).padStart(2, '0')}`);
 
-/** Folds `[minute, subject's tail, data]`, and gives the fleet as it is then. */
+/** Folds lines of `[minute, end of the subject, data]` and returns the fleet. */
 function fleetAfter(
   lines: readonly (readonly [number, string, object?])[],
   until: number,
@@ -45,7 +45,7 @@ describe('with releaseAfter: 5m', () => {
     expect(fleetAfter(running, 20)).toMatchObject({ task: { worker: 'w1' }, worker: { presence: 'active' } });
     expect(fleetAfter(done, 17).task).toMatchObject({ worker: 'w1' });
     expect(fleetAfter(done, 18)).toMatchObject({ task: { worker: null }, worker: { presence: 'stale', tasks: [] } });
-    // 30 min, the default `toolTime`, then the time of releaseAfter.
+    // 30 minutes, the default `toolTime`, then the time of `releaseAfter`.
     expect(fleetAfter(running, 36).task).toMatchObject({ worker: 'w1' });
     expect(fleetAfter(running, 37).task).toMatchObject({ worker: null });
   });
@@ -86,14 +86,14 @@ describe('with releaseAfter: 5m', () => {
   });
 });
 
-describe('what a stale worker holds beside', () => {
+describe('a second task of a stale worker', () => {
   const both = [[0, 'task.T-2.task.created'], ...claimed, [1, 'worker.w1.task.claimed', { task: 'T-2' }]] as const;
 
-  test('goes back with it, each task once', () => {
+  test('is released too, each task once', () => {
     expect(fleetAfter(both, 9)).toMatchObject({ task: { worker: null }, worker: { tasks: [] }, queue: { pending: 2 } });
   });
 
-  test('stays with it while its stop is open, and for the whole time after the answer', () => {
+  test('stays held while a stop is open, and for the full time after the answer', () => {
     const policies = { default: { checks: [{ remote: 'slow', timeout: '20m' }] } };
     const asked = [
       [0, 'own.fleet.main.policy.set', { policies, releaseAfter: '5m' }],
@@ -106,7 +106,7 @@ describe('what a stale worker holds beside', () => {
   });
 });
 
-// A step that was taken by hand left it noted as stopped.
+// Root cause: a step outside of the chart left the worker recorded as stopped.
 test('a worker that was stopped with a task is idle after the release, so it and its attempts are not forgotten', () => {
   const ask = { attempt: 'a', output: '<promise>ESCALATE</promise>' };
   const policies = { default: { promises: true } };

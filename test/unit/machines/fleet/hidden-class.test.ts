@@ -1,6 +1,7 @@
 /**
- * Objects that every entry reads and writes share their hidden classes. A literal with a spread first and a new property
- * after it gives each object its own (Node 20), and folding a stop took seven times as long: nothing else showed it.
+ * Objects that every entry reads and writes must share their hidden classes. A literal that starts with a spread and
+ * adds a property gives each object its own class (Node 20), and folding a stop took seven times as long. No other test
+ * noticed.
  */
 
 import { setFlagsFromString } from 'node:v8';
@@ -17,10 +18,10 @@ function fold(fleet: Fleet, tail: string, data: object = {}) {
   return foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_700_000_000_000 + fleet.seq, entry });
 }
 
-test('of all workers: record, context, last move and decision', () => {
+test('all workers share the classes of record, context, last move and decision', () => {
   const fleet = createFleet('main');
   fold(fleet, 'own.fleet.main.policy.set', { policies: { default: { retries: null, checks: [{ plan: {} }] } } });
-  // The first objects that a literal makes are alike in any case.
+  // The first objects of a literal share a class in any case.
   const workers = Array.from({ length: 100 }, (_, index) => `w${index}`);
   const decisions: object[] = [];
   for (const [index, worker] of workers.entries()) {
@@ -29,7 +30,7 @@ test('of all workers: record, context, last move and decision', () => {
     for (const outcome of fold(fleet, `worker.${worker}.stop.attempted`, { attempt: 'a1' }).outcomes)
       if (outcome.kind === 'decided') decisions.push(outcome.decision);
   }
-  // Half of them come from a snapshot.
+  // Half of the workers come from a snapshot.
   for (const [id, record] of restoreText(snapshotText(fleet)).workers)
     if (workers.indexOf(id) % 2 === 0) fleet.workers.set(id, record);
   const records = workers.map(
@@ -46,7 +47,7 @@ test('of all workers: record, context, last move and decision', () => {
     records.map((record) => record.lastMove),
     decisions,
   ];
-  // So many are cached at one place.
+  // An inline cache holds this number of classes.
   for (const objects of counts) expect(countClasses(objects)).toBeLessThanOrEqual(4);
   expect(decisions).toHaveLength(100);
 });

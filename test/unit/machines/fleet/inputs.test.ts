@@ -1,4 +1,4 @@
-/** What a worker asks of a person: what an operator may answer, how often, and how much of it is kept. */
+/** Requests of workers to a person: who may answer, how often, and how much is kept. */
 import { expect, test } from 'vitest';
 import { createFleet, type Entry, foldEntry, viewWorker } from '../../../../machines/index.ts';
 
@@ -42,7 +42,7 @@ test.each([
   expect(view()).toMatchObject({ awaitsInput: false, inputs: [] });
 });
 
-test('16 questions are open at most, the same one once, and long texts are cut', () => {
+test('at most 16 different questions are open, and long texts are cut', () => {
   const { fold, view } = open();
   for (let index = 0; index < 20; index += 1)
     fold('worker', 'input.requested', { request: `r${index}`, tool: 't'.repeat(300), detail: 'd'.repeat(9_000) });
@@ -51,5 +51,5 @@ test('16 questions are open at most, the same one once, and long texts are cut',
   expect(inputs).toHaveLength(16);
   expect(inputs.at(-1)).toMatchObject({ request: 'r0', message: 'again', tool: null });
   expect([inputs[0]?.tool?.length, inputs[0]?.detail?.length]).toEqual([200, 4_000]);
-  expect(refused.map(({ reason }) => reason)).toEqual(Array(4).fill('16 questions are open, the most there may be'));
+  expect(refused.map(({ reason }) => reason)).toEqual(Array(4).fill('16 questions are open, the maximum'));
 });

@@ -1,4 +1,4 @@
-/** The attempts that a worker is known by: the last 256, in two numbers each. */
+/** A worker remembers its last 256 attempts, in two numbers each. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {

@@ -1,6 +1,6 @@
 /**
- * What people are told of though nothing is escalated: a request that waits for them for longer than
- * `escalation.waiting`, and a queue whose ready tasks nobody alive could take for longer than `escalation.unattended`.
+ * People get notices without an escalation for a request that waits for longer than `escalation.waiting`, and for a
+ * queue whose ready tasks no live worker can take for longer than `escalation.unattended`.
  */
 
 import fc from 'fast-check';
@@ -34,7 +34,7 @@ const never: Line = [
   { policies: {}, escalation: { waiting: null, unattended: null } },
 ];
 
-/** Folds the lines, and gives the fleet as it is then. */
+/** Folds the lines and returns the fleet. */
 function fleetAt(until: string, lines: readonly Line[]) {
   const replay = createReplay({ untilMs: Date.parse(timeOf(until)) });
   for (const [at, tail, data = {}] of lines)
@@ -61,7 +61,7 @@ describe('a request that waits for a person', () => {
     expect(fleetAt('12:40', [asked, second]).overdue).toEqual([timeOf('12:30'), timeOf('12:40')]);
   });
 
-  test('begins again if the agent asks the same again', () => {
+  test('starts a new time if the agent repeats the request', () => {
     const again: Line = ['12:10', 'worker.w1.input.requested', { kind: 'question', request: 'r1' }];
     expect(fleetAt('12:39:59.999', [asked, again]).overdue).toEqual([null]);
     expect(fleetAt('12:40', [asked, again]).overdue).toEqual([timeOf('12:40')]);
@@ -72,7 +72,7 @@ describe('a request that waits for a person', () => {
     ['the agent got its input', ['12:29', 'worker.w1.input.received', { request: 'r1' }]],
     ['the agent was prompted', ['12:29', 'worker.w1.prompt.submitted']],
     ['its session ended', ['12:29', 'worker.w1.session.ended']],
-  ])('is over when %s', (_why, line) => {
+  ])('ends when %s', (_why, line) => {
     expect(fleetAt('13:00', [asked, line]).overdue).toEqual([]);
   });
 
@@ -83,7 +83,7 @@ describe('a request that waits for a person', () => {
   });
 });
 
-describe('a queue whose ready tasks nobody could take', () => {
+describe('a queue whose ready tasks no worker can take', () => {
   const alive: Line = ['12:00', 'worker.w1.worker.registered', { queue: 'build' }];
   const unattended = (since: string) => ({ unattended: { since: timeOf(since), notified: 0, acknowledgedBy: null } });
 
@@ -95,11 +95,11 @@ describe('a queue whose ready tasks nobody could take', () => {
     expect(fleetAt('23:00', [never, created]).queue).toMatchObject({ unattended: null });
   });
 
-  test('is attended by a worker of this queue alone, as long as that is alive', () => {
+  test('is attended only by a live worker of this queue', () => {
     const other: Line = ['12:00', 'worker.w2.worker.registered', { queue: 'docs' }];
     expect(fleetAt('12:10', [alive, created]).queue).toMatchObject({ workers: 0, unattended: null });
     expect(fleetAt('12:02', [alive, created]).queue).toMatchObject({ workers: 1, unattended: null });
-    // Stale from 12:02:00.001 on.
+    // The worker is stale from 12:02:00.001.
     expect(fleetAt('12:12', [alive, created]).queue).toMatchObject({ unattended: null });
     expect(fleetAt('12:12:00.001', [alive, other, created]).queue).toMatchObject({
       unattended: { since: '2026-03-02T12:02:00.001Z' },
@@ -135,7 +135,7 @@ describe('a queue whose ready tasks nobody could take', () => {
     expect(fleetAt('12:20', [created, ...lines]).queue?.unattended ?? null).toBeNull();
   });
 
-  test('is that of the policies: a worker counts for the queue that its policy names', () => {
+  test('counts the workers whose policy names it', () => {
     const policies = (queue: string) => ({ policies: { default: { persistence: { idle: '1h', queue } } } });
     const lines: Line[] = [
       ['12:00', 'own.fleet.main.policy.set', policies('build')],
@@ -148,7 +148,7 @@ describe('a queue whose ready tasks nobody could take', () => {
     expect(fleetAt('12:11', moved).queue).toMatchObject(unattended('12:01'));
   });
 
-  test('waits for tasks that are ready: one that comes after another is not, and a reported depth is none', () => {
+  test('counts only ready tasks, not those after another task or of a reported depth', () => {
     const lines: Line[] = [
       ['12:00', 'task.T-0.task.created', { queue: 'docs' }],
       ['12:00', 'task.T-1.task.created', { queue: 'build', after: ['T-0'] }],
@@ -197,7 +197,7 @@ test('attendance follows from the current states, whatever happened before', () 
   );
 });
 
-describe('the notice of it', () => {
+describe('the notice', () => {
   const fold = (fleet: Fleet, lines: readonly Line[]) => {
     for (const [at, tail, data = {}] of lines) {
       const entry = entryOf(tail, data);
@@ -214,18 +214,18 @@ describe('the notice of it', () => {
   const places = { waiting: 'own.worker.w1', unattended: 'own.queue.build' } as const;
 
   test.each(['waiting', 'unattended'] as const)(
-    '%s: is asked for once, and again after each until it is acknowledged',
+    '%s: is requested once, then as a reminder until it is acknowledged',
     (kind) => {
       const fleet = neglected();
       const next = () => noticesOf(fleet).filter((notice) => notice.kind === kind);
-      const told = (delivery: string, count: number): Line => [
+      const notified = (delivery: string, count: number): Line => [
         '12:31',
         `${places[kind]}.escalation.notified`,
         { count, delivery },
       ];
       const [first] = next();
       expect(next()).toMatchObject([{ kind, notified: 0 }]);
-      fold(fleet, [told('another', 1), told(first?.delivery ?? '', 1), told(first?.delivery ?? '', 1)]);
+      fold(fleet, [notified('another', 1), notified(first?.delivery ?? '', 1), notified(first?.delivery ?? '', 1)]);
       expect(next()).toMatchObject([{ kind, notified: 1 }]);
       expect(next()[0]?.delivery).not.toBe(first?.delivery);
       fold(fleet, [['12:32', `${places[kind]}.escalation.acknowledged`, { by: 'ann' }]]);
@@ -243,7 +243,7 @@ describe('the notice of it', () => {
     expect(noticesOf(other).map(({ kind }) => kind)).toEqual(['unattended']);
   });
 
-  test('is of one request: another that the worker asks has its own', () => {
+  test('is separate for each request of a worker', () => {
     const fleet = neglected();
     fold(fleet, [
       ['12:31', 'worker.w1.input.requested', { request: 'r2' }],
@@ -255,7 +255,7 @@ describe('the notice of it', () => {
     expect(noticesOf(fleet)).toMatchObject([{ kind: 'unattended' }, { kind: 'waiting', request: { request: 'r2' } }]);
   });
 
-  test('is acknowledged only where there is one', () => {
+  test('can be acknowledged only if it exists', () => {
     const fleet = createFleet('main');
     const ack = (at: string): Line => [at, 'own.worker.w1.escalation.acknowledged', { by: 'ann' }];
     fold(fleet, [asked, ack('12:01')]);

@@ -1,10 +1,10 @@
-/** Which task is ready for a worker that asks for the next one. */
+/** Tasks that are ready for a worker that asks for the next one. */
 
 import { expect, test } from 'vitest';
 import { createFleet, firstReady, foldEntry, isReady } from '../../../../machines/index.ts';
 import { entryOf } from '../../../support/fold-lines.ts';
 
-test('a task is ready while it waits in its queue: not before another one, not claimed, not without a queue', () => {
+test('a task is ready if it is in a queue, unclaimed, and after no open task', () => {
   const fleet = createFleet('main');
   const fold = (tail: string, data: object) => {
     const entry = entryOf(tail, data);

@@ -1,4 +1,4 @@
-/** Notices of escalations: the fold counts the one that is due, and no other. */
+/** The fold counts only the notice of an escalation that is due. */
 
 import { expect, test } from 'vitest';
 import {
@@ -59,7 +59,7 @@ test('a late notice changes nothing', () => {
   expect(viewWorker(fleet, 'w1', fleet.nowMs)).toMatchObject({ state: 'working', escalation: null, refused: [] });
 });
 
-test('the fleet knows who is escalated, and forgets who is not', () => {
+test('the fleet keeps an index of escalated actors', () => {
   const fleet = foldLines([promises, ...failed, gaveUp]);
   expect([...fleet.escalated.keys()]).toEqual(['task/T-1', 'worker/w1']);
   foldLines(
@@ -72,7 +72,7 @@ test('the fleet knows who is escalated, and forgets who is not', () => {
   expect([...fleet.escalated.keys()]).toEqual([]);
 });
 
-test('of two replicas the one that took the attempt sends its notice; one that joins later does not', () => {
+test('the replica that received the attempt sends its notice; one that joins later does not', () => {
   const fleet = foldLines([promises, ['own.fleet.main.replica.joined', { replica: 'r1' }]]);
   foldLines([gaveUp, ['own.fleet.main.replica.joined', { replica: 'r2' }]], fleet);
   expect(fleet.escalated.get('worker/w1')?.owner).toBe('r1');

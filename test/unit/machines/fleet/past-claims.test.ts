@@ -1,4 +1,4 @@
-/** A request for the next task that is repeated gets its task again, for two minutes after it was let go of. */
+/** A repeated request for the next task gets the same task for two minutes after its release. */
 import { expect, test } from 'vitest';
 import { claimedBy, createFleet, type Fleet, foldEntry } from '../../../../machines/index.ts';
 import { entryOf } from '../../../support/fold-lines.ts';
@@ -29,7 +29,7 @@ test.each<[how: string, line: Line]>([
   }
 });
 
-test('it is the last task of that request, and claims are not kept for longer than they are needed', () => {
+test('the last task of a request counts, and old claims are dropped', () => {
   const fleet = fold(
     claimed,
     [1_000, 'worker.w1.task.released', { task: 'T-1' }],

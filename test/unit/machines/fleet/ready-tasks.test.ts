@@ -1,9 +1,9 @@
-/** The order of a queue, compared with a list that is sorted as a whole. */
+/** Compares the order of a queue with a sorted list. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type ReadyTask, ReadyTasks } from '../../../../machines/fleet/queues/ready-tasks.ts';
 import { createRandom } from '../../../support/random.ts';
 
-test('tasks come and go in a queue of thousands, and it stays in order', () => {
+test('a queue of thousands stays in order while tasks come and go', () => {
   const random = createRandom('ready tasks');
   const int = (from: number, to: number) => from + Math.floor(random() * (to - from + 1));
   const ready = new ReadyTasks();
@@ -28,7 +28,7 @@ test('tasks come and go in a queue of thousands, and it stays in order', () => {
   }
 });
 
-test('a task comes and goes among a few hundred, however long its queue is', () => {
+test('adding or removing a task moves at most a few hundred others, however long the queue is', () => {
   const { splice } = Array.prototype;
   let longest = 0;
   const spy = vi.spyOn(Array.prototype, 'splice').mockImplementation(function (this: unknown[], ...args) {

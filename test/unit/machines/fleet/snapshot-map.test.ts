@@ -1,4 +1,4 @@
-/** What a snapshot's map still has to decode, while values come and go. */
+/** A map of a snapshot decodes its values lazily while values come and go. */
 import { expect, test } from 'vitest';
 import { SnapshotMap } from '../../../../machines/fleet/snapshot-map.ts';
 

@@ -1,5 +1,5 @@
 /**
- * A fold that goes on from a snapshot gives the state that one from the beginning gives, byte for byte (protocol.md §15),
+ * A fold from a snapshot gives the same bytes of state as a fold from the beginning (protocol.md §15),
  * over random logs and over every case of the conformance suite.
  */
 import fc from 'fast-check';
@@ -32,7 +32,7 @@ const foldNew = (log: readonly StoredEntry[]): Fleet => {
   return fleet;
 };
 
-/** All that it holds; of an actor its value and context, without the machine. */
+/** Returns the whole state. Actors are replaced by their value and context. */
 function contentOf({ workerStepper: _, taskStepper: __, ...fleet }: Fleet) {
   const bare = ({ snapshot: { value, context }, ...rest }: WorkerRecord | TaskRecord) => ({ value, context, ...rest });
   return {
@@ -44,7 +44,7 @@ function contentOf({ workerStepper: _, taskStepper: __, ...fleet }: Fleet) {
   };
 }
 
-/** The points of a log at which an attempt or a validation begins to wait for another answer. */
+/** Returns the positions in a log at which an attempt or a validation starts to wait for another answer. */
 function waitsIn(log: readonly StoredEntry[]): number[] {
   const fleet = createFleet('main');
   let before = '';
@@ -63,7 +63,7 @@ function waitsIn(log: readonly StoredEntry[]): number[] {
   });
 }
 
-/** Folds `log` in two parts, with a snapshot between them, and after that whatever its timers do. */
+/** Folds `log` in two parts with a snapshot between them, and then fires the timers. */
 function expectSameFrom(log: readonly StoredEntry[], at: number): void {
   const straight = foldNew(log.slice(0, at));
   const text = snapshotText(straight);
@@ -103,7 +103,7 @@ test('accepts fields in another order, and ignores fields of a later release', (
     fc.property(randomLog(80), (log) => {
       const fleet = foldNew(log);
       const text = snapshotText(fleet);
-      // Not by a regular expression: to it, U+2028 ends a line too.
+      // Not with a regular expression, in which U+2028 also ends a line.
       const changed = text
         .split('\n')
         .map((line) => (line.startsWith('["workers",') ? JSON.stringify(withOtherFields(JSON.parse(line))) : line))
@@ -156,7 +156,7 @@ const stopAt = (worker: string, atMs: number): StoredEntry[] => [
 describe('a forged snapshot', () => {
   const forgeries = ['null', '1', '-1', '1e999', '"x"', '[]', '{}', 'true', '[[]]', '{"length":1}', '[null]', '{"a":'];
   const logs = [...conformanceLogs()].map(({ log }) => log).filter((log) => log.length > 3);
-  /** One line of the text, and a place in its JSON, with another value there. */
+  /** A line of the snapshot, a position in its JSON, and the forged value for that position. */
   const forgery = fc
     .tuple(fc.oneof(randomLog(60), fc.constantFrom(...logs)), fc.double({ noNaN: true, min: 0, max: 0.999 }), fc.nat())
     .chain(([log, at, choice]) => {
@@ -167,12 +167,12 @@ describe('a forged snapshot', () => {
       });
     });
 
-  /** `choice` picks line, place and value. */
+  /** `choice` selects line, position and value. */
   function forge(text: string, choice: number): string {
     const lines = text.split('\n').slice(0, -1);
     const at = choice % lines.length;
     const [, head = '', json = ''] = /^(\["\w+",)(.*)$/s.exec(lines[at] ?? '') ?? [];
-    // Every value of a JSON text begins behind one of these.
+    // Every value in a JSON text follows one of these characters.
     const places = [...json.matchAll(/(?<=^|[[,:])(?:"(?:[^"\\]|\\.)*"|[-\d.]+|null|true|false)(?!:)/g)];
     const rest = Math.floor(choice / lines.length);
     const place = places[rest % (places.length + 1)];
@@ -182,7 +182,7 @@ describe('a forged snapshot', () => {
     return `${lines.join('\n')}\n`;
   }
 
-  test('is refused at once, or can be folded and shown', () => {
+  test('is refused when it is loaded, or can be folded and shown', () => {
     let refused = 0;
     fc.assert(
       fc.property(forgery, ({ text, log }) => {
@@ -200,7 +200,7 @@ describe('a forged snapshot', () => {
         viewFleet(fleet);
         snapshotText(fleet);
       }),
-      // What chance finds is a defect to mend, and says nothing of whoever's change is being tested.
+      // A random seed may find an old defect. The change under test need not be its cause.
       { numRuns: takesAll ? 500 : 200, seed: 24 },
     );
     expect(refused).toBeGreaterThan(0);
@@ -234,7 +234,7 @@ describe('a forged snapshot', () => {
     expect(() => restoreText(changed)).toThrow();
   });
 
-  /** Three workers that differ in names and times, so that the last two are not parsed at once. */
+  /** Three workers that differ only in names and times, so that the last two are parsed lazily. */
   const alike = snapshotText(
     foldNew(['w100', 'w101', 'w102'].flatMap((worker, index) => stopAt(worker, 1_000 + index * 100))),
   );
@@ -249,7 +249,7 @@ describe('a forged snapshot', () => {
     ['an agent that is a list', /"agent":"\w+"/, '"agent":[]'],
     ['a decision that is nowhere', /^(\["workers","w102",)0/, '$1777'],
     ['an end that is missing', /\]$/, ''],
-  ])('that is alike another actor but for %s is refused', (_what, pattern, forged) => {
+  ])('that equals another actor except for %s is refused', (_what, pattern, forged) => {
     const changed = alike.replace(/^\["workers","w102".*$/m, (line) => line.replace(pattern, forged));
     expect(changed).not.toBe(alike);
     expect(restoreText(alike).workers.size).toBe(3);

@@ -1,4 +1,4 @@
-/** onStale: escalate: a worker that falls silent while it holds a task needs a person. */
+/** `onStale: escalate` escalates a worker that becomes silent while it holds a task. */
 import { describe, expect, test } from 'vitest';
 import { createReplay } from '../../../../machines/index.ts';
 import { timeOf } from '../../../support/case-times.ts';
@@ -10,7 +10,7 @@ const claimed = [
   ['12:01', 'worker.w1.task.claimed', { task: 'T-1' }],
 ] as const;
 
-/** Folds the lines, and gives the fleet as it is then. */
+/** Folds the lines and returns the fleet. */
 function fleetAt(until: string, lines: readonly Line[], config: object = escalating) {
   const replay = createReplay({ untilMs: Date.parse(timeOf(until)) });
   for (const [at, tail, data = {}] of [['12:00', 'own.fleet.main.policy.set', config] as const, ...lines])
@@ -36,7 +36,7 @@ test('the worker and its task are escalated when it becomes stale', () => {
   });
 });
 
-test('the steps of the task leave the plan of its worker, and are kept with it as they are', () => {
+test('the steps of the task leave the plan of its worker, and are kept with the task', () => {
   const steps = [{ title: 'Write', status: 'pending', step: 's1' }];
   const lines: Line[] = [
     ['12:00', 'task.T-1.task.created', { plan: steps }],
@@ -49,7 +49,7 @@ test('the steps of the task leave the plan of its worker, and are kept with it a
   });
 });
 
-test('its later stops are allowed, and its task may be taken up by another', () => {
+test('its later stops are allowed, and another worker may claim its task', () => {
   const lines: Line[] = [
     ...claimed,
     ['12:05', 'worker.w1.tool.used', { tool: 'Bash' }],
@@ -73,7 +73,7 @@ test('an operator or a prompt ends the escalation', () => {
   expect(fleetAt('12:05', prompted)).toMatchObject({ worker: { state: 'working', escalation: null } });
 });
 
-describe('nobody is escalated', () => {
+describe('does not escalate', () => {
   test('a worker without tasks', () => {
     expect(fleetAt('12:30', [['12:00', 'worker.w1.tool.used', { tool: 'Bash' }]])).toMatchObject({
       worker: { state: 'working', presence: 'stale', escalation: null },
@@ -85,13 +85,13 @@ describe('nobody is escalated', () => {
     expect(fleetAt('12:06', lines)).toMatchObject(kept);
   });
 
-  test('while a usage limit holds, but at its end', () => {
+  test('during a usage limit, but at its end', () => {
     const lines: Line[] = [...claimed, ['12:02', 'worker.w1.limit.reached', { until: timeOf('12:30') }]];
     expect(fleetAt('12:29:59.999', lines)).toMatchObject(kept);
     expect(fleetAt('12:30', lines)).toMatchObject(escalated);
   });
 
-  test('while an attempt is open, and for two minutes after the answer', () => {
+  test('during an open attempt and the two minutes after its answer', () => {
     const checks = [{ remote: 'slow', timeout: '20m' }];
     const answer = { attempt: 'a1', check: 'slow', outcome: 'fail', reason: 'no' };
     const lines: Line[] = [
@@ -110,20 +110,20 @@ describe('nobody is escalated', () => {
   });
 });
 
-describe('which policy counts', () => {
-  test('one that comes later counts for whoever is stale already', () => {
+describe('the policy that applies', () => {
+  test('may be set when the worker is already stale', () => {
     const lines: Line[] = [...claimed, ['12:20', 'own.fleet.main.policy.set', escalating]];
     expect(fleetAt('12:20', lines, { policies: {} })).toMatchObject(escalated);
   });
 
-  test("it is the task's, also where that changes while the worker is stale", () => {
+  test('is that of the task, also if it changes while the worker is stale', () => {
     const config = { policies: { watched: { onStale: 'escalate' } } };
     const lines: Line[] = [...claimed, ['12:20', 'task.T-1.task.created', { policy: 'watched' }]];
     expect(fleetAt('12:19', lines, config)).toMatchObject(kept);
     expect(fleetAt('12:20', lines, config)).toMatchObject(escalated);
   });
 
-  test('it is that of the task claimed last, also where that one is taken away', () => {
+  test('is that of the task claimed last, also if that task is released', () => {
     const config = { policies: { watched: { onStale: 'escalate' } } };
     const lines: Line[] = [
       ['12:00', 'task.T-1.task.created', { policy: 'watched' }],
@@ -144,7 +144,7 @@ test('the escalation precedes a release, and applies to all tasks', () => {
   });
 });
 
-test('what an escalated worker claims is escalated too, and its own escalation stays', () => {
+test('a task that an escalated worker claims is escalated too, and its own escalation stays', () => {
   const lines: Line[] = [
     ['12:00', 'worker.w1.stop.attempted', { attempt: 'a1', output: '<promise>BLOCKED</promise>' }],
     ['12:01', 'worker.w1.task.claimed', { task: 'T-1' }],

@@ -1,4 +1,4 @@
-/** A fleet keeps no more of its workers and tasks than the protocol says (docs/protocol.md §2), whoever publishes what. */
+/** The state of a fleet never exceeds the limits of docs/protocol.md §2, whatever is published. */
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -25,10 +25,10 @@ const measure = (fleet: Fleet): number =>
   [...fleet.workers.values()].reduce((sum, record) => sum + sizeOfWorker(record), 0) +
   [...fleet.tasks.values()].reduce((sum, record) => sum + sizeOfTask(record), 0);
 
-/** 62 KB as an agent sends them. */
+/** 62 KB, as much as an agent can send. */
 const largePlan = { steps: Array.from({ length: 31 }, () => ({ title: 'x'.repeat(1_970), status: 'pending' })) };
 
-/** Everything by which a worker or task keeps much. */
+/** All entries with which a worker or task can fill the state. */
 const attacks: Readonly<Record<string, (fleet: Fleet, id: number) => readonly FoldOutcome[]>> = {
   plans: (fleet, id) => publish(fleet, `worker.w${id}.plan.updated`, largePlan),
   'steps, one by one': (fleet, id) =>
@@ -79,7 +79,7 @@ const attacks: Readonly<Record<string, (fleet: Fleet, id: number) => readonly Fo
   'many small tasks': (fleet, id) => publish(fleet, `worker.w1.task.claimed`, { task: `T-${id}` }),
 };
 
-/** Work, policies and rules under which the attacks keep what they can. */
+/** Tasks, policies and rules with which the attacks fill as much state as possible. */
 const policies = {
   policies: {
     default: {
@@ -91,17 +91,17 @@ const policies = {
 };
 
 test.each(Object.entries(attacks))(
-  '%s are refused when the fleet is full, and its neighbours go on',
+  '%s are refused when the fleet is full, and other workers continue',
   (_name, attack) => {
     const fleet = createFleet('main', { stateSizeMax });
     publish(fleet, 'own.fleet.main.policy.set', policies);
     publish(fleet, 'worker.neighbour.worker.registered', { agent: 'claude' });
     let refusals = 0;
     for (let id = 0; id < 6_000 && refusals < 60; id += 1)
-      refusals += refusalIn(attack(fleet, id)).filter((reason) => reason.includes('the most there may be')).length;
+      refusals += refusalIn(attack(fleet, id)).filter((reason) => reason.includes('the maximum')).length;
     expect(refusals).toBeGreaterThanOrEqual(60);
     expect(fleet.stateSize).toBe(measure(fleet));
-    // Only the attempts that are recognised come beside, so that the usual stop is judged.
+    // Only recognised attempts may exceed the limit, so that normal stops are still judged.
     expect(fleet.stateSize).toBeLessThan(stateSizeMax + 10_000);
     expect(refusalIn(publish(fleet, 'worker.neighbour.heartbeat.sent'))).toEqual([]);
     expect(refusalIn(publish(fleet, 'worker.neighbour.prompt.submitted'))).toEqual([]);
@@ -132,7 +132,7 @@ test('a new plan of a held task that a full fleet refuses does not reach its wor
   publish(fleet, 'worker.holder.task.claimed', { task: 'T-1' });
   publish(fleet, 'worker.w1.plan.updated', largePlan);
   publish(fleet, 'worker.w2.plan.updated', largePlan);
-  // Filled until not even the record of a refusal has room.
+  // The fleet is so full that not even a refusal can be recorded.
   let step = 0;
   for (const size of [1_500, 400, 100, 1]) {
     const fill = { title: 'x'.repeat(size) };
@@ -168,7 +168,7 @@ test('the size is exact over random logs and every conformance case', () => {
   for (const { log } of sample(conformanceLogs(), 3, 'state size')) check([...log]);
 });
 
-/** Fills the fleet until not even the record of a refusal has room. */
+/** Fills the fleet until not even a refusal can be recorded. */
 function fill(fleet: Fleet): void {
   publish(fleet, 'worker.filler.plan.updated', largePlan);
   let step = 0;
@@ -191,7 +191,7 @@ test('a stop that a full fleet refuses leaves the open attempt as it is', () => 
   expect([...fleet.open]).toEqual(['w1']);
 });
 
-/** Fills the fleet, and then makes room for one small thing: for an escalation, but not for many. */
+/** Fills the fleet, and then makes room for one escalation, but not for many. */
 function fillAllBut(fleet: Fleet, steps: number): void {
   fill(fleet);
   for (let step = 0; step < steps; step += 1)
@@ -227,7 +227,7 @@ test('results of hooks and their checkpoints count, too', () => {
   expect(fleet.stateSize).toBeLessThan(before + 1_000);
 });
 
-test('a task that is given up with a long reason is refused, and stays held', () => {
+test('a failed task with a long reason is refused, and stays held', () => {
   const fleet = createFleet('main', { stateSizeMax: 200_000 });
   publish(fleet, 'worker.w1.task.claimed', { task: 'T-1' });
   fill(fleet);
@@ -236,7 +236,7 @@ test('a task that is given up with a long reason is refused, and stays held', ()
   expect(fleet.tasks.get('T-1')?.snapshot).toMatchObject({ value: 'working', context: { worker: 'w1' } });
 });
 
-test('a task is not created by an entry that is refused', () => {
+test('a refused entry creates no task', () => {
   const fleet = createFleet('main', { stateSizeMax: 200_000 });
   fill(fleet);
   publish(fleet, 'worker.filler.step.updated', { step: 'f0', status: 'deleted' });

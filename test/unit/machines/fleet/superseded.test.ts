@@ -1,4 +1,4 @@
-/** An attempt that nobody waits for any more: test/conformance/superseded.json has the rules. */
+/** A superseded attempt has no caller any more. test/conformance/superseded.json has the rules. */
 
 import { expect, test } from 'vitest';
 import { createFleet, type Decision, foldEntry } from '../../../../machines/index.ts';

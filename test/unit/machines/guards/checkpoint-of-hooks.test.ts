@@ -1,4 +1,4 @@
-/** What a hook wants saved becomes a checkpoint of its task, with the fields of a `checkpoint.saved` (protocol.md §7). */
+/** A hook can save a checkpoint of its task, with the fields of `checkpoint.saved` (protocol.md §7). */
 import { expect, test } from 'vitest';
 import { checkpointOfHooks } from '../../../../machines/guards/task-hooks/evaluate.ts';
 import { toJsonText } from '../../../../machines/values/text.ts';
@@ -16,6 +16,6 @@ test.each([
   expect(checkpointOfHooks('a1', toJsonText(data))).toEqual(expected);
 });
 
-test('a hook that wants a checkpoint and names nothing to save', () => {
+test('a hook that requests a checkpoint without data', () => {
   expect(checkpointOfHooks('a1', null)).toEqual({ checkpoint: 'a1-hooks', context: null });
 });

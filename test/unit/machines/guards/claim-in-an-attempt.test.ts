@@ -1,4 +1,4 @@
-/** A stop that waits for an answer, while its worker claims another task: that one is judged, too. */
+/** If the worker claims another task while its stop waits for an answer, the new task is judged too. */
 import { expect, test } from 'vitest';
 import { createReplay, type Decision } from '../../../../machines/index.ts';
 
@@ -20,7 +20,7 @@ const claim: Line = ['worker.w1.task.claimed', { task: 'T-2' }];
 const passes = (check: string): Line => ['own.worker.w1.check.finished', { attempt: 'a', check, outcome: 'pass' }];
 const plans = (data: object): Line => ['task.T-2.task.created', data];
 
-/** What was decided of the stop, and else what it waits for. */
+/** Returns the decision about the stop, or what it waits for. */
 function judge(lines: readonly Line[]): Decision | string | null {
   const atMs = (index: number) => Date.parse('2026-03-02T12:00:00.000Z') + index * 100;
   const replay = createReplay({ untilMs: atMs(lines.length) });
@@ -44,7 +44,7 @@ test.each([
   });
 });
 
-test('the checks that its policy has beyond those of the attempt are asked, and no answer is asked for twice', () => {
+test('additional checks of its policy are requested, and no check is requested twice', () => {
   const claimed = [...start, plans({ policy: 'strict', plan: steps('done') }), passes('tests'), claim];
   expect(judge(claimed)).toBe('check review');
   expect(judge([...claimed, passes('review')])).toBe('check tests-2');

@@ -1,4 +1,4 @@
-/** Each guard by itself: a pure function of a worker and its open attempt. */
+/** Tests each guard as a pure function of a worker and its open attempt. */
 import { expect, test } from 'vitest';
 import {
   type Attempt,

@@ -1,8 +1,8 @@
-/** Remote hooks of two held tasks: each task's own are asked, and each task is judged by its own. */
+/** Each of two held tasks is judged by its own remote hooks. */
 import { expect, test } from 'vitest';
 import { createReplay } from '../../../../machines/index.ts';
 
-test('the answer of a hook is none for the hook of that name on a task that was claimed meanwhile', () => {
+test('the answer of a hook does not count for a hook with that name on a newly claimed task', () => {
   const replay = createReplay({ untilMs: Date.parse('2026-03-02T12:00:05.000Z') });
   const lines = [
     ['task.T-1.hook.registered', { type: 'remote', name: 'easy' }],

@@ -1,4 +1,4 @@
-/** What makes no difference between two failures where `stuckAfter` masks. */
+/** The differences between two failures that `stuckAfter` masks. */
 import { expect, test } from 'vitest';
 import { maskDetails } from '../../../../machines/guards/stuck.ts';
 

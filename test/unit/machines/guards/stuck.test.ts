@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createReplay } from '../../../../machines/index.ts';
 import { timeOf } from '../../../support/case-times.ts';
 
-/** One stop a minute, each failing for the given reason. */
+/** Folds one stop per minute, each with the given failure, and returns their causes. */
 function causesOf(stuckAfter: unknown, reasons: readonly string[]): string[] {
   const { fold, take } = createReplay();
   const policies = { default: { retries: null, stuckAfter, checks: [{ remote: 'judge' }] } };
@@ -27,7 +27,7 @@ test('without mask, messages are compared literally', () => {
   expect(causesOf({ times: 3 }, failures)).toEqual(['incomplete', 'incomplete', 'incomplete']);
 });
 
-test('mask: the same failure in other figures counts', () => {
+test('mask: the same failure with other numbers counts', () => {
   expect(causesOf({ times: 3, mask: true }, failures)).toEqual(['incomplete', 'incomplete', 'stuck']);
 });
 
@@ -36,7 +36,7 @@ test('mask: a different failure starts a new streak', () => {
   expect(causesOf({ times: 3, mask: true }, reasons)).toEqual(Array(4).fill('incomplete'));
 });
 
-test('messages are compared whole, however long', () => {
+test('long messages are compared completely', () => {
   const long = (end: string) => `${'x'.repeat(900)}${end}${'y'.repeat(900)}`;
   expect(causesOf(2, [long('a'), long('b')])).toEqual(['incomplete', 'incomplete']);
   expect(causesOf(2, [long('a'), long('a')])).toEqual(['incomplete', 'stuck']);

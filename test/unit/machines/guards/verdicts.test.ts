@@ -1,4 +1,4 @@
-/** What stands in a decision of the guards that passed: nearly always the same, so decisions share it. */
+/** The verdicts of guards that passed are nearly always equal, so decisions share them. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { guards } from '../../../../machines/guards/index.ts';
 import { createFleet, type Decision, foldEntry, readEntry } from '../../../../machines/index.ts';
@@ -21,13 +21,13 @@ test('changing one decision cannot change another', () => {
   for (const verdict of one) expect(() => Object.assign(verdict, { detail: 'changed' })).toThrow(TypeError);
 });
 
-test('an explanation shows inputs, and later decisions do not', () => {
+test('an explanation contains the inputs, and later decisions do not', () => {
   const before = decide('w1');
   expect(passed(decide('w1', true)).every(({ input }) => input !== undefined)).toBe(true);
   expect(decide('w1')).toEqual(before);
 });
 
-test('every guard that ran is listed, in the order of the protocol; retries and stuck only where they decide', () => {
+test('every guard that ran is listed, in the order of the protocol; retries and stuck only if they decide', () => {
   expect(decide('w1').verdicts.map(({ guard }) => guard)).toEqual([
     'retired',
     'escalated',
@@ -43,7 +43,7 @@ test('every guard that ran is listed, in the order of the protocol; retries and 
   ]);
 });
 
-// Several transitions of the chart ask for the same guard, and `checks` may look through thousands of files.
+// Several transitions of the chart use the same guard, and `checks` may search thousands of files.
 test('a guard is evaluated once in an attempt', () => {
   const spies = [vi.spyOn(guards, 'checks'), vi.spyOn(guards, 'idle')];
   onTestFinished(() => {

@@ -1,4 +1,4 @@
-/** Checks of a policy, in their normal form. */
+/** The normal form of a policy's checks. */
 import { expect, test } from 'vitest';
 import { policySetSchema } from '../../../../machines/index.ts';
 import { replayLines } from '../../../support/fold-lines.ts';

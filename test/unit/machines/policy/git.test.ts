@@ -1,4 +1,4 @@
-/** The `git` check, as the fold sees it: it waits for its place on a runner, and takes the answer that is in the log. */
+/** In the fold, a `git` check waits for a slot on a runner and takes the answer from the log. */
 import { expect, test } from 'vitest';
 import { createReplay, policySetSchema } from '../../../../machines/index.ts';
 import { timeOf } from '../../../support/case-times.ts';

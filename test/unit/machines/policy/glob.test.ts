@@ -23,7 +23,7 @@ test.each([
   expect(matchesGlob(glob, path)).toBe(matches);
 });
 
-// A matcher that goes back would not come to an end here.
+// A backtracking matcher would not finish.
 test.each([
   { glob: '*a'.repeat(128), path: `${'a'.repeat(4_000)}b` },
   { glob: `${'*a'.repeat(127)}b`, path: 'a'.repeat(60_000) },
@@ -38,19 +38,19 @@ const stepsOf = (glob: string, path: string): number => {
   return workMax - work.left;
 };
 
-// Each was a state of its own, and 84 of them cost 5 ms a path.
-test('folders in a row are one', () => {
+// Root cause: each was a separate state, and 84 of them took 5 ms per path.
+test('repeated ** count as one', () => {
   const path = `${'a/'.repeat(500)}x`;
   expect(stepsOf(`${'**/'.repeat(84)}x`, path)).toBe(stepsOf('**/x', path));
   expect(stepsOf('**/x', path)).toBeLessThan(1_000 + 3 * path.length);
 });
 
-test('a path that differs at one end is four steps', () => {
+test('a path that differs at one end takes four steps', () => {
   expect(stepsOf('src/**', `lib/${'a'.repeat(1_000)}`)).toBe(1_000 + 4);
   expect(stepsOf('**/*.test.ts', `${'a/'.repeat(400)}x.ts`)).toBe(1_000 + 4);
 });
 
-test('gives no answer once the work is used up, and matches each glob only once', () => {
+test('gives no answer when the work limit is reached, and matches each glob only once', () => {
   const work = createWork(4_000);
   expect(matchesAny(`${'*a'.repeat(100)}b`, [[`${'a'.repeat(1_000)}ab`, 'ba']], work)).toBeNull();
   const { left: exhausted } = work;
@@ -78,7 +78,7 @@ test.each([
   expect(textMatcher(glob, createWork())(text)).toBe(matches);
 });
 
-test('a text is not matched once the work is used up', () => {
+test('a text is not matched when the work limit is reached', () => {
   expect(textMatcher('a', createWork(900))('a')).toBeNull();
   const matches = textMatcher('*a'.repeat(60), createWork(1_500));
   expect(matches(`${'ab'.repeat(300)}a`)).toBeNull();

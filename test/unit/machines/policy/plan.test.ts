@@ -1,4 +1,4 @@
-/** A worker's plan, and what remains of it. */
+/** A worker's plan and its open steps. */
 import { expect, test } from 'vitest';
 import { policySetSchema } from '../../../../machines/index.ts';
 import { evaluateChecks } from '../../../../machines/policy/checks/evaluate.ts';

@@ -1,4 +1,4 @@
-/** Promises in an agent's output: what is code, a quotation or an example is none. */
+/** Promises in an agent's output. Those in code, quotations and examples do not count. */
 import { expect, test } from 'vitest';
 import { readPromises } from '../../../../machines/index.ts';
 

@@ -1,4 +1,4 @@
-/** A probe of a single step: the policy's checks alone, as if nothing remained of the plan. */
+/** A probe of a single step evaluates only the checks of the policy, as if the plan were done. */
 
 import { expect, test } from 'vitest';
 import { createFleet, type Fleet, foldEntry, probe } from '../../../../machines/index.ts';
@@ -39,7 +39,7 @@ test('a required plan passes', () => {
   expect(probed(fleet, 'step')).toMatchObject({ decision: 'allow', cause: 'complete' });
 });
 
-test('neither a cap nor waiting, neither hooks of the task nor persistence count', () => {
+test('caps, waiting, hooks of the task and persistence do not count', () => {
   const policy = { checks: [{ plan: {} }], retries: 0, persistence: 'default', stuckAfter: 1 };
   const fleet = fold(
     policy,
@@ -53,7 +53,7 @@ test('neither a cap nor waiting, neither hooks of the task nor persistence count
   expect(probed(fleet, 'step')).toMatchObject({ decision: 'allow', cause: 'complete' });
 });
 
-test('a check outside still sees the real plan', () => {
+test('remote checks still get the real plan', () => {
   const fleet = fold({ checks: [{ plan: {} }, { command: 'tests' }] }, planned);
   const found = probe(fleet, 'w1', {}, fleet.nowMs, 'step');
   expect(found).toMatchObject({ awaited: { name: 'tests' }, worker: { plan: [{ title: 'a' }] } });

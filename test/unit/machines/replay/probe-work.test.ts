@@ -1,4 +1,4 @@
-/** A probe of the work, as `verify` asks: which tasks that a worker no longer holds are still its work? */
+/** A probe of the work, as for `verify`, includes some tasks that the worker no longer holds. */
 import { expect, test } from 'vitest';
 import { createFleet, type Fleet, foldEntry, probe } from '../../../../machines/index.ts';
 import { entryOf } from '../../../support/fold-lines.ts';
@@ -6,7 +6,7 @@ import { entryOf } from '../../../support/fold-lines.ts';
 type Line = readonly [minute: number, tail: string, data?: object];
 const plan = [{ title: 'Write', status: 'pending', step: 's1' }];
 
-/** A worker that holds T-1 with an open step, and then what the lines say. */
+/** Folds a worker that holds T-1 with an open step, and then the lines. */
 function fold(config: object, lines: readonly Line[]): Fleet {
   const fleet = createFleet('main');
   const before: Line[] = [
@@ -60,7 +60,7 @@ test.each<[what: string, config: object, lines: readonly Line[], answer: string]
   expect(verified(fold(config, lines))).toBe(answer);
 });
 
-test('tasks that it still holds are asked about beside the one that it lost', () => {
+test('held tasks are included together with the lost one', () => {
   const other = [{ title: 'Read', status: 'pending' }];
   const fleet = createFleet('main');
   const lines: [string, object][] = [

@@ -1,4 +1,4 @@
-/** The one sentence of a worker, a task and a decision: what an operator reads first, everywhere. */
+/** The sentence about a worker, task or decision that an operator reads first everywhere. */
 import { describe, expect, test } from 'vitest';
 import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
 import { replayLines } from '../../../support/fold-lines.ts';
@@ -16,7 +16,7 @@ const plan = (...statuses: string[]): Entry => [
 ];
 const stop = (attempt: string, fields: object = {}): Entry => ['worker.w1.stop.attempted', { attempt, ...fields }];
 const tested = (fields: object = {}) => policy({ checks: [{ command: 'tests' }], retries: 3, ...fields });
-/** A stop whose tests fail with this output. */
+/** Returns a stop whose tests fail with this output. */
 const fails = (attempt: string, feedback: unknown): Entry[] => [
   stop(attempt),
   [
@@ -35,7 +35,7 @@ describe('a worker', () => {
     expect(sentence(...stuck, resolved)).toBe('Resumed by Ann');
   });
 
-  test('that is blocked says how often, by which test in which check, and how many tries are left', () => {
+  test('that is blocked says how often, by which test of which check, and how many tries are left', () => {
     const [first, second, third] = ['a1', 'a2', 'a3'].map((attempt) => fails(attempt, vitest)) as Entry[][];
     expect(sentence(tested(), ...(first ?? []))).toBe('Blocked once: login.test.ts fails in tests; 2 tries left');
     expect(sentence(tested(), ...(first ?? []), ...(second ?? []))).toBe(
@@ -45,7 +45,7 @@ describe('a worker', () => {
     expect(sentence(tested(), ...all)).toBe('Blocked 3 times: login.test.ts fails in tests; no try left');
     expect(sentence(tested({ retries: null }), ...(first ?? []))).toBe('Blocked once: login.test.ts fails in tests');
     expect(sentence(tested(), ...all, ...fails('a4', vitest))).toBe(
-      'Let go after 3 blocked stops: login.test.ts fails in tests',
+      'Allowed after 3 blocked stops: login.test.ts fails in tests',
     );
     expect(sentence(tested({ onCap: 'escalate' }), ...all, ...fails('a4', vitest))).toBe(
       'Needs a person after 3 blocked stops: login.test.ts fails in tests',
@@ -76,7 +76,7 @@ describe('a worker', () => {
     );
   });
 
-  test('that waits for a person says the question, or what it asks for', () => {
+  test('that waits for a person shows the question or request', () => {
     const asks: Entry = [
       'worker.w1.input.requested',
       { kind: 'permission', request: 'r1', tool: 'Bash', detail: 'ls' },
@@ -87,7 +87,7 @@ describe('a worker', () => {
     expect(sentence(asks)).toBe('Asks: Bash: ls');
   });
 
-  test('that waits for a check, a task or its background work says so', () => {
+  test('that waits for a check, a task or background work says so', () => {
     expect(sentence(tested(), stop('a1'))).toBe('Waits for check tests');
     const held = policy({ persistence: { idle: '10m', hold: '5m' } });
     expect(sentence(held, stop('a1'))).toBe('Held: a task may still come');
@@ -99,7 +99,7 @@ describe('a worker', () => {
     expect(sentence(...blocked, ended)).toBe('It has what it waited for, and can continue');
   });
 
-  test('at work says how far its plan is, and that it was blocked before', () => {
+  test('that works shows the progress of its plan, and that it was blocked before', () => {
     expect(sentence(plan('done', 'pending'))).toBe('1 of 2 steps done');
     const used: Entry = ['worker.w1.tool.used', { tool: 'Bash' }];
     expect(sentence(tested(), plan('done', 'pending'), ...fails('a1', vitest), used)).toBe(
@@ -129,7 +129,7 @@ describe('a worker', () => {
     );
   });
 
-  test('that is done says how its last stop was answered', () => {
+  test('that is done shows the answer to its last stop', () => {
     expect(sentence(policy({}), stop('a1'))).toBe('Allowed: nothing was set to be checked');
     expect(sentence(policy({ checks: [{ plan: {} }] }), plan('done'), stop('a1'))).toBe(
       'Allowed: all that the policy asks for is done',
@@ -140,12 +140,12 @@ describe('a worker', () => {
   });
 });
 
-test('a decision has the sentence that its worker had by it', () => {
+test('a decision has the same sentence as its worker', () => {
   const view = w1(tested(), ...fails('a1', vitest));
   expect(view.lastDecision === null ? null : sentenceOfDecision(view.lastDecision)).toBe(view.sentence);
 });
 
-test('a task says who holds it, what it comes after, or who may claim it', () => {
+test('a task shows its holder, the tasks before it, or who may claim it', () => {
   const { tasks } = fold(
     ['task.T-1.task.created', { queue: 'q' }],
     ['task.T-2.task.created', { queue: 'q', after: ['T-1'] }],

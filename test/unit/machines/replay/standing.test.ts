@@ -1,4 +1,4 @@
-/** Who waits for whom, and what would let it go: derived from the state, so that nothing is said that is no longer so. */
+/** Who waits for whom, and what is missing. It is derived from the current state, so it is never out of date. */
 import { describe, expect, test } from 'vitest';
 import { explainDecision } from '../../../../machines/index.ts';
 import { replayLines } from '../../../support/fold-lines.ts';
@@ -19,7 +19,7 @@ const escalates = [policy({ promises: true }), stop('a1', { output: 'Which key? 
 const resolve: Entry = ['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume' }];
 
 describe('a worker', () => {
-  test('that was blocked needs what failed, and waits for its agent', () => {
+  test('that was blocked lists the failures, and waits for its agent', () => {
     const { standing } = worker(policy({ checks: [{ plan: {} }] }), plan('pending'), stop('a1'));
     expect(standing).toMatchObject({
       waits: [{ kind: 'work', whom: 'its agent', since: '2026-03-02T12:00:02.000Z' }],
@@ -28,7 +28,7 @@ describe('a worker', () => {
     });
   });
 
-  test('that has worked since its block may be done: it says so', () => {
+  test('that has worked since its block says that it may be done', () => {
     const blocked = [policy({ checks: [{ plan: {} }] }), plan('pending'), stop('a1')];
     const used: Entry = ['worker.w1.tool.used', { tool: 'Bash' }];
     expect(worker(...blocked, used).standing).toEqual({
@@ -38,7 +38,7 @@ describe('a worker', () => {
     });
   });
 
-  test('of a plan, what remains now is missing, not what remained then', () => {
+  test('lists the plan steps that are open now, not those at the block', () => {
     const two = (...statuses: string[]): Entry => [
       'worker.w1.plan.updated',
       { steps: statuses.map((status, index) => ({ title: `step ${index}`, status })) },
@@ -49,7 +49,7 @@ describe('a worker', () => {
     expect(missing(two('done', 'done'))).toEqual([]);
   });
 
-  test('that is idle after a block, its task completed by its own entry, needs nothing', () => {
+  test('that is idle after it completed its task with an entry needs nothing', () => {
     const claimed: Entry[] = [
       ['task.T-1.task.created', {}],
       ['worker.w1.task.claimed', { task: 'T-1' }],
@@ -67,7 +67,7 @@ describe('a worker', () => {
       stop('a2'),
     );
     expect(standing).toMatchObject({ waits: [], missing: [] });
-    expect(standing.note).toMatch(/^It was let go at the cap/);
+    expect(standing.note).toMatch(/^It was allowed at the cap/);
     expect(standing.note).not.toMatch(/Nothing was missing/);
   });
 
@@ -77,7 +77,7 @@ describe('a worker', () => {
     [
       'used its budget up',
       [policy({}), ['worker.w1.budget.exhausted', {}], stop('a1')],
-      'It was let go without being judged:',
+      'It was allowed without being judged:',
     ],
     ['has not tried', [policy({}), plan('done')], 'It has not tried to stop yet.'],
     ['has ended', [['worker.w1.session.ended', {}]], 'Its session has ended.'],
@@ -86,7 +86,7 @@ describe('a worker', () => {
     expect(worker(...entries).standing.missing).toEqual([]);
   });
 
-  test('that asks waits for a person, until it is answered', () => {
+  test('that asks waits for a person until the answer', () => {
     expect(worker(asks).standing).toMatchObject({
       waits: [{ kind: 'permission', whom: 'a person', text: 'Bash: make deploy', since: '2026-03-02T12:00:00.000Z' }],
       missing: ['a person answers: Bash: make deploy'],
@@ -95,14 +95,14 @@ describe('a worker', () => {
     expect(worker(asks, answered).standing).toMatchObject({ waits: [], missing: [] });
   });
 
-  test('that asks with the input of a tool misses an answer to its command, not to all of that input', () => {
+  test('that asks with the input of a tool shows the command, not the whole input', () => {
     const detail = { command: 'make deploy', timeout: 5 };
     const input: Entry = ['worker.w1.input.requested', { kind: 'permission', request: 'r1', tool: 'Bash', detail }];
     expect(worker(input).standing.missing).toEqual(['a person answers: Bash: make deploy']);
     expect(worker(input).standing.waits[0]?.text).toContain('"timeout":5');
   });
 
-  test('that is escalated waits for a person, until it is resolved', () => {
+  test('that is escalated waits for a person until it is resolved', () => {
     expect(worker(...escalates).standing).toMatchObject({
       waits: [{ kind: 'escalation', whom: 'a person', text: 'Which key?' }],
       missing: ['a person resumes it, or lets it stop'],
@@ -114,7 +114,7 @@ describe('a worker', () => {
     });
   });
 
-  test('whose stop is open waits for its check', () => {
+  test('with an open stop waits for the check', () => {
     const tests = policy({ checks: [{ command: 'tests' }] });
     expect(worker(tests, ['worker.w1.worker.registered', {}], stop('a1')).standing.waits).toMatchObject([
       { kind: 'check', whom: 'check tests', since: '2026-03-02T12:00:02.000Z' },
@@ -122,7 +122,7 @@ describe('a worker', () => {
     expect(worker(tests, stop('a1')).standing).toMatchObject({ missing: [], note: 'It is trying to stop now.' });
   });
 
-  test('that stopped with background work waits for it, and while it works for nothing', () => {
+  test('that stopped with background work waits for it, but for nothing while it works', () => {
     const started: Entry = ['worker.w1.background.started', { id: 'build' }];
     expect(worker(policy({}), started, stop('a1')).standing.waits).toMatchObject([
       { kind: 'background', whom: 'background work build' },
@@ -130,7 +130,7 @@ describe('a worker', () => {
     expect(worker(policy({}), started, stop('a1'), plan('pending')).standing.waits).toEqual([]);
   });
 
-  test('that was kept by background work needs what still runs', () => {
+  test('that was blocked for background work lists the work that still runs', () => {
     const started = (id: string): Entry => ['worker.w1.background.started', { id }];
     const ended = (id: string): Entry => ['worker.w1.background.finished', { id }];
     const blocked = [policy({ background: { onStop: 'block' } }), started('build'), started('lint'), stop('a1')];
@@ -146,7 +146,7 @@ describe('a worker', () => {
     });
   });
 
-  test('that a person has paused misses nothing, unless a stop is open that began before', () => {
+  test('that a person paused needs nothing, unless a stop was already open', () => {
     const paused: Entry = ['own.worker.w1.worker.paused', { by: 'ann' }];
     const blocked = [policy({ checks: [{ plan: {} }] }), plan('pending'), stop('a1')];
     expect(worker(...blocked, paused).standing).toEqual({
@@ -159,7 +159,7 @@ describe('a worker', () => {
     expect(worker(...open).standing.note).toBe('It is trying to stop now.');
   });
 
-  test('that goes on after a stop that was complete is not said to miss nothing', () => {
+  test('that continues after a complete stop does not claim that nothing is missing', () => {
     const complete = [policy({ checks: [{ plan: {} }] }), plan('done'), stop('a1')];
     const { state, standing } = worker(...complete, ['worker.w1.prompt.submitted', {}], plan('pending'));
     expect(state).toBe('working');
@@ -187,7 +187,7 @@ describe('a task', () => {
     [
       'in none',
       [['task.T-1.hook.registered', { hook: 'h1', type: 'tdd' }]],
-      { kind: 'claim', text: 'it is in no queue, so nobody is told of it' },
+      { kind: 'claim', text: 'it is in no queue, so no worker gets it' },
     ],
     [
       'after another',
@@ -205,11 +205,11 @@ describe('a task', () => {
       { kind: 'task', whom: 'task A, task B, task C, …' },
     ],
     ['that is held', [created('T-1'), claim], { kind: 'worker', whom: 'worker w1' }],
-  ])('%s says what it waits for', (_, entries, wait) => {
+  ])('%s shows what it waits for', (_, entries, wait) => {
     expect(standingOf(...entries)?.waits).toMatchObject([wait]);
   });
 
-  test('after one that is completed waits for a worker', () => {
+  test('after a completed one waits for a worker', () => {
     const first = [created('T-0'), created('T-1', { after: ['T-0'], queue: 'q' })];
     const done: Entry[] = [
       ['worker.w0.task.claimed', { task: 'T-0' }],
@@ -218,7 +218,7 @@ describe('a task', () => {
     expect(standingOf(...first, ...done)?.waits).toMatchObject([{ kind: 'claim' }]);
   });
 
-  test('whose worker was answered says so: it still waits', () => {
+  test('whose worker was answered says so, and still waits', () => {
     const held = [created('T-1'), claim, ...escalates];
     expect(standingOf(...held)).toMatchObject({ waits: [{ kind: 'escalation' }], note: null });
     expect(standingOf(...held, resolve)).toMatchObject({
@@ -236,19 +236,19 @@ describe('a task', () => {
   });
 });
 
-describe('a decision, explained', () => {
+describe('the explanation of a decision', () => {
   const explained = (...entries: readonly Entry[]) => {
     const view = worker(...entries);
     return explainDecision(view.lastDecision ?? expect.unreachable(), view).join(' ');
   };
 
-  test('asks for an answer only while nobody has given it', () => {
+  test('asks for an answer only until there is one', () => {
     expect(explained(...escalates)).toMatch(/a person still has to answer/);
     expect(explained(...escalates, resolve)).not.toMatch(/has to answer/);
     expect(explained(...escalates, resolve)).toMatch(/ann resumed it at 2026-03-02T12:00:02.000Z\./);
   });
 
-  test('names the checks that were not run, and no guard that blocked as passed', () => {
+  test('names checks that did not run, and lists no blocking guard as passed', () => {
     const checks = policy({ checks: [{ plan: {} }, { command: 'lint' }], stuckAfter: 1 });
     const text = explained(checks, plan('pending'), stop('a1'));
     expect(text).toMatch(/Checks that were not run: lint\./);

@@ -5,7 +5,7 @@ import { createFleet, foldEntry } from '../../../../machines/index.ts';
 import { createUsageSources } from '../../../../machines/replay/usage-sources.ts';
 import { randomLog } from '../../../support/random-log.ts';
 
-test('the reports of random logs that count are those that the fold counts', () => {
+test('readers of random logs count the same reports as the fold', () => {
   let reports = 0;
   fc.assert(
     fc.property(randomLog(400), (log) => {
@@ -13,7 +13,7 @@ test('the reports of random logs that count are those that the fold counts', () 
       const sources = createUsageSources();
       for (const stored of log) {
         const { area, id, type, data } = stored.entry;
-        // A worker that was forgotten is another, which only the fold knows.
+        // Only the fold knows that a forgotten worker starts again as a new one.
         if (type === 'policy.set') continue;
         const { outcomes } = foldEntry(fleet, stored);
         if (area === 'worker' || area === 'ownWorker') sources.note(id, type);

@@ -1,11 +1,11 @@
-/** What if other policies had held: two folds of one log, compared, without anything being run. */
+/** Compares two folds of one log under different policies. No check is run. */
 import { describe, expect, test } from 'vitest';
 import { createWhatIf, type Difference, type PolicySet, parseIsoTime, readEntry } from '../../../../machines/index.ts';
 
 const at = (clock: string) => `2026-03-02T${clock.length === 5 ? `${clock}:00` : clock}.000Z`;
 type Line = readonly [clock: string, tail: string, data?: object];
 
-/** As a `policy.set` entry reads them, so in the configuration's form. */
+/** Policies as in a `policy.set` entry, in the form of the configuration. */
 function policySet(policies: object): PolicySet {
   const text = JSON.stringify({ policies });
   const entry = readEntry('stopgate.main.own.fleet.main.policy.set', text, text.length);
@@ -117,7 +117,7 @@ describe('decisions', () => {
     expect(whatIf(lines, { default: { checks: [{ rules: ['b'] }] } }).differences).toEqual([]);
   });
 
-  test('that a hold would have kept open come when it ends; one that the log cuts off is undetermined', () => {
+  test('that a hold keeps open are made when it ends, or are undetermined if the log ends before', () => {
     const held = { default: { persistence: { idle: '12m', hold: '50s' } } };
     const lines = [stop('12:01', 'a1'), prompt('12:02'), stop('12:03', 'a2')];
     const { differences, early } = whatIf(lines, held);
@@ -135,7 +135,7 @@ describe('answers of checks come from the log', () => {
   const scan = { remote: 'scan' };
   const log = (checks: object[]) => own('12:00', { default: { checks } });
 
-  test('regardless of how the other policies treat them', () => {
+  test('regardless of how the other policies use them', () => {
     const lines = [log([tests]), stop('12:01', 'a1'), finished('12:01:03', 'a1', 'tests', 'error')];
     const { differences } = whatIf(lines, { default: { checks: [{ remote: 'tests', onError: 'escalate' }] } });
     expect(differences.map(brief)).toEqual(['a1: block incomplete -> allow escalated']);
@@ -162,7 +162,7 @@ describe('answers of checks come from the log', () => {
     expect(counts).toEqual({ attempts: 1, differ: 0, unknown: 1 });
   });
 
-  test('after an undetermined decision the state goes on as the log did', () => {
+  test('after an undetermined decision, the state continues with the decision of the log', () => {
     const lines = [
       log([{ plan: {} }]),
       plan('12:00', 'pending'),
@@ -180,7 +180,7 @@ describe('answers of checks come from the log', () => {
     ]);
   });
 
-  test('of an attempt that was open when the other policies came into force are those of the log', () => {
+  test('of an attempt that was open when the other policies took effect are those of the log', () => {
     const policies = { default: { retries: 1, checks: [tests] } };
     const lines = [
       own('12:00', policies),
@@ -202,7 +202,7 @@ describe('answers of checks come from the log', () => {
     expect(whatIf(lines, { default: { checks: [{ files: ['a.md'] }] } }).differences).toEqual([]);
   });
 
-  test('too late for a shorter timeout is late here too; of a longer one nobody knows', () => {
+  test('that are too late for a shorter timeout do not count; a longer timeout is undetermined', () => {
     const asked = (timeout: string) => ({ default: { checks: [{ ...tests, timeout }] } });
     const late = [own('12:00', asked('60s')), stop('12:01', 'a1'), finished('12:01:40', 'a1', 'tests', 'pass')];
     expect(whatIf(late, asked('10s')).differences.map(brief)).toEqual(['a1: allow complete -> block incomplete']);
@@ -213,7 +213,7 @@ describe('answers of checks come from the log', () => {
     expect(whatIf(said, asked('90s')).differences.map(brief)).toEqual(['a1: block incomplete -> unknown tests']);
   });
 
-  test('a wait that its own clock ends before the log had an attempt is undetermined', () => {
+  test('a wait that ends by time before the log has an attempt is undetermined', () => {
     const lines = [
       log([{ ...tests, timeout: '60s' }, scan]),
       stop('12:01', 'a1'),
@@ -251,7 +251,7 @@ test('a bad line is reported, and the others are folded', () => {
   expect(compared.take()).toMatchObject([{ attempt: 'seq-7', after: { cause: 'complete' } }]);
 });
 
-test('of one worker alone: what the others decided is neither counted nor reported', () => {
+test('of one worker: decisions about others are neither counted nor reported', () => {
   const compared = createWhatIf({ policies: policySet({ default: { checks: [{ plan: {} }] } }), worker: 'w2' });
   const publish = (clock: string, tail: string, data: object) =>
     expect(compared.fold(JSON.stringify({ at: at(clock), subject: `stopgate.main.${tail}`, data }))).toBeNull();

@@ -1,4 +1,7 @@
-/** A task under XState's own actor, with entries as events: it moves, judges its iterations, and can be kept as JSON. */
+/**
+ * A task as a plain XState actor, with entries as events: it changes state, judges iterations, and can be stored as
+ * JSON.
+ */
 import { describe, expect, test } from 'vitest';
 import { createActor } from 'xstate';
 import { taskMachine } from '../../../../machines/index.ts';
@@ -6,7 +9,7 @@ import { taskMachine } from '../../../../machines/index.ts';
 const input = { fleet: 'main', task: 'T-1' };
 type Facts = { worker?: string; files?: string[]; labels?: Record<string, string> };
 
-/** An actor, and a function that sends it an entry, a second later each time. */
+/** Starts an actor, with a function that sends it one entry per second. */
 function start(snapshot?: unknown) {
   const actor = createActor(taskMachine, { input, ...(snapshot === undefined ? {} : { snapshot: snapshot as never }) });
   actor.start();
@@ -21,8 +24,8 @@ function start(snapshot?: unknown) {
   return { actor, send, results };
 }
 
-describe('by the entries of its worker', () => {
-  test('it is claimed, given back, failed, taken up again and completed', () => {
+describe('the entries of its worker', () => {
+  test('claim, release, fail, reclaim and complete it', () => {
     const { send, actor } = start();
     send('task.created', { title: 'Fix the parser' });
     expect(send('task.claimed', { task: 'T-1' }, { worker: 'w1' })).toMatchObject({ state: 'working', worker: 'w1' });
@@ -47,7 +50,7 @@ describe('by the entries of its worker', () => {
     ]);
   });
 
-  test('an entry that is invalid in the current state changes nothing, and is recorded with a reason', () => {
+  test('change nothing if they are invalid in its state, and are recorded with a reason', () => {
     const { send, actor, results } = start();
     send('iteration.validated', { iteration: 1 });
     send('hook.disabled', { hook: 'h' });
@@ -59,7 +62,7 @@ describe('by the entries of its worker', () => {
   });
 });
 
-describe('an iteration is judged by the hooks', () => {
+describe('an iteration is judged by its hooks', () => {
   const begin = (...hooks: object[]) => {
     const started = start();
     for (const hook of hooks) started.send('hook.registered', hook);
@@ -67,7 +70,7 @@ describe('an iteration is judged by the hooks', () => {
     return started;
   };
 
-  test('which read the files and labels of its worker', () => {
+  test('with the files and labels of its worker', () => {
     const { send, results } = begin({ type: 'tdd', when: { filesMatch: 'src/**', label: 'team=a' } });
     send('iteration.validated', { iteration: 1 });
     expect(results()).toMatchObject([{ action: 'continue', reason: 'No hooks registered for this task' }]);
@@ -75,7 +78,7 @@ describe('an iteration is judged by the hooks', () => {
     expect(results()).toMatchObject([{ fleet: 'main', attempt: 'a2', reason: 'Tests still failing' }]);
   });
 
-  test('a remote one is waited for, also by a restored actor, until its answer or its time', () => {
+  test('which may be remote: it waits for the answer or the timeout, also after a restore', () => {
     const { send, actor, results } = begin({ hook: 'scan', type: 'remote', name: 'sec' });
     send('iteration.validated', { iteration: 1, attempt: 'a1' });
     send('iteration.validated', { iteration: 1, attempt: 'a2' });
@@ -91,7 +94,7 @@ describe('an iteration is judged by the hooks', () => {
     expect(restored.results()).toMatchObject([{ attempt: 'a2', action: 'escalate' }]);
   });
 
-  test('a hook that is added meanwhile gives the one that is waited for no more time', () => {
+  test('and a hook that is added meanwhile does not extend the timeout', () => {
     const { send, results } = begin({ hook: 'scan', type: 'remote', name: 'sec' });
     send('iteration.validated', { iteration: 1, attempt: 'a1' }, undefined, 1_000);
     send('hook.registered', { type: 'tdd' }, undefined, 100_000);
@@ -99,7 +102,7 @@ describe('an iteration is judged by the hooks', () => {
     expect(results()).toMatchObject([{ attempt: 'a1', action: 'escalate' }]);
   });
 
-  test('evaluations that wait for a removed hook are answered without it', () => {
+  test('without hooks that were removed meanwhile', () => {
     const { send, results } = begin({ hook: 'scan', type: 'remote', name: 'sec' }, { type: 'tdd' });
     send('iteration.validated', { iteration: 1, attempt: 'a1' });
     send('iteration.validated', { iteration: 1, attempt: 'a2' });

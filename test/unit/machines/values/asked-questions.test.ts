@@ -1,4 +1,4 @@
-/** Questions of agents, as people see them, and what answers them. */
+/** Questions of agents, as people see them, and their answers. */
 import { expect, test } from 'vitest';
 import { describeQuestions, readAnswers, readQuestions, toMessage } from '../../../../machines/values/questions.ts';
 import { createAnswer } from '../../../../src/service/refusal.ts';
@@ -29,15 +29,15 @@ test.each([
   '{"questions":[]}',
   '{"questions":[{"options":[]}]}',
   '{"questions":[',
-])('none are read in %j', (detail) => expect(readQuestions(detail)).toBeNull());
+])('%j contains no questions', (detail) => expect(readQuestions(detail)).toBeNull());
 
 const both = readQuestions(JSON.stringify({ questions: [which, where] })) ?? [];
 
-test('they are printed in one line', () => {
+test('questions are printed on one line', () => {
   expect(describeQuestions(both)).toBe('Which key? (A) Where? (x, y)');
 });
 
-test('a message answers one question as it is, and several by their texts; each needs an answer', () => {
+test('a message answers one question directly, and several by their texts; each needs an answer', () => {
   expect(readAnswers(both.slice(0, 1), '{"A"}')).toEqual(['{"A"}']);
   expect(readAnswers(both, toMessage(both, [['A'], ['x', 'y']]))).toEqual(['A', 'x, y']);
   for (const message of ['', 'A', '{"Which key?":"A"}', '{"Which key?":"A","Where?":" "}', 'null', '[1]'])
@@ -45,7 +45,7 @@ test('a message answers one question as it is, and several by their texts; each 
   expect(readAnswers(both.slice(0, 1), ' ')).toBeNull();
 });
 
-test('questions of the same text take no answer, since it could be the other’s; they may be denied', () => {
+test('questions with the same text cannot be answered, only denied', () => {
   const alike = [which, { ...which, options: [] }];
   const questions = readQuestions(JSON.stringify({ questions: alike })) ?? [];
   const message = toMessage(questions, [['No'], ['Yes']]);

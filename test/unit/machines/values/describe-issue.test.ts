@@ -1,4 +1,4 @@
-/** A wrong value is described in a sentence: its field, what is allowed there, and what it is. */
+/** A sentence about a wrong value names its field, the allowed values, and the value. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { describeIssues, toIssues } from '../../../../machines/index.ts';

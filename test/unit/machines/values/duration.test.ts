@@ -1,4 +1,4 @@
-/** Durations, as a person writes and reads them. */
+/** Durations as people write and read them. */
 import { expect, test } from 'vitest';
 import { durationSchema, formatDuration } from '../../../../machines/index.ts';
 

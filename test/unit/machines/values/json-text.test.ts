@@ -1,4 +1,4 @@
-/** How long a value is as JSON, without making it. */
+/** Bounds the length of a value's JSON without creating it. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jsonLengthMax } from '../../../../machines/values/text.ts';

@@ -1,4 +1,4 @@
-/** Sums of what agents use: money without drift, and no number that leaves the integers. */
+/** Sums of usage: money without rounding errors, and only safe integers. */
 import { expect, test } from 'vitest';
 import {
   addUse,
@@ -26,12 +26,12 @@ test('tokens read from a cache do not count towards a budget', () => {
   expect(useOf({ input: 1, output: 20, cacheWrite: 300, cacheRead: 4_000 }).tokens).toBe(321);
 });
 
-test('sums end where integers are no longer exact', () => {
+test('sums stop at the largest safe integer', () => {
   const huge = useOf({ input: 1e308, output: 1e308, usd: 1e308 });
   expect(addUsed(huge, huge)).toEqual({ tokens: Number.MAX_SAFE_INTEGER, nanoUsd: Number.MAX_SAFE_INTEGER, turns: 0 });
 });
 
-test('a grant counts from where the sum stands', () => {
+test('a grant counts from the current sum', () => {
   const period = addUse(beginPeriod(0), { tokens: 12, nanoUsd: 0, turns: 2 });
   const later = addUse(grantPeriod(period, 60), { tokens: 3, nanoUsd: 0, turns: 1 });
   expect(countedOf(later)).toEqual({ tokens: 3, nanoUsd: 0, turns: 1 });

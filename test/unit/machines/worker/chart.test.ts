@@ -1,6 +1,6 @@
 /**
- * The chart decides: its guards, under XState's own actor, change state and decision together. What the entries do is in
- * test/conformance/plain-actors.test.ts.
+ * The guards of the chart decide, also under a plain XState actor: they change state and decision together. The entries
+ * are tested in test/conformance/plain-actors.test.ts.
  */
 import { describe, expect, test } from 'vitest';
 import { createActor, type SnapshotFrom } from 'xstate';
@@ -9,7 +9,7 @@ import { type GuardName, guardNames, workerMachine } from '../../../../machines/
 type Facts = { policy?: object; pendingTasks?: number; limited?: boolean };
 const input = { fleet: 'main', worker: 'w1', atMs: 0 };
 
-/** An actor, and a function that sends it an entry, a second later each time. */
+/** Starts an actor, with a function that sends it one entry per second. */
 function start(machine = workerMachine) {
   const actor = createActor(machine, { input });
   actor.start();
@@ -31,14 +31,14 @@ function shown({ value, context: { worker } }: SnapshotFrom<typeof workerMachine
 const planned = { policy: { checks: [{ plan: {} }] } };
 const steps = [{ title: 'Write tests', status: 'pending' }];
 
-test('without facts the built-in policy holds and the queue is empty', () => {
+test('without facts, the built-in policy applies and the queue is empty', () => {
   expect(start().send('stop.attempted')).toMatchObject({ state: 'stopped', cause: 'no-policy', guard: 'done' });
   const kept = { policy: { persistence: 'default' }, pendingTasks: 2 };
   expect(start().send('stop.attempted', {}, kept)).toMatchObject({ state: 'blocked', cause: 'pending-tasks' });
   expect(start().send('stop.attempted', {}, { limited: true })).toMatchObject({ state: 'idle', cause: 'limited' });
 });
 
-describe('with guards of your own', () => {
+describe('with replaced guards', () => {
   const forced: Readonly<Record<GuardName, { state: string; decision: string; action: string }>> = {
     retired: { state: 'stopped', decision: 'allow', action: 'complete' },
     escalated: { state: 'escalated', decision: 'allow', action: 'escalate' },
@@ -55,13 +55,13 @@ describe('with guards of your own', () => {
     done: { state: 'idle', decision: 'allow', action: 'continue' },
   };
 
-  test.each(guardNames)('%s always: state and decision are its own', (guard) => {
+  test.each(guardNames)('%s always true: it determines state and decision', (guard) => {
     const machine = workerMachine.provide({ guards: { [guard]: () => true } });
     const result = start(machine).send('stop.attempted', { attempt: 'a1' }, planned);
     expect(result).toMatchObject({ ...forced[guard], guard });
   });
 
-  test('checks never: a failing check passes, in both', () => {
+  test('checks never true: a failing check passes in both', () => {
     const machine = workerMachine.provide({ guards: { checks: () => false } });
     const { send, actor } = start(machine);
     send('plan.updated', { steps });
@@ -71,7 +71,7 @@ describe('with guards of your own', () => {
     );
   });
 
-  test('none that decides: allowed, not judged, and nothing stays open', () => {
+  test('none true: allowed as unjudged, and nothing stays open', () => {
     const never = Object.fromEntries(guardNames.map((guard) => [guard, () => false]));
     const { send, actor } = start(workerMachine.provide({ guards: never }));
     expect(send('stop.attempted', { attempt: 'a1' })).toMatchObject({

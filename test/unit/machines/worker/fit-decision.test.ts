@@ -1,4 +1,4 @@
-/** A decision fits into one message, whatever its texts (protocol.md §2); one that fits already stays as it is. */
+/** A decision is cut to fit into one message (protocol.md §2). One that already fits is not changed. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Decision, decisionBytesMax } from '../../../../machines/index.ts';
@@ -46,14 +46,14 @@ const decisionOf = (
   dryRun: false,
 });
 
-test('fits into a message, and is unchanged if it fitted before', () => {
+test('fits into a message, and is unchanged if it already fitted', () => {
   const given = fc.tuple(text(4_000), fc.array(verdict, { maxLength: 40 }), fc.array(feedback, { maxLength: 10 }));
   fc.assert(
     fc.property(given, (parts) => {
       const whole = decisionOf(...parts);
       const fitted = fitDecision(whole);
       expect(Buffer.byteLength(JSON.stringify(fitted))).toBeLessThanOrEqual(decisionBytesMax - 512);
-      // Whatever its size, single texts are cut first.
+      // Single texts are cut first, whatever the total size.
       expect(fitDecision(fitted)).toEqual(fitted);
     }),
     { numRuns: takesAll ? 60 : 25 },

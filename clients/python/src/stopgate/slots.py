@@ -1,4 +1,4 @@
-"""A limited number of slots, given to waiting workers in turn, like in the TypeScript client."""
+"""A limited number of slots, given to waiting workers in turn, as in the TypeScript client."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ WAITING_MAX = 10_000
 PER_WORKER_MAX = 128
 """A worker waits for one check at a time. Its other requests belong to attempts that a later one has replaced."""
 _CROWD_MIN = 64
-"""With more workers than this, every second slot goes to the newest worker that has had none. Otherwise a new worker would
-wait for all others, and ids of workers cost nothing to invent."""
+"""With more workers than this, every second slot goes to the newest worker that has had none. Otherwise, a new worker
+would wait for all others, and ids of workers cost nothing to invent."""
 
 
-class FairPlaces:
+class FairSlots:
     """Shares slots fairly between workers: a thousand requests of one worker do not delay another's first.
 
     Workers get slots in turn, and a worker's requests in order. None counts as a worker.
@@ -39,16 +39,14 @@ class FairPlaces:
             self._free -= 1
             return
         if self._waiting >= self._waiting_max:
-            raise CheckError(
-                "check.failed", f"{self._waiting_max} requests wait for check {self._name}, the most that it accepts"
-            )
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            raise CheckError("check.failed", f"{self._waiting_max} requests wait for check {self._name}, the maximum")
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         queue = self._queues.get(worker)
         if queue is None:
             queue = self._queues[worker] = {}
             self._newest.pop(worker, None)
             self._newest[worker] = None
-        queue[place] = None
+        queue[waiter] = None
         self._waiting += 1
         if len(queue) > self._per_worker_max:
             oldest = next(iter(queue))
@@ -60,12 +58,12 @@ class FairPlaces:
                 )
             )
         try:
-            await place
+            await waiter
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled() and place.exception() is None:
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
                 self.release()
             else:
-                self._remove(worker, place)
+                self._remove(worker, waiter)
             raise
 
     def release(self) -> None:
@@ -75,11 +73,11 @@ class FairPlaces:
             return
         worker = self._next()
         queue = self._queues[worker]
-        place = next(iter(queue))
-        self._remove(worker, place)
+        waiter = next(iter(queue))
+        self._remove(worker, waiter)
         if worker in self._queues:  # its next request waits for a turn of all others
             self._queues[worker] = self._queues.pop(worker)
-        place.set_result(None)
+        waiter.set_result(None)
 
     def _next(self) -> str | None:
         is_crowd = len(self._queues) > _CROWD_MIN
@@ -91,11 +89,11 @@ class FairPlaces:
             self._newest.pop(worker, None)
         return worker
 
-    def _remove(self, worker: str | None, place: asyncio.Future[None]) -> None:
+    def _remove(self, worker: str | None, waiter: asyncio.Future[None]) -> None:
         queue = self._queues.get(worker)
-        if queue is None or place not in queue:
+        if queue is None or waiter not in queue:
             return
-        del queue[place]
+        del queue[waiter]
         self._waiting -= 1
         if not queue:
             del self._queues[worker]
