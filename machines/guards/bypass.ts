@@ -1,6 +1,6 @@
 /**
  * Guard `bypass`: allows stops without judging them if a budget is used up (`budget.ts`), a person has paused the
- * worker, the policy lists the stop reason, or the program that asks would stop whatever the answer.
+ * worker, the policy lists the stop reason, or the program that asks is not known to obey an answer.
  */
 import { describePause, type Pause, pauseAt, viewPause } from '../values/pause.ts';
 import { judgeBudget } from './budget.ts';
@@ -20,7 +20,7 @@ export const bypass: Guard = (scope) => {
   const isListed = stopReason !== null && policy.bypass.includes(stopReason);
   if (!budgetExhausted && !isListed) {
     if (unjudged === null) return pass('judged', input);
-    const reason = `${unjudged} would stop whatever the answer: the stop is not judged`;
+    const reason = `${unjudged} is not known to obey an answer: the stop is not judged`;
     return decide(allow('continue', 'unjudged', reason), { ...input, unjudged }, `asked by ${unjudged}`);
   }
   const reason = budgetExhausted

@@ -1,6 +1,6 @@
 /** A replica with its runner on a nats-server, and a plain client that plays workers, tasks and check servers. */
 import type { Decision, HookResult, TaskDetail, WorkerView } from '../../machines/index.ts';
-import { claude } from '../../src/agents/claude/adapter.ts';
+import { claude } from '../../src/agents/claude/callers.ts';
 import { createHookCallHandler } from '../../src/agents/index.ts';
 import type { Replica } from '../../src/app/replica.ts';
 import type { Logger } from '../../src/log.ts';
