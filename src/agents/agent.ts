@@ -58,6 +58,8 @@ export type HookCall = {
   readonly session: string;
   /** The agent's own name of the event. */
   readonly event: string;
+  /** The program that makes the call, as the `agent` of its workers. */
+  readonly program: string;
   /** Step lists that the worker shares with other workers (shared-plans.ts). */
   readonly planLists: readonly string[];
   /** Fields of an unexpected type. They are treated as missing. */
@@ -170,6 +172,7 @@ export function defineAgent<Body>({
     const call = { ...body, ...adapter.callerOf(body, event), event };
     return {
       worker: call.worker,
+      program: name,
       session: call.parent ?? call.worker,
       event,
       unread: unreadIn(normal, body),

@@ -28,6 +28,8 @@ export type HookOptions = {
   /** The folder in which to start a service if none answers. */
   readonly autostart: string | undefined;
   readonly waits: HookWaits;
+  /** A short digest of the arguments, which tells sets of hooks apart. */
+  readonly line: string;
 };
 
 export type HookWaits = {
@@ -115,6 +117,7 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
     stopped: autostart === undefined ? (stopped ?? null) : null,
     timeoutMs: timeout === undefined ? undefined : readDuration(timeout),
     tasks: nonEmpty(env.CLAUDE_CODE_TASK_LIST_ID),
+    line: digest(argv.join(' ')),
   };
 }
 
@@ -164,6 +167,13 @@ function parse(argv: readonly string[]): { values: Values; positionals: string[]
     values[option] = value;
   }
   return { values, positionals };
+}
+
+/** FNV-1a, because loading a module for a hash would take longer than the call. */
+function digest(text: string): string {
+  let hash = 0x811c9dc5;
+  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);
+  return (hash >>> 0).toString(36);
 }
 
 const nonEmpty = (value: string | undefined): string | undefined => (value === '' ? undefined : value);

@@ -139,7 +139,7 @@ async function judge(options: HookOptions, { stdin }: HookIo, note: (text: strin
  * service that restarts is back within a second.
  */
 async function postCall(
-  { name, http, stopped, token, policy, fleet, tasks, autostart, waits }: HookOptions,
+  { name, http, stopped, token, policy, fleet, tasks, autostart, waits, line }: HookOptions,
   { event, body, isRepeated }: Call,
   leftMs: () => number,
   blocks: boolean,
@@ -153,7 +153,7 @@ async function postCall(
   }).toString();
   const url = `${http}/hooks/${name}${query === '' ? '' : `?${query}`}`;
   const key = newKey();
-  const send = () => post({ url, token, key, body, timeoutMs: leftMs() });
+  const send = () => post({ url, token, key, line, body, timeoutMs: leftMs() });
   let posted = await send();
   const isRefused = posted.kind === 'unreachable' && posted.refused;
   // The end of a session does not need a new service.

@@ -100,6 +100,7 @@ export function addHookRoutes(
     const { service } = fleetNamed(fleetsOf(request), query.fleet);
     const answer = await handlerOf(service)(underPolicy(held, query.policy), {
       key: keyOf(request.headers['idempotency-key']),
+      set: setOf(request.url, request.headers['user-agent']),
       taskList: typeof query.tasks === 'string' && query.tasks !== '' ? query.tasks.slice(0, listCharsMax) : undefined,
       noteUnread: (what) => noteUnread(params.agent, what),
       mayWrite: (worker) => isFor(callerOf(request), worker),
@@ -132,6 +133,19 @@ export function addHookRoutes(
     const textOf = (given: unknown) => (typeof given === 'string' && given !== '' ? given : null);
     return findPlace(fleetNamed(fleetsOf(request), fleet).service, { agent, policy: textOf(policy), cwd: textOf(cwd) });
   });
+}
+
+/** Longer names of clients are cut: they only tell sets of hooks apart. */
+const clientCharsMax = 256;
+
+/**
+ * Tells sets of hooks apart by the line that makes the call: its URL without the event, and its client, in which the
+ * hook command names its own line.
+ */
+function setOf(url: string, client = ''): string {
+  const { pathname, searchParams } = new URL(url, 'http://localhost');
+  for (const name of ['event', 'tasks']) searchParams.delete(name);
+  return `${pathname} ${searchParams} ${client.slice(0, clientCharsMax)}`;
 }
 
 /**
