@@ -18,6 +18,8 @@ export type HookOptions = {
   readonly worker: string | undefined;
   readonly policy: string | undefined;
   readonly fleet: string | undefined;
+  /** `user`: the hooks run in all folders. Undefined if the line does not say. */
+  readonly scope: string | undefined;
   /** The task list that this session shares with others, from Claude Code's environment. */
   readonly tasks: string | undefined;
   /** Undefined for the default of the agent and event. */
@@ -57,6 +59,11 @@ export const hookOptions = {
   worker: { valueHint: 'W', description: 'shell: the id of its worker' },
   policy: { valueHint: 'P', description: 'the policy to request, if nothing else names one' },
   fleet: { valueHint: 'F', description: 'the fleet, if the service serves several' },
+  scope: {
+    valueHint: 'WORD',
+    options: ['user', 'project'],
+    description: 'user: the hooks run in all folders, so a session outside of the folders of the service is ignored',
+  },
   'token-env': {
     valueHint: 'NAME',
     description: 'the variable with the token of the service (default: STOPGATE_TOKEN)',
@@ -87,9 +94,11 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
   const [name = '', extra] = positionals;
   const agent = await loadAgent(name);
   if (extra !== undefined) throw new Error(`unexpected argument '${extra}'`);
-  const { event, worker, policy, fleet, timeout, autostart, 'on-unreachable': onUnreachable = 'allow' } = values;
+  const { event, worker, policy, fleet, timeout, autostart, scope, 'on-unreachable': onUnreachable = 'allow' } = values;
   if (onUnreachable !== 'allow' && onUnreachable !== 'block')
     throw new Error(`--on-unreachable '${onUnreachable}' is not valid; use allow or block`);
+  if (scope !== undefined && scope !== 'user' && scope !== 'project')
+    throw new Error(`--scope '${scope}' is not valid; use user or project`);
   if (wake && agent.wake === undefined)
     throw new Error(`--wake is only for claude: ${name} has no hooks that could wake it`);
   if (agent.isScript && (worker ?? '') === '') throw new Error(`${name} needs the id of its worker; add --worker W`);
@@ -106,6 +115,7 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
     worker,
     policy,
     fleet,
+    scope,
     autostart,
     onUnreachable,
     wake,

@@ -139,7 +139,7 @@ async function judge(options: HookOptions, { stdin }: HookIo, note: (text: strin
  * service that restarts is back within a second.
  */
 async function postCall(
-  { name, http, stopped, token, policy, fleet, tasks, autostart, waits, line }: HookOptions,
+  { name, http, stopped, token, policy, fleet, scope, tasks, autostart, waits, line }: HookOptions,
   { event, body, isRepeated }: Call,
   leftMs: () => number,
   blocks: boolean,
@@ -149,6 +149,7 @@ async function postCall(
     ...(event === '' ? {} : { event }),
     ...(policy === undefined ? {} : { policy }),
     ...(fleet === undefined ? {} : { fleet }),
+    ...(scope === undefined ? {} : { scope }),
     ...(tasks === undefined ? {} : { tasks }),
   }).toString();
   const url = `${http}/hooks/${name}${query === '' ? '' : `?${query}`}`;

@@ -28,6 +28,8 @@ export type SessionContext = {
   readonly file: string;
   /** Why the service cannot read the session's folder, or null. */
   readonly folderFault: string | null;
+  /** True if the service sees the folder and it is outside of the folders that the service is about. */
+  readonly isElsewhere: boolean;
   readonly policy: {
     readonly name: string;
     readonly checks: number;
@@ -50,7 +52,7 @@ type PlaceRoute = {
 type WakeRoute = { Params: { agent: string }; Querystring: { worker?: unknown; fleet?: unknown } };
 type Route = {
   Params: { agent: string };
-  Querystring: { event?: unknown; policy?: unknown; fleet?: unknown; tasks?: unknown };
+  Querystring: { event?: unknown; policy?: unknown; fleet?: unknown; tasks?: unknown; scope?: unknown };
 };
 
 export type HookRouteOptions = {
@@ -85,6 +87,10 @@ export function addHookRoutes(
         event: z.string().optional().describe('the name of the event, where the body does not have it'),
         policy: idSchema.optional().describe('the policy that the worker names at its registration'),
         fleet: fleetInQuery,
+        scope: z
+          .enum(['user', 'project'])
+          .optional()
+          .describe('user: the hooks run in all folders, so a session outside of those of the service is ignored'),
       }),
       headers: z.object({ 'idempotency-key': idSchema.optional().describe('names the call, to ask it again') }),
       body: anyObject,
@@ -98,6 +104,8 @@ export function addHookRoutes(
     for (const field of read.unread) noteUnread(params.agent, field);
     const held = heldTo(callerOf(request), read);
     const { service } = fleetNamed(fleetsOf(request), query.fleet);
+    const isElsewhere = (cwd: string) => findPlace(service, { agent: params.agent, policy: null, cwd });
+    if (query.scope === 'user' && (await isStranger(service, held, isElsewhere))) return reply.code(204).send();
     const answer = await handlerOf(service)(underPolicy(held, query.policy), {
       key: keyOf(request.headers['idempotency-key']),
       set: setOf(request.url, request.headers['user-agent']),
@@ -133,6 +141,19 @@ export function addHookRoutes(
     const textOf = (given: unknown) => (typeof given === 'string' && given !== '' ? given : null);
     return findPlace(fleetNamed(fleetsOf(request), fleet).service, { agent, policy: textOf(policy), cwd: textOf(cwd) });
   });
+}
+
+/**
+ * Whether a user's hooks report a session that began outside of the service's folders. A known session is judged
+ * wherever it goes.
+ */
+async function isStranger(
+  service: Service,
+  { session, cwd }: HookCall,
+  find: (cwd: string) => Promise<SessionContext>,
+): Promise<boolean> {
+  if (cwd === null || (await service.peek(session, 0)) !== null) return false;
+  return (await find(cwd)).isElsewhere;
 }
 
 /** Longer names of clients are cut: they only tell sets of hooks apart. */

@@ -18,6 +18,7 @@ import type { PlanTools } from '../setup/setup.ts';
 import { readSettings, receiverFor, type UsageSetup, usageVariables } from '../setup/usage.ts';
 import { listEvents } from './agent-sdk.ts';
 import { hookCommand } from './hook-command.ts';
+import { checkOtherPrograms, describeOtherPrograms } from './other-programs.ts';
 
 const variable = (name: string, valueFor: (line: Line) => string) => ({ name, mark: `STOPGATE_${name}`, valueFor });
 
@@ -84,6 +85,7 @@ const hooks: AgentHooks = {
   // 0 disables the cap.
   blockCap: { ...blockCap, least: 0, most: 999_999, valueFor: (blocks) => blocks },
   usage,
+  alsoRunBy: describeOtherPrograms,
   planTools: { ...planTools, read: (places) => readPlanTools(places, program.folder(places)) },
 };
 
@@ -176,6 +178,7 @@ export const doctor = createHookDoctor(hooks, {
   switches: readClaudeSwitches(program.folder),
   limits: { stopEvent: 'Stop', checkedEvent: 'PostToolBatch', timeoutUnitMs: 1_000, blockCap: configuredCap },
   dryTurn,
+  checkHooked: async (hooked, { places }) => checkOtherPrograms(hooked, places),
   moreFiles: ({ cwd }) => [['local', join(cwd, '.claude', 'settings.local.json')]],
   findMore: (settings, places) => findClaudePlugin(settings, program.folder(places)),
 });
