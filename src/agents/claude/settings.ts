@@ -7,7 +7,6 @@ import type { HookedFile } from '../doctor/find-hooks.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
-import { readClaudeSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup, httpOrCommandHandler } from '../setup/agent-hooks.ts';
 import { readHooks } from '../setup/hook-settings.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
@@ -19,6 +18,7 @@ import { readSettings, receiverFor, type UsageSetup, usageVariables } from '../s
 import { listEvents } from './agent-sdk.ts';
 import { hookCommand } from './hook-command.ts';
 import { checkOtherPrograms, describeOtherPrograms } from './other-programs.ts';
+import { readClaudeSwitches } from './switches.ts';
 
 const variable = (name: string, valueFor: (line: Line) => string) => ({ name, mark: `STOPGATE_${name}`, valueFor });
 
