@@ -32,8 +32,9 @@ const hooks: AgentHooks = {
     ...storedEvents('SessionStart', 'UserPromptSubmit', 'PostToolUse', 'SubagentStart'),
     // May be held for an operator's answer (`ask`).
     { name: 'PermissionRequest', isStop: false, seconds: stopSeconds },
-    // Codex's maximum for this event. It warns in every session about a longer timeout.
+    // Codex's maximum for these events. It warns in every session about a longer timeout.
     { name: 'SessionEnd', isStop: false, seconds: 3 },
+    { name: 'Interrupt', isStop: false, seconds: 3 },
     ...stopEvents('SubagentStop', 'Stop'),
   ],
   grouped: true,

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { type AgentHooks, settingsFor } from '../setup/agent-hooks.ts';
 import { type FoundHook, putHooks } from '../setup/hook-settings.ts';
-import { hookProgram, isOurs, type Line } from '../setup/line.ts';
+import { commandOf, hookProgram, isOurs, type Line } from '../setup/line.ts';
 import type { LocalContext, Scope } from '../setup/local-context.ts';
 import {
   type Answer,
@@ -176,7 +176,7 @@ function createDryTurn(
 // Checks of one settings file: whether its hooks call this service, for every event, with everything that a call needs.
 
 /** The URL that the hook posts to, or the command that it runs. */
-export const hookTarget = ({ value }: FoundHook): string => String(value.url ?? value.command ?? value.bash ?? '');
+export const hookTarget = ({ value }: FoundHook): string => String(value.url ?? commandOf(value) ?? value.bash ?? '');
 
 const isCurlLine = ({ command, bash }: FoundHook['value']): boolean =>
   [command, bash].some((text) => typeof text === 'string' && /\bcurl -/.test(text));

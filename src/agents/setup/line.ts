@@ -126,12 +126,18 @@ export function formatWakeCommand(caller: Caller, { http, fleet, tokenEnv, progr
   return `exec ${formatCommand(caller, null, { ...line, policy: undefined, autostart: undefined }, '--wake')}`;
 }
 
+/** The command of a hook, with the arguments of Claude Code's exec form (`args`), which needs no shell. */
+export function commandOf({ command, args }: Readonly<Record<string, unknown>>): unknown {
+  return typeof command === 'string' && Array.isArray(args) ? [command, ...args].join(' ') : command;
+}
+
 /**
  * Recognises a hook by what it calls, not by how this version writes it, so that hand-written hooks are found too. A
  * match of only a part is not enough: other paths and scripts may look similar (`~/hooks/claude`).
  */
 export function isOurs(agent: string, handler: Readonly<Record<string, unknown>>): boolean {
-  const { url, command, bash } = handler;
+  const { url, bash } = handler;
+  const command = commandOf(handler);
   const posts = new RegExp(`^https?://[^/]+/hooks/${agent}(?:[?'"\\s]|$)`);
   const runs = [
     `(?:^|[\\s/'"])stopgate(?:[@./]\\S*)?['"]? +hook +${agent}(?:\\s|$)`,
