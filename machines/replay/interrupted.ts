@@ -3,7 +3,7 @@ import type { Decision } from '../guards/decision.ts';
 import type { Presence, State, ViewedPresence } from '../values/states.ts';
 
 /** The stop reason with which adapters report an interrupt. */
-export const interruptReason = 'user_interrupt';
+const interruptReason = 'user_interrupt';
 
 /** Tells whether this decision let a turn end that its user interrupted. */
 export const isInterrupt = ({ cause, verdicts }: Pick<Decision, 'cause' | 'verdicts'>): boolean =>

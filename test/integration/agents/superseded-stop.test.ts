@@ -27,10 +27,10 @@ const attempt = async () => (await view().catch(() => null))?.attempt?.attempt ?
 
 test('it gets the answer of the newer one, and one of a prompt gets none', async () => {
   const first = call('Stop');
-  await expect.poll(attempt).not.toBeNull();
+  await expect.poll(attempt, { timeout: 10_000 }).not.toBeNull();
   const id = await attempt();
   const second = call('Stop');
-  await expect.poll(attempt).not.toBe(id);
+  await expect.poll(attempt, { timeout: 10_000 }).not.toBe(id);
   await writeFile(join(at.folder.path, 'go'), 'red');
   const answers = await Promise.all([first, second]);
   expect(answers[0]).toEqual(answers[1]);
@@ -38,7 +38,7 @@ test('it gets the answer of the newer one, and one of a prompt gets none', async
   expect((await view()).retry.count).toBe(1);
   await rm(join(at.folder.path, 'go'));
   const third = call('Stop');
-  await expect.poll(attempt).not.toBeNull();
+  await expect.poll(attempt, { timeout: 10_000 }).not.toBeNull();
   await call('UserPromptSubmit', { prompt: 'do something else' });
   expect(await third).toEqual([204, null]);
 });

@@ -112,7 +112,7 @@ test('a Codex hook that was changed after it was trusted', async () => {
   const file = 'home/.codex/hooks.json';
   const text = await readFile(join(folder.path, file), 'utf8');
   await folder.write(file, text.replace('hooks/codex?', 'hooks/codex?policy=strict&'));
-  expect(await trusted()).toEqual([expect.stringMatching(/^7 of 8 hooks are trusted/)]);
+  expect(await trusted()).toEqual([expect.stringMatching(/^8 of 9 hooks are trusted/)]);
 });
 
 test('a script with a space in its path is there, or is not', async () => {

@@ -32,7 +32,7 @@ async function connected(agent: string, config: string) {
 test.each(['claude', 'codex', 'gemini', 'qwen'])('%s: is told how to send it, and then does', async (agent) => {
   const { usage, init } = await connected(agent, withBudget({ tokens: 5, usd: 1 }));
   const before = await usage();
-  expect(before).toMatchObject({ state: 'warn', text: `it does not report its usage, so ${never}` });
+  expect(before).toMatchObject({ state: 'bad', text: `it does not report its usage, so ${never}` });
   expect(before?.fix).toBe(`npx stopgate init ${agent} --user --usage`);
   await init('--usage', ...(agent === 'codex' ? ['--user'] : []));
   const after = await usage();
