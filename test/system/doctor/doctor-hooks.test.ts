@@ -16,11 +16,15 @@ describe('the hooks in settings and plugins', () => {
   const http = () => at.http.replace('http://', '');
 
   test('hooks that point elsewhere, exist twice, or are switched off', async () => {
-    const { run, doctor } = await makeDoctorFolders({
+    const { folder, run, doctor } = await makeDoctorFolders({
       'project/.claude/settings.local.json': '{ "disableAllHooks": true }',
     });
+    // init refuses a second scope, so the first is put aside while it writes there.
     await run(['init', 'claude', '--yes', '--http', '127.0.0.1:4999']);
+    const project = await readFile(join(folder.path, 'project/.claude/settings.json'), 'utf8');
+    await rm(join(folder.path, 'project/.claude/settings.json'));
     await run(['init', 'claude', '--yes', '--user', '--http', http()]);
+    await folder.write('project/.claude/settings.json', project);
     const { code, bad, warn } = await doctor(['claude', '--quick', '--http', http()]);
     expect(code).toBe(1);
     expect(bad).toEqual([

@@ -60,7 +60,7 @@ test('reports an agent that sends usage elsewhere, and agents that cannot report
   );
   for (const agent of ['cursor', 'opencode'])
     expect(await (await connected(agent, withBudget({ tokens: 5 }))).usage()).toMatchObject({
-      state: 'warn',
+      state: 'bad',
       text: expect.stringContaining(never),
     });
 });
