@@ -190,6 +190,8 @@ export const attemptFields = {
   promises: attemptField(z.array(promiseSchema), null),
   draft: attemptField(z.object({ content: z.string().optional(), type: z.string().optional() }), null),
   holdMs: attemptField(z.int().nonnegative().max(durationMsMax), (value) => isCount(value, durationMsMax)),
+  /** The program that asks, if it is not known to obey an answer. */
+  unjudged: attemptField(textSchema(nameLengthMax).min(1), null),
 };
 
 export const attemptSchema = z.object(

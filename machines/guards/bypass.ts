@@ -1,6 +1,6 @@
 /**
  * Guard `bypass`: allows stops without judging them if a budget is used up (`budget.ts`), a person has paused the
- * worker, or the policy lists the stop reason.
+ * worker, the policy lists the stop reason, or the program that asks is not known to obey an answer.
  */
 import { describePause, type Pause, pauseAt, viewPause } from '../values/pause.ts';
 import { judgeBudget } from './budget.ts';
@@ -14,11 +14,15 @@ export const bypass: Guard = (scope) => {
   const pause = pauseAt(worker.pause, attempt.facts.nowMs);
   if (pause !== null) return paused(pause);
   const { budgetExhausted } = worker;
-  const stopReason = attempt.fields.stopReason ?? null;
-  if (!budgetExhausted && stopReason === null) return judged;
+  const { stopReason = null, unjudged = null } = attempt.fields;
+  if (!budgetExhausted && stopReason === null && unjudged === null) return judged;
   const input = { budgetExhausted, stopReason };
   const isListed = stopReason !== null && policy.bypass.includes(stopReason);
-  if (!budgetExhausted && !isListed) return pass('judged', input);
+  if (!budgetExhausted && !isListed) {
+    if (unjudged === null) return pass('judged', input);
+    const reason = `${unjudged} is not known to obey an answer: the stop is not judged`;
+    return decide(allow('continue', 'unjudged', reason), { ...input, unjudged }, `asked by ${unjudged}`);
+  }
   const reason = budgetExhausted
     ? 'The budget is used up: the stop is not judged'
     : `Stops for '${stopReason}' are not judged`;

@@ -31,7 +31,7 @@ export type GuardRow = {
 export const guardRows: Readonly<Record<GuardName, GuardRow>> = {
   retired: { guard: retired, leadsTo: { stopped: 'retired' } },
   escalated: { guard: escalated, leadsTo: { escalated: 'escalated' } },
-  bypass: { guard: bypass, leadsTo: { stopped: 'bypassed', escalated: 'budget' } },
+  bypass: { guard: bypass, leadsTo: { stopped: 'bypassed', escalated: 'budget', idle: 'unjudged' } },
   limited: { guard: limited, leadsTo: { idle: 'limited' } },
   waiting: {
     guard: waiting,

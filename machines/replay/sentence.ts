@@ -9,6 +9,7 @@ import { runningWorkMessage } from '../policy/running-work.ts';
 import type { Escalation } from '../values/escalation.ts';
 import { questionIn, summarizeRequest } from '../values/questions.ts';
 import { cutMiddle } from '../values/text.ts';
+import { isInterrupt } from './interrupted.ts';
 import type { StandingTask, StandingWorker } from './standing.ts';
 
 /** The part of a `WorkerView` that is read here. */
@@ -58,6 +59,7 @@ export function sentenceOfDecision(decision: Decision): string {
     return cause === 'incomplete' || cause === 'stuck'
       ? `Blocked ${times(retry.count)}: ${failure}${triesLeft(retry)}`
       : `Told to continue: ${lowercaseFirst(reason)}`;
+  if (isInterrupt(decision)) return 'Interrupted by its user: the stop was not judged';
   switch (cause) {
     case 'complete':
       return 'Allowed: all that the policy asks for is done';

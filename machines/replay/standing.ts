@@ -8,8 +8,9 @@ import { runningWorkMessage } from '../policy/running-work.ts';
 import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
 import { describePause, type PauseView } from '../values/pause.ts';
 import { describeRequest, type InputRequest, questionIn, summarizeRequest } from '../values/questions.ts';
-import type { Presence, State } from '../values/states.ts';
+import type { State, ViewedPresence } from '../values/states.ts';
 import { cutMiddle } from '../values/text.ts';
+import { isInterrupt } from './interrupted.ts';
 
 /**
  * Kinds of waits for a person: `escalation`; requests of agents, which are `permission`, `question` or else `input`;
@@ -39,7 +40,7 @@ const resumedByPerson = 'a person resumes it, or lets it stop';
 
 /** The part of a `WorkerView` that is read here. */
 export type StandingWorker = EscalatedWorker & {
-  readonly presence: Presence;
+  readonly presence: ViewedPresence;
   readonly ended: 'ended' | 'retired' | null;
   readonly inputs: readonly InputRequest[];
   readonly plan: Plan;
@@ -138,8 +139,10 @@ export function checksNotRun({ verdicts }: Pick<Decision, 'verdicts'>): string[]
 }
 
 /** Says what an allowed stop means for the work. */
-export function describeOutcome({ cause, reason, action, feedback }: Decision): string {
+export function describeOutcome(decision: Decision): string {
+  const { cause, reason, action, feedback } = decision;
   if (action === 'escalate') return 'A person was asked.';
+  if (isInterrupt(decision)) return 'Its user interrupted it, so the stop was not judged.';
   const failures = failuresIn({ feedback }).map(withoutStop).join('; ');
   switch (cause) {
     case 'complete':
@@ -147,7 +150,7 @@ export function describeOutcome({ cause, reason, action, feedback }: Decision): 
     case 'no-policy':
       return 'Nothing was judged: no check or hook was set.';
     case 'unjudged':
-      return 'Nobody knows whether its work is complete: a check could not be judged.';
+      return `Nobody knows whether its work is complete. ${sentence(reason)}`;
     case 'idle-timeout':
       return 'Nothing was missing, and no task came in time.';
     case 'capped':

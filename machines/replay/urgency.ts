@@ -2,7 +2,7 @@
 import { nameTasks } from '../guards/task-names.ts';
 import type { EscalatedEntity, Escalation, Unattended } from '../values/escalation.ts';
 import type { InputRequest } from '../values/questions.ts';
-import type { Presence, State } from '../values/states.ts';
+import type { State, ViewedPresence } from '../values/states.ts';
 import { isForPerson, kindOf, type PersonKind, requestText } from './standing.ts';
 import type { QueueView, TaskView, WorkerView } from './views.ts';
 
@@ -23,7 +23,7 @@ export type Urgency = (typeof urgencies)[number];
 
 type RankedWorker = {
   readonly state: State;
-  readonly presence: Presence;
+  readonly presence: ViewedPresence;
   readonly isAcknowledged: boolean;
   readonly asks: boolean;
   readonly holdsTask: boolean;
@@ -65,7 +65,7 @@ export type PersonWait = {
   /** Null for a queue. */
   readonly state: State | null;
   /** Null for a task or a queue. */
-  readonly presence: Presence | null;
+  readonly presence: ViewedPresence | null;
   readonly agent: string | null;
   readonly queue: string | null;
 } & (

@@ -22,10 +22,11 @@ import { type HookStats, phaseOf, type SavedCheckpoint } from '../task/records.t
 import type { Escalation, Resolution, TaskEscalation, Unattended } from '../values/escalation.ts';
 import { type PauseView, pauseAt, viewPause } from '../values/pause.ts';
 import type { InputAnswer, InputRequest } from '../values/questions.ts';
-import type { Presence, State } from '../values/states.ts';
+import type { Presence, State, ViewedPresence } from '../values/states.ts';
 import { fromJsonText } from '../values/text.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { type UsageView, viewUsage } from '../values/usage.ts';
+import { viewedPresence } from './interrupted.ts';
 import { sentenceOfTask, sentenceOfWorker } from './sentence.ts';
 import { type Standing, standingOfTask, standingOfWorker } from './standing.ts';
 
@@ -38,7 +39,7 @@ export type PendingView = { check: string; reason: string | null; askedAgainAt: 
 export type WorkerView = {
   worker: string;
   state: State;
-  presence: Presence;
+  presence: ViewedPresence;
   /** The previous presence; null if it has never changed. */
   presenceFrom: Presence | null;
   agent: string | null;
@@ -181,7 +182,8 @@ export function viewWorker(
   const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
   const { policy } = inForce;
   const idleLimitMs = context.attempt?.idleLimitMs ?? idleLimitOf(policy, context.profile);
-  const presence = presenceAt(fleet, record, nowMs);
+  const { ended, lastDecision } = context;
+  const presence = viewedPresence(presenceAt(fleet, record, nowMs), { state: value.state, ended, lastDecision });
   const pause = pauseAt(context.pause, nowMs);
   const taskUsage = fleet.tasks.get(context.tasks.at(-1) ?? '')?.snapshot.context.usage ?? null;
   // No spreads: V8 (Node 20) takes almost a microsecond for each field that follows a spread.

@@ -58,6 +58,10 @@ export type HookCall = {
   readonly session: string;
   /** The agent's own name of the event. */
   readonly event: string;
+  /** The program that makes the call, as the `agent` of its workers. */
+  readonly program: string;
+  /** The folder in which the session works now. Null if the call does not name it. */
+  readonly cwd: string | null;
   /** Step lists that the worker shares with other workers (shared-plans.ts). */
   readonly planLists: readonly string[];
   /** Fields of an unexpected type. They are treated as missing. */
@@ -172,6 +176,8 @@ export function defineAgent<Body>({
     const call = { ...body, ...adapter.callerOf(body, event), event };
     return {
       worker: call.worker,
+      program: name,
+      cwd: call.cwd || null,
       session: call.parent ?? call.worker,
       event,
       unread: unreadIn(normal, body),

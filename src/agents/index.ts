@@ -1,7 +1,7 @@
 /** All supported agents, by the name used in `/hooks/<agent>` and `stopgate hook <agent>`. */
 import type { WorkerView } from '../../machines/index.ts';
 import type { Agent } from './agent.ts';
-import { claude } from './claude/adapter.ts';
+import { claude } from './claude/callers.ts';
 import { codex } from './codex/adapter.ts';
 import { copilot } from './copilot/adapter.ts';
 import { cursor } from './cursor/adapter.ts';

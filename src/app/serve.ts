@@ -1,4 +1,5 @@
 /** `stopgate serve`: opens NATS, the replicas and HTTP, follows the configuration file, and closes all in reverse order. */
+import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import {
@@ -298,6 +299,7 @@ function createSessionPlaces(filePath: string, current: () => ConfigFile): FindS
       user: userInfo().username,
       file: filePath,
       folderFault: 'reason' in found ? found.reason : null,
+      isElsewhere: 'reason' in found && cwd !== null && existsSync(cwd),
       policy: {
         name,
         checks: checks.length,

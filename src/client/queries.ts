@@ -2,11 +2,11 @@
 import type {
   PersonKind,
   PersonWait,
-  Presence,
   QueueView,
   State,
   TaskDetail,
   TaskView,
+  ViewedPresence,
   WorkerView,
 } from '../../machines/index.ts';
 import type { ClientLink } from '../nats/client-link.ts';
@@ -15,7 +15,7 @@ import { type Page, readDetail, readPage, readPersonWaits, readView, type Views 
 
 export type ListFilter = {
   readonly state?: State;
-  readonly presence?: Presence;
+  readonly presence?: ViewedPresence;
   readonly queue?: string;
   readonly agent?: string;
   /** Sorts by usage, largest first (a worker's current session). Default: by id. */

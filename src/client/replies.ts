@@ -8,11 +8,11 @@ import {
   hookResultSchema,
   type PersonWait,
   personKinds,
-  presences,
   type QueueView,
   type TaskDetail,
   type TaskView,
   toIssues,
+  viewedPresences,
   type WorkerView,
   workerStates,
 } from '../../machines/index.ts';
@@ -29,7 +29,7 @@ export const viewSchemas: Readonly<Record<keyof Views, z.ZodType>> = {
   worker: z.looseObject({
     worker: z.string(),
     state,
-    presence: z.enum(presences),
+    presence: z.enum(viewedPresences),
     tasks: z.array(z.string()),
     policy: z.string(),
     retry: z.looseObject({ count: z.number() }),

@@ -18,6 +18,8 @@ export type HookOptions = {
   readonly worker: string | undefined;
   readonly policy: string | undefined;
   readonly fleet: string | undefined;
+  /** `user`: the hooks run in all folders. Undefined if the line does not say. */
+  readonly scope: string | undefined;
   /** The task list that this session shares with others, from Claude Code's environment. */
   readonly tasks: string | undefined;
   /** Undefined for the default of the agent and event. */
@@ -28,6 +30,8 @@ export type HookOptions = {
   /** The folder in which to start a service if none answers. */
   readonly autostart: string | undefined;
   readonly waits: HookWaits;
+  /** A short digest of the arguments, which tells sets of hooks apart. */
+  readonly line: string;
 };
 
 export type HookWaits = {
@@ -55,6 +59,11 @@ export const hookOptions = {
   worker: { valueHint: 'W', description: 'shell: the id of its worker' },
   policy: { valueHint: 'P', description: 'the policy to request, if nothing else names one' },
   fleet: { valueHint: 'F', description: 'the fleet, if the service serves several' },
+  scope: {
+    valueHint: 'WORD',
+    options: ['user', 'project'],
+    description: 'user: the hooks run in all folders, so a session outside of the folders of the service is ignored',
+  },
   'token-env': {
     valueHint: 'NAME',
     description: 'the variable with the token of the service (default: STOPGATE_TOKEN)',
@@ -85,9 +94,11 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
   const [name = '', extra] = positionals;
   const agent = await loadAgent(name);
   if (extra !== undefined) throw new Error(`unexpected argument '${extra}'`);
-  const { event, worker, policy, fleet, timeout, autostart, 'on-unreachable': onUnreachable = 'allow' } = values;
+  const { event, worker, policy, fleet, timeout, autostart, scope, 'on-unreachable': onUnreachable = 'allow' } = values;
   if (onUnreachable !== 'allow' && onUnreachable !== 'block')
     throw new Error(`--on-unreachable '${onUnreachable}' is not valid; use allow or block`);
+  if (scope !== undefined && scope !== 'user' && scope !== 'project')
+    throw new Error(`--scope '${scope}' is not valid; use user or project`);
   if (wake && agent.wake === undefined)
     throw new Error(`--wake is only for claude: ${name} has no hooks that could wake it`);
   if (agent.isScript && (worker ?? '') === '') throw new Error(`${name} needs the id of its worker; add --worker W`);
@@ -104,6 +115,7 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
     worker,
     policy,
     fleet,
+    scope,
     autostart,
     onUnreachable,
     wake,
@@ -115,6 +127,7 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
     stopped: autostart === undefined ? (stopped ?? null) : null,
     timeoutMs: timeout === undefined ? undefined : readDuration(timeout),
     tasks: nonEmpty(env.CLAUDE_CODE_TASK_LIST_ID),
+    line: digest(argv.join(' ')),
   };
 }
 
@@ -179,6 +192,13 @@ function parse(argv: readonly string[]): { values: Values; positionals: string[]
     values[option] = value;
   }
   return { values, positionals };
+}
+
+/** FNV-1a, because loading a module for a hash would take longer than the call. */
+function digest(text: string): string {
+  let hash = 0x811c9dc5;
+  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);
+  return (hash >>> 0).toString(36);
 }
 
 const nonEmpty = (value: string | undefined): string | undefined => (value === '' ? undefined : value);

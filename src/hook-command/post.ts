@@ -21,6 +21,8 @@ type Call = {
   readonly token: string | undefined;
   /** Identifies the call across retries: see `newKey`. */
   readonly key?: string;
+  /** Identifies the hook's line, so that the service can tell sets of hooks apart. */
+  readonly line?: string;
   /** Null for a GET. */
   readonly body: Buffer | null;
   readonly timeoutMs: number;
@@ -123,7 +125,7 @@ export async function post(call: Call): Promise<Posted> {
   });
 }
 
-function headOf({ url, token, key, body }: Call, host: string): string {
+function headOf({ url, token, key, line, body }: Call, host: string): string {
   const { pathname, search } = new URL(url);
   const lines = [
     `${body === null ? 'GET' : 'POST'} ${pathname}${search} HTTP/1.0`,
@@ -131,6 +133,7 @@ function headOf({ url, token, key, body }: Call, host: string): string {
     ...(body === null ? [] : ['content-type: application/json', `content-length: ${body.length}`]),
     ...(token === undefined ? [] : [`authorization: Bearer ${token}`]),
     ...(key === undefined ? [] : [`idempotency-key: ${key}`]),
+    ...(line === undefined ? [] : [`user-agent: stopgate-hook ${line}`]),
   ];
   return `${lines.join('\r\n')}\r\n\r\n`;
 }

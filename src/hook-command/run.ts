@@ -140,7 +140,7 @@ async function judge(options: HookOptions, { stdin, cwd }: HookIo, note: (text: 
  * service that restarts is back within a second.
  */
 async function postCall(
-  { name, http, stopped, token, policy, fleet, tasks, autostart, waits }: HookOptions,
+  { name, http, stopped, token, policy, fleet, scope, tasks, autostart, waits, line }: HookOptions,
   { event, body, isRepeated }: Call,
   leftMs: () => number,
   blocks: boolean,
@@ -150,11 +150,12 @@ async function postCall(
     ...(event === '' ? {} : { event }),
     ...(policy === undefined ? {} : { policy }),
     ...(fleet === undefined ? {} : { fleet }),
+    ...(scope === undefined ? {} : { scope }),
     ...(tasks === undefined ? {} : { tasks }),
   }).toString();
   const url = `${http}/hooks/${name}${query === '' ? '' : `?${query}`}`;
   const key = newKey();
-  const send = () => post({ url, token, key, body, timeoutMs: leftMs() });
+  const send = () => post({ url, token, key, line, body, timeoutMs: leftMs() });
   let posted = await send();
   const isRefused = posted.kind === 'unreachable' && posted.refused;
   // The end of a session does not need a new service.

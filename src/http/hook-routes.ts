@@ -30,6 +30,8 @@ export type SessionContext = {
   readonly file: string;
   /** Why the service cannot read the session's folder, or null. */
   readonly folderFault: string | null;
+  /** True if the service sees the folder and it is outside of the folders that the service is about. */
+  readonly isElsewhere: boolean;
   readonly policy: {
     readonly name: string;
     readonly checks: number;
@@ -52,7 +54,7 @@ type PlaceRoute = {
 type WakeRoute = { Params: { agent: string }; Querystring: { worker?: unknown; fleet?: unknown } };
 type Route = {
   Params: { agent: string };
-  Querystring: { event?: unknown; policy?: unknown; fleet?: unknown; tasks?: unknown };
+  Querystring: { event?: unknown; policy?: unknown; fleet?: unknown; tasks?: unknown; scope?: unknown };
 };
 
 export type HookRouteOptions = {
@@ -87,6 +89,10 @@ export function addHookRoutes(
         event: z.string().optional().describe('the name of the event, if the body does not contain it'),
         policy: idSchema.optional().describe('the policy that the worker names at its registration'),
         fleet: fleetInQuery,
+        scope: z
+          .enum(['user', 'project'])
+          .optional()
+          .describe('user: the hooks run in all folders, so a session outside of those of the service is ignored'),
       }),
       headers: z.object({
         'idempotency-key': idSchema.optional().describe('identifies the call, so that it can be repeated'),
@@ -102,8 +108,11 @@ export function addHookRoutes(
     for (const field of read.unread) noteUnread(params.agent, field);
     const held = heldTo(callerOf(request), read);
     const { service } = fleetNamed(fleetsOf(request), query.fleet);
+    const isElsewhere = (cwd: string) => findPlace(service, { agent: params.agent, policy: null, cwd });
+    if (query.scope === 'user' && (await isStranger(service, held, isElsewhere))) return reply.code(204).send();
     const answer = await handlerOf(service)(underPolicy(held, query.policy), {
       key: keyOf(request.headers['idempotency-key']),
+      set: setOf(request.url, request.headers['user-agent']),
       taskList: typeof query.tasks === 'string' && query.tasks !== '' ? query.tasks.slice(0, listCharsMax) : undefined,
       noteUnread: (what) => noteUnread(params.agent, what),
       mayWrite: (worker) => isFor(callerOf(request), worker),
@@ -136,6 +145,32 @@ export function addHookRoutes(
     const textOf = (given: unknown) => (typeof given === 'string' && given !== '' ? given : null);
     return findPlace(fleetNamed(fleetsOf(request), fleet).service, { agent, policy: textOf(policy), cwd: textOf(cwd) });
   });
+}
+
+/**
+ * Whether a user's hooks report a session that began outside of the service's folders. A known session is judged
+ * wherever it goes.
+ */
+async function isStranger(
+  service: Service,
+  { session, cwd }: HookCall,
+  find: (cwd: string) => Promise<SessionContext>,
+): Promise<boolean> {
+  if (cwd === null || (await service.peek(session, 0)) !== null) return false;
+  return (await find(cwd)).isElsewhere;
+}
+
+/** Longer names of clients are cut: they only tell sets of hooks apart. */
+const clientCharsMax = 256;
+
+/**
+ * Tells sets of hooks apart by the line that makes the call: its URL without the event, and its client, in which the
+ * hook command names its own line.
+ */
+function setOf(url: string, client = ''): string {
+  const { pathname, searchParams } = new URL(url, 'http://localhost');
+  for (const name of ['event', 'tasks']) searchParams.delete(name);
+  return `${pathname} ${searchParams} ${client.slice(0, clientCharsMax)}`;
 }
 
 /**

@@ -3,7 +3,7 @@
  * names would be three times as long (2.3 MB instead of 0.8 MB for 5,000 workers). Imports no schemas, so that the page
  * stays small. Times are milliseconds since 1970 by the log's clock.
  */
-import { presences, workerStates } from '../../machines/values/states.ts';
+import { viewedPresences, workerStates } from '../../machines/values/states.ts';
 
 /** A row on the wire. Only the codecs below know the order of its values. */
 export type PackedRow = readonly unknown[];
@@ -63,7 +63,7 @@ export type WorkerRow = typeof workerRows extends RowCodec<infer Row> ? Row : ne
 export const workerRows = createRowCodec({
   id: plain<string>(),
   state: oneOf(workerStates),
-  presence: oneOf(presences),
+  presence: oneOf(viewedPresences),
   retryCount: plain<number>(),
   retryMax: plain<number | null>(),
   keepAlives: plain<number>(),

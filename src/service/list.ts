@@ -13,7 +13,7 @@ import {
   personWaitsOfQueue,
   personWaitsOfTask,
   personWaitsOfWorker,
-  presences,
+  viewedPresences,
   viewQueue,
   viewTask,
   viewWorker,
@@ -36,7 +36,7 @@ const viewsPerTurn = 128;
 const sortedPerTurn = 8_192;
 const filters = {
   state: z.enum(workerStates).optional(),
-  presence: z.enum(presences).optional(),
+  presence: z.enum(viewedPresences).optional(),
   queue: idSchema.optional(),
   agent: z.string().optional(),
   kind: z.enum(personKinds).optional(),

@@ -1,6 +1,6 @@
 /** Starts a replica with a runner, and a plain client that acts as workers, tasks and check servers. */
 import type { Decision, HookResult, TaskDetail, WorkerView } from '../../machines/index.ts';
-import { claude } from '../../src/agents/claude/adapter.ts';
+import { claude } from '../../src/agents/claude/callers.ts';
 import { createHookCallHandler } from '../../src/agents/index.ts';
 import type { Replica } from '../../src/app/replica.ts';
 import type { Logger } from '../../src/log.ts';

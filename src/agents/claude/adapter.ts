@@ -1,13 +1,14 @@
 /**
  * Claude Code, and the Agent SDK's callbacks, which use the same JSON. Translates hook calls into entries and stop
  * attempts, and decisions into Claude Code's JSON. Tested with 2.1.330. Pure. Any field except the session and the
- * event name may be missing or have another type.
+ * event name may be missing or have another type. Other programs that run Claude Code's hooks are in callers.ts.
  */
 import { z } from 'zod';
 import { type InputAnswer, idSchema } from '../../../machines/index.ts';
 import type { Step } from '../../../machines/policy/plan.ts';
 import { questionsIn } from '../../../machines/values/questions.ts';
 import { type CallOf, defineAgent, flag, text } from '../agent.ts';
+import { type AnswerableDecision, blockText } from '../shared/block-text.ts';
 import {
   answerWithResolution,
   backgroundMax,
@@ -19,6 +20,7 @@ import {
   draftStop,
   draftToolCall,
   draftToolOf,
+  isStop,
   promptedBy,
   scheduledBy,
   scheduledPrompts,
@@ -26,13 +28,16 @@ import {
 } from '../shared/claude-calls.ts';
 import {
   draftChildStart,
+  draftInputRequest,
   draftPrompt,
   draftRegistration,
   draftSessionEnd,
   draftSessionStart,
   draftToolResult,
+  draftUnusedTool,
   type EntryDraft,
   heartbeat,
+  toAttempt,
 } from '../shared/entry-drafts.ts';
 import {
   answerPermission,
@@ -65,8 +70,16 @@ const bodySchema = z.object({
   session_crons: sessionCrons,
   /** The caller's team, whose members share a list of steps. */
   team_name: text,
+  transcript_path: text,
+  prompt_id: text,
   /** CwdChanged: the new working folder. */
   new_cwd: text,
+  /** Notification: `permission_prompt`, `idle_prompt`, `elicitation_dialog` and others. */
+  notification_type: text,
+  /** Notification and Elicitation: the text for the person. */
+  message: text,
+  /** PostToolUseFailure: true if the user interrupted the turn while the tool ran. */
+  is_interrupt: flag,
   /** StopFailure: 2.1.329 sends `error`; the documentation names `error_type`. */
   error: text,
   error_type: text,
@@ -79,15 +92,16 @@ type ClaudeCall = CallOf<typeof bodySchema>;
 
 const { isOutput, readAttempt, answer } = createStopCalls('StructuredOutput');
 
-export const claude = defineAgent({
-  name: 'claude',
-  title: 'Claude Code',
+/** The adapter without the program's identity, for programs that send the same JSON (callers.ts). */
+export const claudeAdapter = {
   hookCommand,
   settings: () => import('./settings.ts'),
   doctor: 'dry turn',
-  resume: (session, prompt) => ['claude', '--resume', session, prompt],
   body: bodySchema,
-  callerOf: ({ session_id, agent_id, agent_type, permission_mode: mode, source, cwd, new_cwd }, event) => ({
+  callerOf: (
+    { session_id, agent_id, agent_type, permission_mode: mode, source, cwd, new_cwd }: z.output<typeof bodySchema>,
+    event: string,
+  ) => ({
     ...callerOf(session_id, agent_id, agent_type),
     cwd: event === 'CwdChanged' ? (new_cwd ?? cwd) : cwd,
     mode,
@@ -99,19 +113,31 @@ export const claude = defineAgent({
     PreToolUse: draftToolStart,
     // The request itself is stored by `ask`.
     PermissionRequest: () => [],
-    PostToolUse: (call, prior) => [...draftToolResult(prior), ...draftToolEnd(call, prior)],
-    PostToolUseFailure: (call, prior) => [...draftToolResult(prior), draftTool(call, false, prior)],
+    // The tool has not run, but its start was reported.
+    PermissionDenied: ({ tool_name: tool, tool_use_id: id }: ClaudeCall, prior: PriorWorker) => [
+      ...draftToolResult(prior),
+      ...(tool === undefined ? [] : [draftUnusedTool(tool, id)]),
+    ],
+    Notification: draftNotification,
+    Elicitation: ({ message }: ClaudeCall) => [draftInputRequest(message, 'question')],
+    ElicitationResult: (_call: ClaudeCall, prior: PriorWorker) => draftToolResult(prior),
+    PostToolUse: (call: ClaudeCall, prior: PriorWorker) => [...draftToolResult(prior), ...draftToolEnd(call, prior)],
+    PostToolUseFailure: (call: ClaudeCall, prior: PriorWorker) => [
+      ...draftToolResult(prior),
+      draftTool(call, false, prior),
+    ],
     Stop: draftStop,
     SubagentStart: draftChildStart,
     SubagentStop: draftStop,
     SessionEnd: draftSessionEnd,
     StopFailure: draftFailure,
     // Sent repeatedly while a message grows.
-    MessageDisplay: (call) => (call.final === false ? [] : [heartbeat]),
+    MessageDisplay: (call: ClaudeCall) => (call.final === false ? [] : [heartbeat]),
   },
-  stop: readAttempt,
+  stop: (call: ClaudeCall, prior: PriorWorker) =>
+    isInterrupted(call, prior) ? toAttempt(undefined, 'user_interrupt') : readAttempt(call),
   check: chooseCheck,
-  ask: ({ event, tool_name: tool, tool_input: input }) =>
+  ask: ({ event, tool_name: tool, tool_input: input }: ClaudeCall) =>
     event !== 'PermissionRequest'
       ? null
       : tool === questionTool
@@ -119,22 +145,63 @@ export const claude = defineAgent({
         : describeToolRequest('permission', tool, input),
   answerInput,
   immediateAnswer: answerWithResolution('UserPromptSubmit', 'SessionStart'),
-  personPrompt: (call, prior) =>
+  personPrompt: (call: ClaudeCall, prior: PriorWorker) =>
     call.event === 'UserPromptSubmit' && promptedBy(call, prior) === 'person' ? (call.prompt ?? null) : null,
-  answerCommand: (reason) => ({ decision: 'block', reason }),
-  scheduled: ({ session_crons: crons, parent }) => (parent === null ? scheduledPrompts(crons) : null),
+  answerCommand: (reason: string) => ({ decision: 'block', reason }),
+  scheduled: ({ session_crons: crons, parent }: ClaudeCall) => (parent === null ? scheduledPrompts(crons) : null),
   schedules: scheduledBy,
-  planLists: ({ parent, worker, team_name: team }) => [
+  planLists: ({ parent, worker, team_name: team }: ClaudeCall) => [
     `session ${parent ?? worker}`,
     ...(team === undefined || team === '' ? [] : [`team ${team}`]),
   ],
   // Compaction runs as a sub-agent without a type and reports its own stop, but it is not a worker.
-  isIgnored: ({ parent, kind }) => parent !== null && kind === '',
+  isIgnored: ({ parent, kind }: ClaudeCall) => parent !== null && kind === '',
   end: 'SessionEnd',
-  answer,
+  answer: answerCall,
+} as const;
+
+export const claudeCode = defineAgent({
+  ...claudeAdapter,
+  name: 'claude',
+  title: 'Claude Code',
+  resume: (session, prompt) => ['claude', '--resume', session, prompt],
 });
 
+/**
+ * The user's interrupt. Claude Code reports it with the tool that was running. Otherwise nothing comes until the prompt
+ * has stood empty for a minute, which is reported for a turn that ended as well: such a worker is not `working`.
+ */
+const isInterrupted = ({ event, is_interrupt, notification_type: type }: ClaudeCall, prior: PriorWorker): boolean =>
+  event === 'PostToolUseFailure'
+    ? is_interrupt === true
+    : event === 'Notification' && type === 'idle_prompt' && prior.working === true;
+
+function draftNotification(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
+  // The same request may have been reported by its own event.
+  if (prior.awaitsInput) return [heartbeat];
+  if (call.notification_type === 'permission_prompt') return [draftInputRequest(call.message, 'permission')];
+  if (call.notification_type === 'elicitation_dialog') return [draftInputRequest(call.message, 'question')];
+  return [heartbeat];
+}
+
 // --- answers --------------------------------------------------------------------------------------------------
+
+/**
+ * Blocks a stop with `additionalContext` where the version honours it: since 2.1.163 Claude then continues without an
+ * error, and without reading the hook's command line. No field names the version, so only a call that has what
+ * newer versions send counts; an older one would ignore the context and stop.
+ */
+function answerCall(call: ClaudeCall, decision: AnswerableDecision, check: UnsolicitedCheck | null): object | null {
+  const given = answer(call, decision, check);
+  const isBlock = check === null && isStop(call) && decision.decision === 'block';
+  if (!isBlock || !readsContext(call)) return given;
+  return { hookSpecificOutput: { hookEventName: call.event, additionalContext: blockText(decision) } };
+}
+
+const readsContext = (call: ClaudeCall): boolean =>
+  [call.prompt_id, call.transcript_path, call.cwd, call.background_tasks, call.session_crons].every(
+    (field) => field !== undefined,
+  );
 
 function chooseCheck({ event, tool_name: tool }: ClaudeCall, { lastDecision }: PriorWorker): UnsolicitedCheck | null {
   if (event === 'PostToolBatch') return 'complete';

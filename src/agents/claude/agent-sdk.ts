@@ -46,7 +46,10 @@ export type HookOutput = {
           | { behavior: 'allow'; updatedInput?: Record<string, unknown> }
           | { behavior: 'deny'; message?: string };
       }
-    | { hookEventName: 'PostToolUse' | 'SessionStart' | 'UserPromptSubmit'; additionalContext: string };
+    | {
+        hookEventName: 'PostToolBatch' | 'PostToolUse' | 'SessionStart' | 'Stop' | 'SubagentStop' | 'UserPromptSubmit';
+        additionalContext: string;
+      };
 };
 export type HookCallback = (
   input: HookInput,
@@ -124,6 +127,7 @@ export function listEvents(form: Form): HookEvent[] {
     { name: 'PreToolUse', isStop: false, seconds: form === 'command' ? stopSeconds : checkSeconds },
     // May be held for an operator's answer (`ask`).
     { name: 'PermissionRequest', isStop: false, seconds: stopSeconds },
+    ...storedEvents('PermissionDenied', 'Notification', 'Elicitation', 'ElicitationResult'),
     ...storedEvents('PostToolUse', 'PostToolUseFailure'),
     ...checkedEvents('PostToolBatch'),
     ...storedEvents('StopFailure'),

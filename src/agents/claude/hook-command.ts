@@ -1,7 +1,8 @@
 /** Claude Code for the hook command. Loaded at every call, so keep the imports minimal. */
 import { type HookAgent, oneOf, withSystemMessage } from '../../hook-command/agent.ts';
 
-const isStopEvent = oneOf('Stop', 'SubagentStop', 'TaskCompleted');
+/** `stop` and `subagentStop` are Cursor's names, which runs these hooks too. */
+const isStopEvent = oneOf('Stop', 'SubagentStop', 'TaskCompleted', 'stop', 'subagentStop');
 
 export const hookCommand: HookAgent = {
   stopTimeoutMs: 595_000,

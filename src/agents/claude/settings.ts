@@ -7,7 +7,6 @@ import type { HookedFile } from '../doctor/find-hooks.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
-import { readClaudeSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup, httpOrCommandHandler } from '../setup/agent-hooks.ts';
 import { readHooks } from '../setup/hook-settings.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
@@ -18,6 +17,8 @@ import type { PlanTools } from '../setup/setup.ts';
 import { readSettings, receiverFor, type UsageSetup, usageVariables } from '../setup/usage.ts';
 import { listEvents } from './agent-sdk.ts';
 import { hookCommand } from './hook-command.ts';
+import { checkOtherPrograms, describeOtherPrograms } from './other-programs.ts';
+import { readClaudeSwitches } from './switches.ts';
 
 const variable = (name: string, valueFor: (line: Line) => string) => ({ name, mark: `STOPGATE_${name}`, valueFor });
 
@@ -84,6 +85,7 @@ const hooks: AgentHooks = {
   // 0 disables the cap.
   blockCap: { ...blockCap, least: 0, most: 999_999, valueFor: (blocks) => blocks },
   usage,
+  alsoRunBy: describeOtherPrograms,
   planTools: { ...planTools, read: (places) => readPlanTools(places, program.folder(places)) },
 };
 
@@ -176,6 +178,7 @@ export const doctor = createHookDoctor(hooks, {
   switches: readClaudeSwitches(program.folder),
   limits: { stopEvent: 'Stop', checkedEvent: 'PostToolBatch', timeoutUnitMs: 1_000, blockCap: configuredCap },
   dryTurn,
+  checkHooked: async (hooked, { places }) => checkOtherPrograms(hooked, places),
   moreFiles: ({ cwd }) => [['local', join(cwd, '.claude', 'settings.local.json')]],
   findMore: (settings, places) => findClaudePlugin(settings, program.folder(places)),
 });

@@ -1,4 +1,4 @@
-/** The tools of Claude Code. Tested with 2.1.330. */
+/** The tools of Claude Code, tested with 2.1.330, and in lower case those of Devin CLI, from its documentation. */
 import type { KnownTools } from '../shared/tool-changes.ts';
 
 /**
@@ -39,13 +39,19 @@ export const claudeTools: KnownTools = {
     'ListMcpResourcesTool',
     'ReadMcpResourceTool',
     'StructuredOutput',
+    'read',
+    'grep',
+    'glob',
+    'webfetch',
   ],
   writers: {
     Write: ['file_path'],
     Edit: ['file_path'],
     MultiEdit: ['file_path'],
     NotebookEdit: ['notebook_path'],
+    write: ['file_path'],
+    edit: ['file_path'],
   },
-  shells: { Bash: ['command'], Monitor: ['command'] },
+  shells: { Bash: ['command'], Monitor: ['command'], exec: ['command'] },
   starters: ['Monitor'],
 };

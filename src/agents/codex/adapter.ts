@@ -6,7 +6,15 @@ import { z } from 'zod';
 import { tryJson } from '../../text/json-text.ts';
 import { type CallOf, defineAgent, sessionName, text } from '../agent.ts';
 import { allowNotice, blockAnswer } from '../shared/block-text.ts';
-import { callerOf, claudeFields, draftToolCall, draftToolOf, isStop, promptedBy } from '../shared/claude-calls.ts';
+import {
+  callerOf,
+  claudeFields,
+  draftFailure,
+  draftToolCall,
+  draftToolOf,
+  isStop,
+  promptedBy,
+} from '../shared/claude-calls.ts';
 import {
   draftChildStart,
   draftPrompted,
@@ -27,6 +35,9 @@ const bodySchema = z.object({
   session_id: sessionName,
   ...claudeFields,
   transcript_path: text,
+  /** StopFailure, of newer versions. */
+  error: text,
+  error_details: text,
   /** A string or a tool-specific object. */
   tool_response: z.unknown().optional(),
 });
@@ -55,9 +66,15 @@ export const codex = defineAgent({
     Stop: draftTurnEnd,
     SubagentStart: draftChildStart,
     SubagentStop: draftTurnEnd,
+    // The user's interrupt, which is a stop that cannot be blocked.
+    Interrupt: draftTurnEnd,
+    StopFailure: draftFailure,
     SessionEnd: draftSessionEnd,
   },
-  stop: (call) => (isStop(call) ? toAttempt(call.last_assistant_message) : null),
+  stop(call) {
+    if (call.event === 'Interrupt') return toAttempt(undefined, 'user_interrupt');
+    return isStop(call) ? toAttempt(call.last_assistant_message) : null;
+  },
   ask: ({ event, tool_name: tool, tool_input: input }) =>
     event === 'PermissionRequest' ? describeToolRequest('permission', tool, input) : null,
   answerInput: answerPermission,
@@ -81,7 +98,7 @@ function childInTranscript(path: string | undefined, session: string): string | 
 
 function draftToolEnd(call: CodexCall, prior: PriorWorker): readonly EntryDraft[] {
   const tool = draftTool(call, true, prior);
-  const change = planChange(call);
+  const change = planChange(call, prior);
   if (change === unread) return [withUnreadPlan(tool)];
   return change === null ? [tool] : [tool, change];
 }
@@ -122,24 +139,32 @@ const codexTools: KnownTools = {
 const draftTool = draftToolOf(codexTools);
 
 const goalSchema = z.object({ goal: z.object({ objective: text, status: text }) });
+const noGoalSchema = z.object({ goal: z.null() });
 
 /** A goal becomes a single step. Older versions write the whole list with `update_plan`. */
-function planChange({
-  tool_name: tool,
-  tool_input: input,
-  tool_response: response,
-}: CodexCall): PlanChange | typeof unread | null {
+function planChange(
+  { tool_name: tool, tool_input: input, tool_response: response }: CodexCall,
+  { plan }: PriorWorker,
+): PlanChange | typeof unread | null {
   if (tool === 'update_plan') return readPlan(input?.plan, 'step') ?? unread;
   if (tool !== 'create_goal' && tool !== 'update_goal' && tool !== 'get_goal') return null;
-  const answer = goalSchema.safeParse(typeof response === 'string' ? tryJson(response) : response);
-  // `get_goal` of a session without a goal has such a response too.
-  if (!answer.success) return tool === 'get_goal' ? null : unread;
+  const given = typeof response === 'string' ? tryJson(response) : response;
+  const answer = goalSchema.safeParse(given);
+  if (!answer.success) {
+    if (tool !== 'get_goal') return unread;
+    // Only the user can clear a goal. A session that never had one has the same response.
+    const isCleared = noGoalSchema.safeParse(given).success && plan.some(({ step }) => step === 'goal');
+    return isCleared ? stepUpdate('goal', { status: 'deleted' }) : null;
+  }
   // A goal without a status counts as open.
   const { objective, status = 'active' } = answer.data.goal;
   return stepUpdate('goal', { title: objective, status: goalStatuses.get(status) ?? status });
 }
 
-/** Other statuses, such as `blocked` and `paused`, are kept and count as open. */
+/**
+ * `paused`, `blocked`, `usageLimited` and `budgetLimited` are kept and count as open: the agent may set a goal's budget, so
+ * its end must not let a session go. So do unknown ones.
+ */
 const goalStatuses: ReadonlyMap<string, string> = new Map([
   ['active', 'in_progress'],
   ['complete', 'completed'],

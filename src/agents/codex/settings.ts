@@ -6,7 +6,6 @@ import type { DryTurn } from '../doctor/dry-turn.ts';
 import { describeSyntax, type HookedFile } from '../doctor/find-hooks.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
-import { readCodexSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
 import { commandForms } from '../setup/line.ts';
@@ -14,6 +13,7 @@ import type { Program } from '../setup/local-context.ts';
 import { readText } from '../setup/settings-file.ts';
 import { type CodexHook, createCodexUsage, listCodexHooks, planConfig, putTrust, trust, trustIn } from './config.ts';
 import { hookCommand } from './hook-command.ts';
+import { readCodexSwitches } from './switches.ts';
 
 const program: Program = {
   binary: 'codex',
@@ -32,8 +32,9 @@ const hooks: AgentHooks = {
     ...storedEvents('SessionStart', 'UserPromptSubmit', 'PostToolUse', 'SubagentStart'),
     // May be held for an operator's answer (`ask`).
     { name: 'PermissionRequest', isStop: false, seconds: stopSeconds },
-    // Codex's maximum for this event. It warns in every session about a longer timeout.
+    // Codex's maximum for these events. It warns in every session about a longer timeout.
     { name: 'SessionEnd', isStop: false, seconds: 3 },
+    { name: 'Interrupt', isStop: false, seconds: 3 },
     ...stopEvents('SubagentStop', 'Stop'),
   ],
   grouped: true,

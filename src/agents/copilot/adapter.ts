@@ -10,7 +10,7 @@
 import { z } from 'zod';
 import { tryJson } from '../../text/json-text.ts';
 import { type CallOf, defineAgent, fields, sessionName, text } from '../agent.ts';
-import { allowNote, blockAnswer } from '../shared/block-text.ts';
+import { type AnswerableDecision, allowNote, blockAnswer } from '../shared/block-text.ts';
 import {
   draftInputRequest,
   draftPrompted,
@@ -54,50 +54,65 @@ const bodySchema = z.object({
 });
 type CopilotCall = CallOf<typeof bodySchema>;
 
-export const copilot = defineAgent({
-  name: 'copilot',
-  title: 'Copilot CLI',
+/** The adapter without the program's identity, for VS Code, which sends the same fields (claude/callers.ts). */
+export const copilotAdapter = {
   hookCommand,
   settings: () => import('./settings.ts'),
   doctor: 'dry turn',
-  resume: (session, prompt) => ['copilot', `--resume=${session}`, '--prompt', prompt],
   body: bodySchema,
   normalize: inCamelCase,
-  eventOf: ({ hookEventName, hookName }, inUrl) => toCamelCase(hookEventName || hookName || inUrl),
+  eventOf: ({ hookEventName, hookName }: z.output<typeof bodySchema>, inUrl: string | undefined) =>
+    toCamelCase(hookEventName || hookName || inUrl),
   // `copilot --prompt` starts like a session with a person, so `interactive` stays unknown.
-  callerOf({ sessionId, parentAgentId, agentId, agentType }) {
+  callerOf({ sessionId, parentAgentId, agentId, agentType }: z.output<typeof bodySchema>) {
     if (!agentId) return { worker: sessionId, parent: null };
     const parent = parentAgentId ? toId(parentAgentId) : sessionId;
     return { worker: childId(parent, agentId), parent, kind: agentType };
   },
   events: {
     // With PascalCase names, the first prompt arrives before the session start.
-    sessionStart: (call, prior, agent) =>
+    sessionStart: (call: CopilotCall, prior: PriorWorker, agent: string) =>
       isRepeated(call, prior) ? [heartbeat] : draftSessionStart(call, prior, agent),
     // The end of a background sub-agent wakes the session with a prompt that `authorOf` recognises as the system's.
     userPromptSubmitted: draftPrompted,
     // `permissionRequest` is not used: it precedes every tool, even if no person is asked.
-    notification: (call) => (isPermission(call) ? [draftInputRequest(call.message, 'permission')] : [heartbeat]),
-    preToolUse: ({ toolName: tool }) => [draftToolStart({ tool })],
-    postToolUse: (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)],
-    postToolUseFailure: (call, prior) => [...draftResumption(prior), draftTool(call, false, prior)],
-    agentStop: (call, prior) => (call.parent === null ? draftResumption(prior) : [heartbeat]),
-    subagentStart: (call, prior, agent) => [
+    notification: (call: CopilotCall) =>
+      isPermission(call) ? [draftInputRequest(call.message, 'permission')] : [heartbeat],
+    preToolUse: ({ toolName: tool }: CopilotCall) => [draftToolStart({ tool })],
+    postToolUse: (call: CopilotCall, prior: PriorWorker) => [...draftResumption(prior), ...draftToolEnd(call, prior)],
+    postToolUseFailure: (call: CopilotCall, prior: PriorWorker) => [
+      ...draftResumption(prior),
+      draftTool(call, false, prior),
+    ],
+    agentStop: (call: CopilotCall, prior: PriorWorker) => (call.parent === null ? draftResumption(prior) : [heartbeat]),
+    subagentStart: (call: CopilotCall, prior: PriorWorker, agent: string) => [
       draftRegistration(call, prior, agent),
       ...draftForParent(call, 'background.started'),
     ],
-    subagentStop: (call, prior) => [...draftResumption(prior), ...draftForParent(call, 'background.finished')],
-    sessionEnd: (call, prior) => (isPause(call, prior) ? [heartbeat] : draftSessionEnd(call, prior)),
+    subagentStop: (call: CopilotCall, prior: PriorWorker) => [
+      ...draftResumption(prior),
+      ...draftForParent(call, 'background.finished'),
+    ],
+    sessionEnd: (call: CopilotCall, prior: PriorWorker) =>
+      isPause(call, prior) ? [heartbeat] : draftSessionEnd(call, prior),
   },
-  stop: (call) => (isStop(call) ? toAttempt(call.response, call.stopReason) : null),
-  personPrompt: (call, prior) => {
+  stop: (call: CopilotCall) => (isStop(call) ? toAttempt(call.response, call.stopReason) : null),
+  personPrompt: (call: CopilotCall, prior: PriorWorker) => {
     const isPersons = call.event === 'userPromptSubmitted' && call.parent === null;
     return isPersons && authorOf(call.prompt, prior) === 'person' ? (call.prompt ?? null) : null;
   },
   // Copilot ignores the answer to a prompt hook.
   passesCommands: true,
   end: 'sessionEnd',
-  answer: (call, decision) => (isStop(call) ? (blockAnswer(decision) ?? allowNote(call, decision)) : null),
+  answer: (call: CopilotCall, decision: AnswerableDecision) =>
+    isStop(call) ? (blockAnswer(decision) ?? allowNote(call, decision)) : null,
+} as const;
+
+export const copilot = defineAgent({
+  ...copilotAdapter,
+  name: 'copilot',
+  title: 'Copilot CLI',
+  resume: (session, prompt) => ['copilot', `--resume=${session}`, '--prompt', prompt],
 });
 
 /** Maps PascalCase event names to camelCase: `Stop` to `agentStop`, `PostToolUse` to `postToolUse`. */
@@ -156,6 +171,9 @@ function draftForParent(
   return [{ type, data: { id, kind: 'subagent' }, worker: parent }];
 }
 
+/** Tools of VS Code's agent that change no file. */
+const vscodeReaders = ['read_file', 'list_dir', 'file_search', 'grep_search', 'semantic_search', 'manage_todo_list'];
+
 /**
  * Deliberately not harmless: `task` (its sub-agents may change any file), `skill`, `write_bash` (sends input to a
  * running shell), `read_bash`, `read_powershell` and `read_agent` (report on background work), and `powershell` (its
@@ -181,13 +199,20 @@ const copilotTools: KnownTools = {
     'list_agents',
     'exit_plan_mode',
     'fetch_copilot_cli_documentation',
+    ...vscodeReaders,
   ],
-  writers: { create: ['path'], edit: ['path'] },
+  writers: {
+    create: ['path'],
+    edit: ['path'],
+    create_file: ['filePath'],
+    replace_string_in_file: ['filePath'],
+    insert_edit_into_file: ['filePath'],
+  },
   patches: {
     apply_patch: [freeText, 'input', 'patch', 'patchText', 'command'],
     patch: [freeText, 'input', 'patch', 'patchText'],
   },
-  shells: { bash: ['command'] },
+  shells: { bash: ['command'], run_in_terminal: ['command'] },
 };
 
 /** Results after which a tool that writes a single file has changed nothing. After any other result it may have. */

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import type { DryTurn } from '../doctor/dry-turn.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import { openChatCompletionsModel } from '../doctor/models.ts';
-import { readCopilotSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { marginSeconds, stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { commandForms } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/local-context.ts';
 import { receiverFor, type UsageSetup } from '../setup/usage.ts';
 import { hookCommand } from './hook-command.ts';
+import { readCopilotSwitches } from './switches.ts';
 
 const program: Program = {
   binary: 'copilot',

@@ -2,12 +2,12 @@
 import { join } from 'node:path';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
-import { readCursorSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { commandForms } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/local-context.ts';
 import { hookCommand } from './hook-command.ts';
+import { readCursorSwitches } from './switches.ts';
 
 const program: Program = {
   binary: 'cursor-agent',

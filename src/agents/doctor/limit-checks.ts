@@ -8,7 +8,7 @@ import { marginSeconds } from '../setup/hook-events.ts';
 import type { FoundHook } from '../setup/hook-settings.ts';
 import type { LocalContext } from '../setup/local-context.ts';
 import type { UsageSetup } from '../setup/usage.ts';
-import { type Answer, type CheckContext, ok, warn } from './doctor.ts';
+import { type Answer, bad, type CheckContext, ok, warn } from './doctor.ts';
 import { type HookedFile, initCommand } from './find-hooks.ts';
 
 export type Limits = {
@@ -107,7 +107,8 @@ export function checkCap(
 }
 
 /**
- * Budgets in tokens and dollars count what agents report. Checks that this agent reports its usage to the service.
+ * Budgets in tokens and dollars count what agents report. Checks that this agent reports its usage to the service: a
+ * limit in dollars that counts nothing is an error.
  * @param usage null if the agent cannot report its usage
  * @param init the command that connects the agent
  */
@@ -119,22 +120,23 @@ export function checkUsage(
   if (url === '') return [];
   const budgets = budgetsOf(policies, dayBudget);
   const target = usage?.target(places) ?? null;
-  const warnIfBudgets = (text: string, fix: string) => (budgets.length === 0 ? [] : [warn(text, fix)]);
+  const reportBudgets = (text: string, fix: string) =>
+    budgets.length === 0 ? [] : [budgets.some(({ inDollars }) => inDollars) ? bad(text, fix) : warn(text, fix)];
   if (usage === null)
-    return warnIfBudgets(
+    return reportBudgets(
       `${title} cannot report its usage, so ${neverEnd(budgets)}`,
       'also limit turns or time, or publish usage.reported yourself (docs/agents/usage.md)',
     );
   if (target === null)
-    return warnIfBudgets(`it does not report its usage, so ${neverEnd(budgets)}`, howToTurnOn(usage, url, init));
+    return reportBudgets(`it does not report its usage, so ${neverEnd(budgets)}`, howToTurnOn(usage, url, init));
   if (!URL.canParse(target) || new URL(target).origin !== new URL(url).origin)
-    return warnIfBudgets(
+    return reportBudgets(
       `it reports its usage to ${target} instead of ${url}, so ${neverEnd(budgets)}`,
       'change that, or let a collector forward it (docs/agents/usage.md)',
     );
   const uncounted = usage.inDollars ? [] : budgets.filter(({ inTokens }) => !inTokens);
   if (uncounted.length === 0) return [ok(`it reports its usage to ${target}`)];
-  return [warn(`it reports tokens but not dollars, so ${neverEnd(uncounted)}`, 'also limit tokens')];
+  return [bad(`it reports tokens but not dollars, so ${neverEnd(uncounted)}`, 'also limit tokens')];
 }
 
 function howToTurnOn({ scopes, environment }: UsageSetup, url: string, init: string): string {
@@ -149,7 +151,7 @@ function howToTurnOn({ scopes, environment }: UsageSetup, url: string, init: str
 const neverEnd = (budgets: readonly UsageBudget[]): string =>
   `${budgets.map(({ title }) => title).join(' and ')} never ${budgets.length === 1 ? 'ends' : 'end'} its sessions`;
 
-type UsageBudget = { readonly title: string; readonly inTokens: boolean };
+type UsageBudget = { readonly title: string; readonly inTokens: boolean; readonly inDollars: boolean };
 
 /** The budgets that limit tokens or dollars. */
 function budgetsOf(policies: CheckContext['policies'], dayBudget: DayBudget | null): UsageBudget[] {
@@ -160,6 +162,6 @@ function budgetsOf(policies: CheckContext['policies'], dayBudget: DayBudget | nu
   return all.flatMap(([title, budget]) =>
     budget === null || ((budget.tokens ?? null) === null && (budget.usd ?? null) === null)
       ? []
-      : [{ title, inTokens: (budget.tokens ?? null) !== null }],
+      : [{ title, inTokens: (budget.tokens ?? null) !== null, inDollars: (budget.usd ?? null) !== null }],
   );
 }

@@ -6,13 +6,13 @@ import type { DryTurn } from '../doctor/dry-turn.ts';
 import { initCommand } from '../doctor/find-hooks.ts';
 import { createHookDoctor, hookTarget } from '../doctor/hook-doctor.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
-import { readGeminiSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { checkedEvents, stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { commandForms } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/local-context.ts';
 import { telemetryUsage } from '../setup/usage.ts';
 import { hookCommand } from './hook-command.ts';
+import { readGeminiSwitches } from './switches.ts';
 
 const agent = 'gemini';
 

@@ -11,11 +11,11 @@ import { checkPolicyNames } from '../doctor/hook-doctor.ts';
 import { checkUsage } from '../doctor/limit-checks.ts';
 import { openChatCompletionsModel } from '../doctor/models.ts';
 import { tokenVariableIn } from '../doctor/session.ts';
-import { readOpencodeSwitches } from '../doctor/switches.ts';
 import type { Line } from '../setup/line.ts';
 import { fileIn, type LocalContext, type Program, type Scope } from '../setup/local-context.ts';
 import { type Change, openSettings, readText } from '../setup/settings-file.ts';
 import type { SettingsSetup, SetupRequest } from '../setup/setup.ts';
+import { readOpencodeSwitches } from './switches.ts';
 
 const program: Program = {
   binary: 'opencode',

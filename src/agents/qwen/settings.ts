@@ -4,13 +4,13 @@ import type { DryTurn } from '../doctor/dry-turn.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
 import { openChatCompletionsModel } from '../doctor/models.ts';
-import { readQwenSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup, httpOrCommandHandler } from '../setup/agent-hooks.ts';
 import { checkSeconds, type HookEvent, stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
 import { type Form, httpForms } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/local-context.ts';
 import { telemetryUsage } from '../setup/usage.ts';
 import { hookCommand } from './hook-command.ts';
+import { readQwenSwitches } from './switches.ts';
 
 const agent = 'qwen';
 /** The largest value of the variable. Qwen Code ignores the block that reaches the value. */

@@ -12,8 +12,8 @@ import {
 } from './hook-settings.ts';
 import { type Form, formatCommand, formatUrl, isOurs, isPosted, type Line } from './line.ts';
 import { type LocalContext, type Program, rootOf, type Scope } from './local-context.ts';
-import { type Change, openSettings, planEdit, type SettingsFile } from './settings-file.ts';
-import type { PlanTools, SettableCap, SettingsSetup, SetupRequest, Trust } from './setup.ts';
+import { type Change, openSettings, planEdit, readText, type SettingsFile } from './settings-file.ts';
+import type { ConnectedScope, PlanTools, SettableCap, SettingsSetup, SetupRequest, Trust } from './setup.ts';
 import type { UsageSetup } from './usage.ts';
 
 export type AgentHooks = {
@@ -47,10 +47,12 @@ export type AgentHooks = {
   readonly planConfig?: (request: SetupRequest, hooks: SettingsFile) => Change | null;
   /** Missing if its hooks need no trust. */
   readonly trust?: Trust;
+  /** Tells a person which other programs run the hooks of its settings. */
+  readonly alsoRunBy?: (line: Line) => string | null;
 };
 
 export function createHookSetup(hooks: AgentHooks): SettingsSetup {
-  const { program, forms, scopes, waker, blockCap, planTools, usage, planConfig, trust = null } = hooks;
+  const { program, forms, scopes, waker, blockCap, planTools, usage, planConfig, trust = null, alsoRunBy } = hooks;
   return {
     kind: 'settings',
     program,
@@ -61,6 +63,8 @@ export function createHookSetup(hooks: AgentHooks): SettingsSetup {
     blockCap: blockCap ?? null,
     planTools: planTools?.read ?? null,
     usage: usage ?? null,
+    connected: (places) => findConnected(hooks, places),
+    ...(alsoRunBy === undefined ? {} : { alsoRunBy }),
     plan(request) {
       const change = planHooks(hooks, request);
       const config = planConfig?.(request, change.file) ?? null;
@@ -72,6 +76,23 @@ export function createHookSetup(hooks: AgentHooks): SettingsSetup {
 const defaultFormat = jsonHooks();
 
 export const formatOf = ({ format = defaultFormat }: Pick<AgentHooks, 'format'>): HookFormat => format;
+
+/** A file that cannot be read has none: `plan` and the doctor report it. */
+function findConnected(hooks: AgentHooks, places: LocalContext): ConnectedScope[] {
+  const { agent, scopes, file } = hooks;
+  const { read, load = readText } = formatOf(hooks);
+  const all = scopes.map((scope) => ({ scope, file: file(scope, places) }));
+  return all.filter(({ file: path }, index) => {
+    // If the project is the home folder, both scopes are the same file.
+    if (all.findIndex(({ file: other }) => other === path) !== index) return false;
+    try {
+      const text = load(path);
+      return text !== null && read(text).some(({ value }) => isOurs(agent, value));
+    } catch {
+      return false;
+    }
+  });
+}
 
 /** Creates the hooks to write into the settings. */
 export function settingsFor(hooks: AgentHooks, line: Line): HookSettings {
@@ -94,11 +115,15 @@ function planHooks(hooks: AgentHooks, request: SetupRequest): Change {
     if (!remove) {
       // If we set up usage reporting before, it follows the hooks to the new address.
       const isSet = text !== null && hooks.usage?.settings?.isOurs(text.replace(/^\uFEFF/, '')) === true;
+      if (request.usage) {
+        if (hooks.usage?.settings == null) return text;
+        return withBom(text ?? '{}\n', (json) => putUsage(json, hooks, request, isSet));
+      }
       return withBom(format.put(text, settings), (json) =>
         putUsage(putVariables(json, hooks, request), hooks, request, isSet),
       );
     }
-    const bare = text === null ? null : withBom(text, (json) => removeVariables(json, hooks));
+    const bare = text === null ? null : withBom(text, (json) => removeVariables(json, hooks, line));
     return bare === null ? null : format.remove(bare, settings);
   });
 }
@@ -115,10 +140,10 @@ function putUsage(json: string, { usage }: AgentHooks, request: SetupRequest, is
 }
 
 /** Returns null if the file would be empty. */
-const removeVariables = (json: string, { blockCap, planTools, usage }: AgentHooks): string | null =>
+const removeVariables = (json: string, { blockCap, planTools, usage }: AgentHooks, line: Line): string | null =>
   [planTools, blockCap].reduce<string | null>(
     (text, variable) => (text === null || variable === undefined ? text : removeVariable(text, variable)),
-    usage?.settings ? usage.settings.remove(json) : json,
+    usage?.settings ? usage.settings.remove(json, line) : json,
   );
 
 /**

@@ -3,6 +3,7 @@ import { type HookAgent, notJudged } from '../../hook-command/agent.ts';
 import { builtScript } from '../../version.ts';
 import { shellWord } from '../shared/text.ts';
 import { type HookEvent, marginSeconds } from './hook-events.ts';
+import type { Scope } from './local-context.ts';
 
 /** For agents that run a command per call. `command` is the hook command; `curl` is a line of `sh` that runs curl. */
 export const commandForms = ['command', 'curl'] as const;
@@ -28,6 +29,8 @@ export type Line = {
   readonly policy: string | undefined;
   /** Undefined for the service's default fleet. */
   readonly fleet: string | undefined;
+  /** `user` for hooks that run in all folders. They are silent where the service has none of its folders. */
+  readonly scope?: Scope | undefined;
   /** The variable that holds the token. Undefined if none is needed. */
   readonly tokenEnv: string | undefined;
   readonly onUnreachable: 'allow' | 'block';
@@ -48,20 +51,21 @@ type Caller = { readonly agent: string; readonly hook: Pick<HookAgent, 'allow'> 
 export function formatUrl(
   agent: string,
   event: Call | null,
-  { http, policy, fleet }: Line,
+  { http, policy, fleet, scope }: Line,
   withEvent: boolean,
 ): string {
   const query = [
     ...(withEvent && event !== null ? [`event=${event.name}`] : []),
     ...(policy === undefined ? [] : [`policy=${policy}`]),
     ...(fleet === undefined ? [] : [`fleet=${fleet}`]),
+    ...(scope === 'user' ? ['scope=user'] : []),
   ];
   return `${http}/hooks/${agent}${query.length === 0 ? '' : `?${query.join('&')}`}`;
 }
 
 /** The command must not contain a secret, because agents show it to the model. */
 export function formatCommand({ agent, hook }: Caller, event: Call | null, line: Line, options = ''): string {
-  const { form, http, policy, fleet, tokenEnv, onUnreachable, autostart, program } = line;
+  const { form, http, policy, fleet, scope, tokenEnv, onUnreachable, autostart, program } = line;
   if (usesCurl(form) && event !== null) return formatCurl({ agent, hook }, event, line);
   const parts = [
     ...program.map(shellWord),
@@ -70,6 +74,7 @@ export function formatCommand({ agent, hook }: Caller, event: Call | null, line:
     `--http ${shellWord(http.replace(/^http:\/\//, ''))}`,
     ...(policy === undefined ? [] : [`--policy ${policy}`]),
     ...(fleet === undefined ? [] : [`--fleet ${fleet}`]),
+    ...(scope === 'user' ? ['--scope user'] : []),
     ...(tokenEnv === undefined || tokenEnv === 'STOPGATE_TOKEN' ? [] : [`--token-env ${tokenEnv}`]),
     ...(onUnreachable === 'allow' ? [] : [`--on-unreachable ${onUnreachable}`]),
     ...(autostart === undefined ? [] : [`--autostart ${shellWord(autostart)}`]),
@@ -140,9 +145,12 @@ export function isOurs(agent: string, handler: Readonly<Record<string, unknown>>
   );
 }
 
-/** The command that a hook runs. Some agents nest it in an action. */
-export function commandOf({ command, action }: Readonly<Record<string, unknown>>): unknown {
-  return (
-    command ?? (typeof action === 'object' && action !== null ? (action as { command?: unknown }).command : undefined)
-  );
+/**
+ * The command that a hook runs. Some agents nest it in an action; Claude Code's exec form (`args`), which needs no
+ * shell, lists its arguments.
+ */
+export function commandOf({ command, args, action }: Readonly<Record<string, unknown>>): unknown {
+  if (typeof command === 'string' && Array.isArray(args)) return [command, ...args].join(' ');
+  const nested = typeof action === 'object' && action !== null ? (action as { command?: unknown }).command : undefined;
+  return command ?? nested;
 }

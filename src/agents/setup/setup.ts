@@ -27,9 +27,15 @@ export type SettingsSetup = {
    * @throws AppError input.bad if a file cannot be read or parsed, with file, line and column
    */
   readonly plan: (request: SetupRequest) => readonly [Change, ...Change[]];
+  /** The settings that have our hooks. Missing if only one scope can have them. */
+  readonly connected?: (places: LocalContext) => readonly ConnectedScope[];
+  /** Tells a person which other programs run the hooks of these settings. Null if none do. */
+  readonly alsoRunBy?: (line: Line) => string | null;
   /** Null if its hooks need no trust. */
   readonly trust: Trust | null;
 };
+
+export type ConnectedScope = { readonly scope: Scope; readonly file: string };
 
 /** An agent for which `init` writes nothing, but prints the command that the user's script must run. */
 export type LineSetup = {
@@ -54,7 +60,7 @@ export type SetupRequest = {
   readonly blockCap: number | undefined;
   /** Turns its plan tools on. False leaves them unchanged. */
   readonly planTools: boolean;
-  /** Makes it report its usage. False leaves that unchanged. */
+  /** Only makes it report its usage, and leaves its hooks as they are. */
   readonly usage: boolean;
   /** Removes everything that we added. */
   readonly remove: boolean;

@@ -32,7 +32,7 @@ export type UsageSettings = {
   /** @param replaces true if the present value is ours and may be replaced */
   readonly put: (text: string, line: Line, replaces: boolean) => string;
   /** Removes our settings. Returns null if the file would be empty. */
-  readonly remove: (text: string) => string | null;
+  readonly remove: (text: string, line: Line) => string | null;
 };
 
 /**
@@ -69,29 +69,32 @@ const telemetryFor = (line: Line) => ({
 
 /**
  * Usage settings in the object "telemetry". It cannot hold a mark, so it counts as ours if it has exactly the form that
- * we write and the hooks in the same file call the same service.
+ * we write and names the service of the hooks in the same file, or the one of this call.
  */
 const telemetryObject = (agent: string): UsageSettings => ({
   isOurs: (text) => isOurTelemetry(agent, text),
   put(text, line, replaces) {
     const found = propertyOf(parseJson(text), key);
     const wanted = telemetryFor(line);
-    if (isDeepStrictEqual(partOf(found), wanted)) return text;
+    // A copy, because parsed objects have no prototype, which would count as a difference.
+    if (found !== undefined && isDeepStrictEqual({ ...(partOf(found) as object) }, wanted)) return text;
     if (found !== undefined && !replaces)
       throw new SyntaxProblem(`"${key}" is already set to a different value; change it there`, found.offset);
     const bare = found === undefined ? text : (remove(text, found) ?? '{}');
     return append(bare, parseJson(bare), key, wanted);
   },
-  remove: (text) => (isOurTelemetry(agent, text) ? remove(text, propertyOf(parseJson(text), key) as Node) : text),
+  remove: (text, line) =>
+    isOurTelemetry(agent, text, line) ? remove(text, propertyOf(parseJson(text), key) as Node) : text,
 });
 
-function isOurTelemetry(agent: string, text: string): boolean {
+function isOurTelemetry(agent: string, text: string, line?: Line): boolean {
   const { otlpEndpoint, ...others } = (partOf(propertyOf(parseJson(text), key)) ?? {}) as Record<string, unknown>;
   if (typeof otlpEndpoint !== 'string' || !URL.canParse(otlpEndpoint)) return false;
   const { otlpEndpoint: _, ...ours } = telemetryFor({ http: '' } as Line);
   const { host } = new URL(otlpEndpoint);
   const hasHook = readHooks(text).some(({ value }) => isOurs(agent, value) && JSON.stringify(value).includes(host));
-  return isDeepStrictEqual(others, ours) && hasHook;
+  const isNamed = line !== undefined && otlpEndpoint === telemetryFor(line).otlpEndpoint;
+  return isDeepStrictEqual(others, ours) && (hasHook || isNamed);
 }
 
 const partOf = (property: Node | undefined): unknown => {

@@ -175,6 +175,12 @@ export function draftToolStart({ tool, id }: Pick<ToolUse, 'tool' | 'id'>): Entr
   return { type: 'tool.started', data: { tool: firstChars(tool, nameCharsMax), ...callOf(id) } };
 }
 
+/** Sent for a tool whose start was reported and that was refused: it has changed nothing. */
+export const draftUnusedTool = (tool: string, id: string | undefined): EntryDraft => ({
+  type: 'tool.used',
+  data: { tool: firstChars(tool, nameCharsMax), ok: false, ...callOf(id), changes: 'none' },
+});
+
 const callOf = (id: string | undefined): object => (id === undefined ? {} : { call: firstChars(id, nameCharsMax) });
 
 /**

@@ -13,6 +13,7 @@ import { awaitAnswer, type HeldRequest, request } from './permission-requests.ts
 import { describeCommand, describeStatus, type PersonCommand, personAtSession } from './person-command.ts';
 import { type PriorWorker, toPriorWorker, unknownWorker } from './prior-worker.ts';
 import { createSharedPlans, type SharedPlans, statusesIn } from './shared-plans.ts';
+import { createStopTwins } from './stop-twins.ts';
 import {
   createReportedFindings,
   isCompletionCheck,
@@ -35,6 +36,8 @@ export type CallOptions = {
   readonly key?: string | undefined;
   /** Aborted when the agent stops waiting for the answer. */
   readonly gone?: AbortSignal;
+  /** Identifies the set of hooks that makes the call. Calls of two sets about one stop count once. */
+  readonly set?: string | undefined;
   /** The step list that the session shares with other sessions, named by its environment. */
   readonly taskList?: string | undefined;
   /** Whether the caller may write to this worker. Default: yes, to all. */
@@ -80,6 +83,7 @@ export function createHookCallHandler(
   const plans = createSharedPlans();
   const reported = createReportedFindings();
   const isDue = createPacer(stopwatch);
+  const attemptFor = createStopTwins(stopwatch);
   const answer = async (
     call: HookCall,
     next: NextStep | null,
@@ -95,7 +99,8 @@ export function createHookCallHandler(
     }
     if (next.kind === 'immediate') return next.answer;
     if (next.kind === 'stop') {
-      const decision = await unwrap(next.decision);
+      const decision = await followSuperseding(service, call.worker, await unwrap(next.decision));
+      if (decision === null) return null;
       reported.note(call.worker, decision, () => service.judging(call.worker));
       return call.answer(decision);
     }
@@ -113,7 +118,7 @@ export function createHookCallHandler(
    */
   return async (call, options = {}) => {
     const next = await mutex.runExclusive(call.worker, () =>
-      store(service, { workers, scheduled, added, homes, plans, links }, call, options),
+      store(service, { workers, scheduled, added, homes, plans, links, attemptFor }, call, options),
     );
     return answer(call, next, options);
   };
@@ -132,9 +137,9 @@ type NextStep =
 
 async function store(
   service: HookService,
-  { workers, scheduled, added, homes, plans, links }: HandlerState,
+  { workers, scheduled, added, homes, plans, links, attemptFor }: HandlerState,
   call: HookCall,
-  { key, taskList, mayWrite = () => true, noteUnread = () => {} }: CallOptions,
+  { key, set, taskList, mayWrite = () => true, noteUnread = () => {} }: CallOptions,
 ): Promise<NextStep | null> {
   const { find, publish } = workers;
   const view = await find(call.worker);
@@ -157,8 +162,16 @@ async function store(
   const lists = taskList === undefined ? call.planLists : [...call.planLists, `list ${taskList}`];
   if (call.planLists.length > 0) await shareSteps(workers, plans.join(lists, entries).filter(mayWrite), entries);
   if (command !== null) return { kind: 'command', command };
-  if (stop !== null)
-    return { kind: 'stop', decision: decide(service, worker, { attempt: key ?? randomUUID(), ...stop }) };
+  if (stop !== null) {
+    const id = key ?? randomUUID();
+    const attempt = attemptFor({
+      worker,
+      set: set === undefined ? undefined : `${call.program} ${set}`,
+      kind: stop.stopReason ?? '',
+      id,
+    });
+    return { kind: 'stop', decision: decide(service, worker, { attempt, ...stop }) };
+  }
   if (immediateAnswer !== null) return { kind: 'immediate', answer: immediateAnswer };
   if (check === null && ask === null) return null;
   // A registration may have changed the policy.
@@ -199,6 +212,7 @@ type HandlerState = {
   readonly homes: Map<string, string | null>;
   readonly plans: SharedPlans;
   readonly links: ResolveLinks;
+  readonly attemptFor: ReturnType<typeof createStopTwins>;
 };
 
 /** Copies changed step states to the plans of workers that share the list. */
@@ -304,6 +318,24 @@ async function decide(service: HookService, worker: string, body: object): Promi
   } catch (error) {
     return error as Error;
   }
+}
+
+/** A newer attempt may be superseded too. An agent that keeps asking gets an empty answer. */
+const followsMax = 20;
+
+/**
+ * A stop that a newer attempt superseded gets the decision of that attempt, so it neither blocks the agent nor lets it
+ * go on its own. Resolves to null if a prompt superseded it: the agent continues with the prompt.
+ */
+async function followSuperseding(service: HookService, worker: string, first: Decision): Promise<Decision | null> {
+  let decision = first;
+  for (let count = 0; decision.cause === 'superseded'; count += 1) {
+    const view = await service.peek(worker, 0);
+    const newest = view?.attempt?.attempt ?? view?.lastDecision?.attempt;
+    if (newest === undefined || newest === null || newest === decision.attempt || count === followsMax) return null;
+    decision = await service.decide(worker, { attempt: newest });
+  }
+  return decision;
 }
 
 async function unwrap(decision: Promise<Decision | Error>): Promise<Decision> {

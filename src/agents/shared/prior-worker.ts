@@ -3,6 +3,8 @@ import type { Plan, WorkerView } from '../../../machines/index.ts';
 import type { DecisionText } from './block-text.ts';
 
 export type PriorWorker = {
+  /** True between a prompt and a stop. */
+  readonly working?: boolean;
   /** True if it was allowed to stop or its session has ended. */
   readonly stopped: boolean;
   /** False until an adapter has registered it, which its next call must do. */
@@ -53,6 +55,7 @@ export const unknownWorker: PriorWorker = Object.freeze({
 export function toPriorWorker(view: WorkerView): PriorWorker {
   const { agent, parent, cwd, plan, lastDecision, background, awaitsInput, interactive, labels } = view;
   return {
+    working: view.state === 'working',
     stopped: view.state === 'stopped',
     registered: agent !== null,
     parent,

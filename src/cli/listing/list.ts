@@ -1,7 +1,7 @@
 /** Reads all pages of a list of actors and shows them as a table or JSON, once or continuously. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
-import { type Presence, presences, workerStates } from '../../../machines/values/states.ts';
+import { type ViewedPresence, viewedPresences, workerStates } from '../../../machines/values/states.ts';
 import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
 import type { Output } from '../../terminal/output.ts';
@@ -21,7 +21,7 @@ export const listArgs = {
 } as const satisfies Arguments;
 
 export const presenceArgs = {
-  presence: choice('PRESENCE', presences, 'only workers with this presence'),
+  presence: choice('PRESENCE', viewedPresences, 'only workers with this presence'),
   stale: flag('only workers that have been silent for two minutes; short for --presence stale'),
 } as const satisfies Arguments;
 
@@ -34,7 +34,7 @@ export const filters = {
 } as const satisfies Arguments;
 
 /** @throws AppError input.bad if the options contradict each other */
-export function readPresence({ presence, stale }: Flags<typeof presenceArgs>): Presence | undefined {
+export function readPresence({ presence, stale }: Flags<typeof presenceArgs>): ViewedPresence | undefined {
   if (stale && presence !== undefined && presence !== 'stale')
     throw new AppError('input.bad', `--stale and --presence ${presence} contradict each other; drop one of them`);
   return stale ? 'stale' : presence;

@@ -1,5 +1,5 @@
 /** Formats states, presence and times for people. */
-import type { Presence, State, UsageView } from '../../../machines/index.ts';
+import type { State, UsageView, ViewedPresence } from '../../../machines/index.ts';
 import { isDone, type Plan } from '../../../machines/policy/plan.ts';
 import { formatDuration, parseIsoTime } from '../../../machines/values/time.ts';
 import { type Colors, clean, cut } from '../../terminal/text.ts';
@@ -17,7 +17,7 @@ export function paintState(state: State, colors: Colors): Paint {
   return paints[state] ?? ((text) => text);
 }
 
-export const paintPresence = (presence: Presence, colors: Colors): Paint =>
+export const paintPresence = (presence: ViewedPresence, colors: Colors): Paint =>
   presence === 'active' ? colors.green : colors.yellow;
 
 /** `3s ago`, or `now` if the log's clock is ahead. Default for `nowMs`: this machine's clock. */

@@ -27,8 +27,10 @@ test('the plan is stored, and a stop is blocked while a step remains', async () 
   expect(await call(hooks, 'SessionStart', 'sdk-1')).toEqual({});
   expect(await call(hooks, 'PostToolUse.TaskCreate', 'sdk-1')).toEqual({});
   expect(await call(hooks, 'Stop', 'sdk-1')).toEqual({
-    decision: 'block',
-    reason: expect.stringContaining('1 of 1 plan steps remain'),
+    hookSpecificOutput: {
+      hookEventName: 'Stop',
+      additionalContext: expect.stringContaining('1 of 1 plan steps remain'),
+    },
   });
   await call(hooks, 'PostToolUse.TaskUpdate.completed', 'sdk-1');
   expect(await call(hooks, 'Stop', 'sdk-1')).toEqual({});

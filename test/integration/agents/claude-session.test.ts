@@ -35,7 +35,9 @@ const plan = (session: string, subject: string) =>
 const complete = (session: string) => call(session, 'PostToolUse.TaskUpdate.completed');
 const blockedFor = (title: string) => ({
   status: 200,
-  json: { decision: 'block', reason: expect.stringContaining(`1 of 1 plan steps remain: ${title}`) },
+  json: {
+    hookSpecificOutput: { additionalContext: expect.stringContaining(`1 of 1 plan steps remain: ${title}`) },
+  },
 });
 
 test('a whole session: blocked while a step remains, allowed when all are done', async () => {
@@ -60,7 +62,7 @@ test('a whole session: blocked while a step remains, allowed when all are done',
   expect(answers).toEqual(
     claudeSession.map(({ body, answer }) =>
       answer === 'block'
-        ? [body.hook_event_name, 200, { decision: 'block', reason }]
+        ? [body.hook_event_name, 200, { hookSpecificOutput: { hookEventName: 'Stop', additionalContext: reason } }]
         : [body.hook_event_name, 204, null],
     ),
   );
@@ -77,7 +79,10 @@ describe('the retry count', () => {
     const session = 'session-of-retries';
     await call(session, 'UserPromptSubmit');
     await plan(session, 'Write the tests');
-    const { reason } = (await call(session, 'Stop')).json as { reason: string };
+    const { hookSpecificOutput } = (await call(session, 'Stop')).json as {
+      hookSpecificOutput: { additionalContext: string };
+    };
+    const reason = hookSpecificOutput.additionalContext;
     const unjudged = 'Nobody could judge this stop (no service at http://127.0.0.1:4280), and it is set to block then.';
     for (const prompt of [reason, `Stop hook feedback:\n${reason}`, unjudged, `Stop hook feedback:\n${unjudged}`])
       await call(session, 'UserPromptSubmit', { prompt });
@@ -160,7 +165,9 @@ describe('a sub-agent', () => {
       ...asChild,
       tool_response: { task: { id: '9', subject: 'Look around' } },
     });
-    expect((await call(session, 'SubagentStop')).json).toMatchObject({ decision: 'block' });
+    expect((await call(session, 'SubagentStop')).json).toMatchObject({
+      hookSpecificOutput: { hookEventName: 'SubagentStop' },
+    });
     expect(await view(`${session}-${agent}`)).toMatchObject({ state: 'blocked', retry: { count: 1 } });
     expect(await view(session)).toMatchObject({ state: 'working', retry: { count: 0 }, plan: [] });
     expect(await call(session, 'Stop')).toMatchObject(allowed);

@@ -14,6 +14,10 @@ import { recorded } from '../../unit/agents/recordings/claude.ts';
 import { ask } from '../http/request.ts';
 import { holding, makeDoctorFolders } from './doctor-place.ts';
 
+/** Gemini CLI runs a project's hooks only in a folder that it trusts. */
+const trustGemini = (folder: Awaited<ReturnType<typeof makeDoctorFolders>>['folder']) =>
+  folder.write('home/.gemini/trustedFolders.json', JSON.stringify({ [join(folder.path, 'project')]: 'TRUST_FOLDER' }));
+
 test('without a service and without hooks, it reports both and how to fix them', async () => {
   const { run } = await makeDoctorFolders();
   const { code, stdout } = await run(['doctor', 'claude', '--http', '127.0.0.1:59999']);
@@ -150,7 +154,8 @@ describe('with a service', () => {
   });
 
   test('without an agent named, it checks the connected ones', async () => {
-    const { run, doctor, program } = await makeDoctorFolders();
+    const { run, doctor, program, folder } = await makeDoctorFolders();
+    await trustGemini(folder);
     await program('codex', 'console.log("codex-cli 9.9.9")');
     await program('opencode', '');
     expect(await doctor(['--http', http()])).toMatchObject({
@@ -258,6 +263,7 @@ describe('with a service', () => {
 
   test('it reports Codex hooks without trust, and Gemini hooks without the exit guard', async () => {
     const { run, doctor, folder } = await makeDoctorFolders();
+    await trustGemini(folder);
     await run(['init', 'codex', '--yes', '--http', http()]);
     expect((await doctor(['codex', '--quick', '--http', http()])).bad).toEqual([
       expect.stringMatching(/^0 of \d+ hooks are trusted/),

@@ -87,6 +87,6 @@ test('checks run only for a stop, unless the policy enables more', async () => {
   for (const name of ['PostToolUse.TaskCreate', 'TaskCompleted', 'PostToolBatch'])
     expect(await call('free', name)).toEqual([204, null]);
   expect(await runs()).toBe(0);
-  expect(await call('free', 'Stop')).toMatchObject([200, { decision: 'block' }]);
+  expect(await call('free', 'Stop')).toMatchObject([200, { hookSpecificOutput: { hookEventName: 'Stop' } }]);
   expect(await runs()).toBe(1);
 });

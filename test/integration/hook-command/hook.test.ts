@@ -54,7 +54,7 @@ commands: { none: { run: [/no/such/program] } }
     expect(await hook(['claude', '--http', at.http], planned)).toEqual(nothing);
     const blocked = await hook(['claude', '--http', at.http], call('session-1', 'Stop'));
     expect(blocked).toMatchObject({ code: 0, stderr: '' });
-    expect(blocked.stdout).toMatch(/^\{"decision":"block","reason":".*plan steps remain: Write tests.*"\}\n$/);
+    expect(blocked.stdout).toMatch(/^\{"hookSpecificOutput":\{.*plan steps remain: Write tests.*\}\n$/);
     expect(await hook(['claude'], call('session-2', 'Stop'), { STOPGATE_HTTP: at.http })).toEqual(nothing);
   });
 

@@ -34,7 +34,10 @@ const blocked = {
 test('a stop is decided after its entries are stored, under an attempt id of its own, and a block is returned', async () => {
   http.service.answer = { ...blocked, nextPrompt: 'go on' };
   const answer = await hook(recorded('Stop'));
-  expect([answer.status, answer.json]).toEqual([200, { decision: 'block', reason: 'go on' }]);
+  expect([answer.status, answer.json]).toEqual([
+    200,
+    { hookSpecificOutput: { hookEventName: 'Stop', additionalContext: 'go on' } },
+  ]);
   expect(http.service.published.map(({ type }) => type)).toEqual(['worker.registered']);
   await hook(recorded('Stop'));
   const bodies = http.service.requests.map(({ body }) => body as { attempt: string });

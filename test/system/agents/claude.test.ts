@@ -34,7 +34,8 @@ describe.each(forms)('by %s', (form, init) => {
     const ended = await run('Write the tests.');
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('"result":"two"') });
     expect(model.requests).toHaveLength(4);
-    expect(model.requests[2]?.input).toContain(`Stop hook feedback:\n${remains}`);
+    expect(model.requests[2]?.input).toContain(`Stop hook additional context: ${remains}`);
+    expect(model.requests[2]?.input).not.toMatch(/hook error|blocking error|hook-command|curl/);
     await expectCauses(at, ended.worker, ['incomplete', 'complete']);
     expect(await viewOf(at, ended.worker)).toMatchObject({
       agent: 'claude',

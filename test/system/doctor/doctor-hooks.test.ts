@@ -16,11 +16,15 @@ describe('the hooks in settings and plugins', () => {
   const http = () => at.http.replace('http://', '');
 
   test('hooks that point elsewhere, exist twice, or are disabled', async () => {
-    const { run, doctor } = await makeDoctorFolders({
+    const { folder, run, doctor } = await makeDoctorFolders({
       'project/.claude/settings.local.json': '{ "disableAllHooks": true }',
     });
+    // init refuses a second scope, so the first is put aside while it writes there.
     await run(['init', 'claude', '--yes', '--http', '127.0.0.1:4999']);
+    const project = await readFile(join(folder.path, 'project/.claude/settings.json'), 'utf8');
+    await rm(join(folder.path, 'project/.claude/settings.json'));
     await run(['init', 'claude', '--yes', '--user', '--http', http()]);
+    await folder.write('project/.claude/settings.json', project);
     const { code, bad, warn } = await doctor(['claude', '--quick', '--http', http()]);
     expect(code).toBe(1);
     expect(bad).toEqual([
@@ -112,7 +116,7 @@ test('a Codex hook that was changed after it was trusted', async () => {
   const file = 'home/.codex/hooks.json';
   const text = await readFile(join(folder.path, file), 'utf8');
   await folder.write(file, text.replace('hooks/codex?', 'hooks/codex?policy=strict&'));
-  expect(await trusted()).toEqual([expect.stringMatching(/^7 of 8 hooks are trusted/)]);
+  expect(await trusted()).toEqual([expect.stringMatching(/^8 of 9 hooks are trusted/)]);
 });
 
 test('a script with a space in its path exists, or does not', async () => {

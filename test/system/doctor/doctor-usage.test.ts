@@ -36,7 +36,7 @@ test.each(['claude', 'codex', 'gemini', 'qwen'])(
   async (agent) => {
     const { usage, init } = await connected(agent, withBudget({ tokens: 5, usd: 1 }));
     const before = await usage();
-    expect(before).toMatchObject({ state: 'warn', text: `it does not report its usage, so ${never}` });
+    expect(before).toMatchObject({ state: 'bad', text: `it does not report its usage, so ${never}` });
     expect(before?.fix).toBe(`npx stopgate init ${agent} --user --usage`);
     await init('--usage', ...(agent === 'codex' ? ['--user'] : []));
     const after = await usage();
@@ -66,7 +66,7 @@ test('reports an agent that sends usage elsewhere, and agents that cannot report
   );
   for (const agent of ['cursor', 'opencode'])
     expect(await (await connected(agent, withBudget({ tokens: 5 }))).usage()).toMatchObject({
-      state: 'warn',
+      state: 'bad',
       text: expect.stringContaining(never),
     });
 });

@@ -27,8 +27,11 @@ describe('a prompt that no person typed', () => {
   test('our own block, cut and without colours', () => {
     const long = `\u001b[31mFailed\u001b[0m ${'tests '.repeat(1_000)}`;
     const known = { lastDecision: { decision: 'block', action: 'continue', reason, nextPrompt: long } } as const;
-    const sent = read(recorded('Stop')).answer(known.lastDecision) as { reason: string };
-    expect(prompted(`Stop hook feedback:\n${sent.reason}`, known)).toEqual([heartbeat]);
+    const sent = read(recorded('Stop')).answer(known.lastDecision) as {
+      hookSpecificOutput: { additionalContext: string };
+    };
+    const text = `Stop hook feedback:\n${sent.hookSpecificOutput.additionalContext}`;
+    expect(prompted(text, known)).toEqual([heartbeat]);
   });
 
   test.each([

@@ -164,7 +164,7 @@ describe('the first call of a session', () => {
 
 describe('calls of other versions', () => {
   test('an unknown event is a heartbeat', () => {
-    for (const event of ['Elicitation', 'constructor', '__proto__']) {
+    for (const event of ['TeammateIdle', 'constructor', '__proto__']) {
       expect(drafts({ ...recorded('Stop'), hook_event_name: event })).toEqual([heartbeat]);
     }
   });
@@ -206,23 +206,36 @@ describe('answers', () => {
   const decision = (more: object) =>
     ({ decision: 'block', action: 'continue', reason: 'the reason', nextPrompt: null, ...more }) as const;
   const answer = (name: string, more: object = {}) => read(recorded(name)).answer(decision(more));
+  const context = (text: string) => ({ hookSpecificOutput: { hookEventName: 'Stop', additionalContext: text } });
 
   test('a block has the recorded form', () => {
+    const { stdout, fedBack } = recorded('stop-context') as {
+      stdout: { hookSpecificOutput: { additionalContext: string } };
+      fedBack: string;
+    };
+    const reason = stdout.hookSpecificOutput.additionalContext;
+    expect(answer('Stop', { reason })).toEqual(stdout);
+    expect(answer('SubagentStop')).toMatchObject({ hookSpecificOutput: { hookEventName: 'SubagentStop' } });
+    expect(drafts({ ...recorded('UserPromptSubmit'), prompt: fedBack })).toMatchObject([
+      ['prompt.submitted', { by: 'system' }],
+    ]);
+    // Versions before 2.1.163 ignore the context.
+    const { prompt_id: _, ...older } = recorded('Stop');
     const proven = recorded('stop-block.http') as { decision: string; reason: string };
-    expect(answer('Stop', { reason: proven.reason })).toEqual(proven);
-    expect(Object.keys(answer('SubagentStop') ?? {})).toEqual(['decision', 'reason']);
+    expect(read(older).answer(decision({ reason: proven.reason }))).toEqual(proven);
   });
 
   test('a callback of the Agent SDK returns the same answer', () => {
     const { recorded: returned } = recordingsOf('agent-sdk');
     const proven = returned('stop-block').returned as { reason: string };
-    expect(answer('Stop', { reason: proven.reason })).toEqual(proven);
+    const { session_id, hook_event_name } = recorded('Stop');
+    expect(read({ session_id, hook_event_name }).answer(decision({ reason: proven.reason }))).toEqual(proven);
     expect(answer('Stop', { decision: 'allow' }) ?? {}).toEqual(returned('stop-allow').returned);
   });
 
   test('the next prompt takes precedence over the reason', () => {
-    expect(answer('Stop', { nextPrompt: 'do it' })).toEqual({ decision: 'block', reason: 'do it' });
-    expect(answer('Stop', { nextPrompt: ' \u001b[0m ' })).toEqual({ decision: 'block', reason: 'the reason' });
+    expect(answer('Stop', { nextPrompt: 'do it' })).toEqual(context('do it'));
+    expect(answer('Stop', { nextPrompt: ' \u001b[0m ' })).toEqual(context('the reason'));
   });
 
   test('structured output is denied in the form of its event', () => {
@@ -244,7 +257,8 @@ describe('answers', () => {
   });
 
   test('the text is never empty, coloured or too long', () => {
-    const reasonOf = (more: object) => (answer('Stop', more) as { reason: string }).reason;
+    const reasonOf = (more: object) =>
+      (answer('Stop', more) as ReturnType<typeof context>).hookSpecificOutput.additionalContext;
     expect(reasonOf({ reason: '\u0000' })).toBe('The work is not complete yet.');
     expect(reasonOf({ reason: '\u001b[31mred\u001b[0m\r\n\u0007\tend\u009b2J' })).toBe('red\n\tend');
     const long = reasonOf({ reason: `first ${'😀'.repeat(3_000)} last` });

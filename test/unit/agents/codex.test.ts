@@ -1,5 +1,6 @@
 /** Codex's adapter, tested with calls recorded from 0.169.0. */
 import { describe, expect, test } from 'vitest';
+import { createAgentFleet } from './agent-fleet.ts';
 import { allowed, blocked, draftsOf, heartbeat } from './entry-drafts.ts';
 import { recordingsOf } from './recordings/recordings.ts';
 
@@ -164,4 +165,39 @@ test('an escalated stop is allowed, with a notice to the person', () => {
 
 test('the end of an escalated session is not stored', () => {
   expect(drafts(recorded('SessionEnd'), { escalated: true })).toEqual([]);
+});
+
+describe('events of newer versions', () => {
+  const session = { session_id: 's1', cwd: '/work' };
+  const event = (name: string, more: object = {}) => ({ ...session, hook_event_name: name, ...more });
+  const never = { checks: [{ plan: { required: true } }] };
+
+  test('an interrupt by the user is shown, and gets no answer', async () => {
+    const fleet = createAgentFleet(never);
+    await fleet.call('codex', event('UserPromptSubmit', { prompt: 'go' }));
+    expect(await fleet.call('codex', event('Interrupt', { turn_id: 't1' }))).toBeNull();
+    fleet.pass(600_000);
+    expect(fleet.view('s1')).toMatchObject({ state: 'stopped', presence: 'interrupted' });
+  });
+
+  test('a turn that ended at a usage limit', async () => {
+    const fleet = createAgentFleet(never);
+    await fleet.call('codex', event('StopFailure', { error: 'rate_limit', error_details: 'try again in 2h' }));
+    expect(fleet.view('s1').presence).toBe('limited');
+  });
+
+  test('a goal that the user cleared is no step any more; one that is paused or limited stays open', async () => {
+    const fleet = createAgentFleet(never);
+    const goal = (tool_name: string, value: object | null) =>
+      fleet.call('codex', event('PostToolUse', { tool_name, tool_response: { goal: value } }));
+    await goal('create_goal', { objective: 'Ship it', status: 'active' });
+    for (const status of ['paused', 'blocked', 'usageLimited', 'budgetLimited']) {
+      await goal('get_goal', { objective: 'Ship it', status });
+      expect(fleet.view('s1').plan).toMatchObject([{ step: 'goal', status }]);
+      await fleet.call('codex', event('Stop'));
+      expect(fleet.causes('s1').at(-1)).toMatch(/^(incomplete|capped)$/);
+    }
+    await goal('get_goal', null);
+    expect(fleet.view('s1').plan).toEqual([]);
+  });
 });

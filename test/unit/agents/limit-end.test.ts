@@ -1,7 +1,7 @@
 /** Reads the end of a usage limit from messages of agents and their APIs. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { limitEndOf } from '../../../src/acp/messages.ts';
-import { claude } from '../../../src/agents/claude/adapter.ts';
+import { claude } from '../../../src/agents/claude/callers.ts';
 import { qwen } from '../../../src/agents/qwen/adapter.ts';
 import { limitEndIn, mentionsLimit } from '../../../src/agents/shared/limit-end.ts';
 import { limitEndOf as limitOfTurn } from '../../../src/cli/commands/agents/loop-turns.ts';

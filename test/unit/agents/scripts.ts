@@ -17,7 +17,10 @@ export type Script = {
   readonly plan?: (session: string, title: string) => Call;
 };
 
-const reasonOf = (answer: object | null) => (answer as { reason?: string } | null)?.reason;
+type Answer = { readonly reason?: string; readonly hookSpecificOutput?: { readonly additionalContext?: string } };
+const reasonOf = (answer: object | null) => (answer as Answer | null)?.reason;
+const contextOf = (answer: object | null) =>
+  reasonOf(answer) ?? (answer as Answer | null)?.hookSpecificOutput?.additionalContext;
 const claude = recordingsOf('claude').recorded;
 const codex = recordingsOf('codex').recorded;
 const gemini = recordingsOf('gemini').recorded;
@@ -35,7 +38,7 @@ const ofCline = (name: string, rootSessionId: string) => ({ ...cline(name), sess
 
 const forms: Record<string, Script> = {
   claude: {
-    text: reasonOf,
+    text: contextOf,
     prompt: (session_id, prompt) => [{ ...claude('UserPromptSubmit'), session_id, prompt }],
     tool: (session_id) => [{ ...claude('PostToolUse'), session_id }],
     toolStart: (session_id) => [{ ...claude('PreToolUse'), session_id }],

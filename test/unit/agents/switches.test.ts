@@ -5,19 +5,15 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { judgeClaude } from '../../../src/agents/claude/switches.ts';
+import { judgeCodex, readCodexSwitches } from '../../../src/agents/codex/switches.ts';
+import { readCopilotSwitches } from '../../../src/agents/copilot/switches.ts';
+import { readCursorSwitches } from '../../../src/agents/cursor/switches.ts';
 import type { Answer } from '../../../src/agents/doctor/doctor.ts';
 import type { HookedFile } from '../../../src/agents/doctor/find-hooks.ts';
-import {
-  judgeClaude,
-  judgeCodex,
-  judgeGemini,
-  judgeQwen,
-  readCodexSwitches,
-  readCopilotSwitches,
-  readCursorSwitches,
-  readGeminiSwitches,
-  readOpencodeSwitches,
-} from '../../../src/agents/doctor/switches.ts';
+import { judgeGemini, readGeminiSwitches } from '../../../src/agents/gemini/switches.ts';
+import { readOpencodeSwitches } from '../../../src/agents/opencode/switches.ts';
+import { judgeQwen } from '../../../src/agents/qwen/switches.ts';
 
 const hookedBy = (value: Record<string, unknown>, more: Partial<HookedFile> = {}): HookedFile => ({
   scope: 'project',
@@ -178,8 +174,21 @@ describe('files', () => {
   const trusts = '{ "security": { "folderTrust": { "enabled": true } } }';
 
   test.each([
-    { what: 'off', files: {}, found: [] },
+    { what: 'nothing is set, so folders need trust', files: {}, found: ['bad'] },
+    { what: 'off', files: { 'home/.gemini/settings.json': trusts.replace('true', 'false') }, found: [] },
+    {
+      what: 'a value of another type',
+      files: { 'home/.gemini/settings.json': trusts.replace('true', '1') },
+      found: ['warn', 'bad'],
+    },
     { what: 'no rule', files: { 'home/.gemini/settings.json': trusts }, found: ['bad'] },
+    { what: 'trusted by the environment', files: {}, env: { GEMINI_CLI_TRUST_WORKSPACE: 'true' }, found: [] },
+    {
+      what: 'restricted by the environment',
+      files: { 'home/.gemini/trustedFolders.json': '{ "ROOT/project": "TRUST_FOLDER" }' },
+      env: { GEMINI_RESTRICTED_MODE: 'true' },
+      found: ['bad'],
+    },
     {
       what: 'trusted',
       files: {
@@ -209,13 +218,15 @@ describe('files', () => {
       files: { 'home/.gemini/settings.json': trusts, 'project/.gemini/settings.json': trusts.replace('true', 'false') },
       found: ['bad'],
     },
-  ])('Gemini CLI’s trusted folders: $what', ({ files, found }) => {
+  ])('Gemini CLI’s trusted folders: $what', ({ files, found, env = {} }) => {
     const { places, at } = makePlace(files);
-    places.env = { GEMINI_CLI_SYSTEM_SETTINGS_PATH: at('none'), GEMINI_CLI_SYSTEM_DEFAULTS_PATH: at('none') };
+    const none = { GEMINI_CLI_SYSTEM_SETTINGS_PATH: at('none'), GEMINI_CLI_SYSTEM_DEFAULTS_PATH: at('none') };
+    places.env = { ...none, ...env };
     const read = readGeminiSwitches(() => at('home/.gemini'));
     expect(states(read({ places, platform: 'linux', hooked: [command] }))).toEqual(found);
     // User hooks run in every folder.
-    expect(states(read({ places, platform: 'linux', hooked: [{ ...command, scope: 'user' }] }))).toEqual([]);
+    const ofUser = states(read({ places, platform: 'linux', hooked: [{ ...command, scope: 'user' }] }));
+    expect(ofUser).not.toContain('bad');
   });
 
   test('machine settings override project settings, and an unreadable file is reported', () => {
@@ -223,6 +234,7 @@ describe('files', () => {
       'machine.json': '{ "hooksConfig": { "enabled": false } }',
       'project/.gemini/settings.json': '{ "hooksConfig": { "enabled": true } }',
       'broken.json': '{ "hooksConfig": ',
+      'home/.gemini/trustedFolders.json': '{ "ROOT/project": "TRUST_FOLDER" }',
     });
     const read = readGeminiSwitches(() => at('home/.gemini'));
     const ask = (file: string) => {

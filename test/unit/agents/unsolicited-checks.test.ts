@@ -163,7 +163,7 @@ describe('a check’s findings after a batch', () => {
   test('are not repeated after a block that reported them; every post of one call gets them', async () => {
     const fleet = createAgentFleet(validated);
     fleet.find('validate', fails('line 1'));
-    expect(await fleet.call('claude', call('Stop'))).toMatchObject({ decision: 'block' });
+    expect(await fleet.call('claude', call('Stop'))).toMatchObject({ hookSpecificOutput: { hookEventName: 'Stop' } });
     expect(await fleet.call('claude', batch)).toBeNull();
     fleet.find('validate', fails('line 2'));
     for (let post = 0; post < 2; post += 1)

@@ -208,6 +208,7 @@ class StopAttempted(TypedDict, total=False):
     promises: Sequence[PromiseReport]
     draft: Draft
     holdMs: int
+    unjudged: str
 
 
 class SessionEnded(TypedDict, total=False):
@@ -306,6 +307,7 @@ class IterationValidated(_IterationValidated, total=False):
     promises: Sequence[PromiseReport]
     draft: Draft
     holdMs: int
+    unjudged: str
 
 
 class IterationAdvanced(TypedDict, total=False):

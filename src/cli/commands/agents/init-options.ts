@@ -1,7 +1,7 @@
 import { findPolicies, isUnknownPolicy } from '../../../agents/doctor/worker-checks.ts';
-import { agents } from '../../../agents/index.ts';
+import { type Agent, agents } from '../../../agents/index.ts';
 import { type Form, hookProgram, httpForms, type Line, usesCurl } from '../../../agents/setup/line.ts';
-import { findProgram, type Scope } from '../../../agents/setup/local-context.ts';
+import { findProgram, type LocalContext, type Scope } from '../../../agents/setup/local-context.ts';
 import type { SettingsSetup, Setup } from '../../../agents/setup/setup.ts';
 import { type Config, loadConfig } from '../../../config/config.ts';
 import { tokenForHttp } from '../../../config/own-address.ts';
@@ -40,7 +40,7 @@ export const initArgs = {
   ),
   wake: flag('claude: add a hook that wakes a session when its escalation is resolved with a prompt'),
   usage: flag(
-    'report usage (for budgets and "stopgate spend"): claude and codex with --user, gemini, qwen; for copilot, print the variables to set',
+    'only report usage (for budgets and "stopgate spend"), and write no hooks: claude and codex with --user, gemini, qwen; for copilot, print the variables to set',
   ),
   worker: option('W', 'shell: the id of its worker', idOf('worker')),
   remove: flag('remove exactly what init added'),
@@ -72,6 +72,31 @@ export function readCap(
   if (/^\d{1,6}$/.test(cap) && Number(cap) >= least && Number(cap) <= most) return Number(cap);
   const range = least === 0 ? '(0 means no cap)' : `from ${least} to ${most}`;
   throw new AppError('input.bad', `--block-cap '${cap}' is not a whole number ${range}`);
+}
+
+/** Options about hooks. */
+const hookFlags = ['policy', 'form', 'on-unreachable', 'autostart', 'block-cap', 'wake'] as const;
+
+/** @throws AppError input.bad if hooks would run twice, or an option has no effect */
+export function checkScopes(
+  { name, title }: Pick<Agent, 'name' | 'title'>,
+  setup: SettingsSetup,
+  scope: Scope,
+  { places, flags }: { readonly places: LocalContext; readonly flags: InitContext['flags'] },
+): void {
+  if (flags.usage) {
+    const given = hookFlags.find((option) => flags[option] !== undefined && flags[option] !== false);
+    if (given !== undefined)
+      throw new AppError('input.bad', `--usage writes no hooks, so --${given} has no effect; run init without --usage`);
+    return;
+  }
+  const other = setup.connected?.(places).find((found) => found.scope !== scope);
+  if (other === undefined) return;
+  const remove = `stopgate init ${name} ${other.scope === 'user' ? '--user' : '--project'} --remove`;
+  throw new AppError(
+    'input.bad',
+    `${title} has these hooks already, in ${other.file}, and would run both; to move them, first run: ${remove}`,
+  );
 }
 
 type Connected = { readonly line: Line; readonly config: Config };

@@ -19,7 +19,16 @@ import type { Io } from '../../../terminal/process-io.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { defineCommand } from '../../command.ts';
 import { ask, askYes, canAsk } from '../../questions.ts';
-import { canUseCurl, type InitContext, initArgs, names, readCap, readLine, readScope } from './init-options.ts';
+import {
+  canUseCurl,
+  checkScopes,
+  type InitContext,
+  initArgs,
+  names,
+  readCap,
+  readLine,
+  readScope,
+} from './init-options.ts';
 
 export const init = defineCommand({
   args: initArgs,
@@ -93,18 +102,20 @@ async function connect(connecting: Connecting): Promise<number> {
   const { flags, note } = context;
   const { remove, 'dry-run': dryRun } = flags;
   const scope = readScope(agent.name, setup, flags);
-  const { line, config } = await readLine(agent.name, setup, context);
+  if (!remove) checkScopes(agent, setup, scope, { places, flags });
+  const { line: given, config } = await readLine(agent.name, setup, context);
+  const line = { ...given, scope };
   const blockCap = readCap(agent.name, setup, flags);
   if (flags.usage && !remove) checkUsage(agent, setup, { scope, line }, note);
-  const planTools = !remove && (await choosePlanTools(connecting, line.http));
+  const planTools = !remove && !flags.usage && (await choosePlanTools(connecting, line.http));
   const planned = setup.plan({ scope, places, line, blockCap, planTools, usage: flags.usage, remove });
   const [change] = planned;
   const settings = planned.filter(({ file, after }) => after !== file.text);
-  const cases = settings.length === 0 ? null : planCases(places.cwd, scope, remove);
+  const cases = settings.length === 0 || flags.usage ? null : planCases(places.cwd, scope, remove);
   const changes = cases === null ? settings : [...settings, cases];
   if (changes.length > 0 && !(await confirm(connecting, { scope, line }, changes))) return 2;
   if (!dryRun) for (const { file, after } of changes) writeSettings(file, after);
-  const granted = remove || dryRun ? null : ((await setup.trust?.grant(change, places)) ?? null);
+  const granted = remove || dryRun || flags.usage ? null : ((await setup.trust?.grant(change, places)) ?? null);
   if (granted !== null && granted.note !== null) note(granted.note);
   const trusted = granted?.state ?? null;
   const changed = changes.length > 0 || trusted === 'written';
@@ -122,6 +133,9 @@ async function connect(connecting: Connecting): Promise<number> {
     if (cases !== null && !remove)
       note(`${casesFile} has two example cases. Run "stopgate test" to try your policies before they block an agent.`);
   }
+  const isConnected = remove || dryRun || !flags.usage || (setup.connected?.(places) ?? [scope]).length > 0;
+  if (!isConnected)
+    note(`${agent.title} has no hooks yet, so no stop is judged; to add them, run: stopgate init ${agent.name}`);
   return reportFindings(findings, flags.json ? () => {} : note);
 }
 
@@ -170,7 +184,9 @@ async function confirm(
     for (const change of changes) await out.print(...formatChange(change, out.colors, io.isTTY));
     const trustNotice = flags.remove ? null : (setup.trust?.describe(places) ?? null);
     if (trustNotice !== null) note(trustNotice);
-    if (hasOwnPaths(scope, line) && !flags.remove) note(ownPathsNotice(line));
+    if (hasOwnPaths(scope, line) && !flags.remove && !flags.usage) note(ownPathsNotice(line));
+    const others = flags.remove || flags.usage ? null : (setup.alsoRunBy?.(line) ?? null);
+    if (others !== null) note(others);
   }
   if (flags.yes || flags['dry-run']) return true;
   if (!canAsk(io)) {

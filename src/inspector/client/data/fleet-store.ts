@@ -1,6 +1,6 @@
 /** The page's copy of the fleet: rows by id, and counts. */
 import { signal } from '@preact/signals';
-import { presences, workerStates } from '../../../../machines/values/states.ts';
+import { viewedPresences, workerStates } from '../../../../machines/values/states.ts';
 import type { Delta, Full, LastMoves, PastFleet } from '../../messages.ts';
 import { createMoves } from '../../moves.ts';
 import { queueRows, taskRows, workerRows } from '../../rows.ts';
@@ -111,11 +111,11 @@ function createSignals() {
   };
 }
 
-/** Counts actors by state (in the order of `workerStates` and `presences`), and whether any has usage. */
+/** Counts actors by state (in the order of `workerStates` and `viewedPresences`), and whether any has usage. */
 function createCounts() {
   const workers = workerStates.map(() => 0);
   const tasks = workerStates.map(() => 0);
-  const presenceCounts = presences.map(() => 0);
+  const presenceCounts = viewedPresences.map(() => 0);
   const costs = { isWorkerCostKnown: signal(false), isTaskCostKnown: signal(false) };
   const addTo =
     <Name>(counts: number[], names: readonly Name[]) =>
@@ -125,7 +125,7 @@ function createCounts() {
     };
   const addWorker = addTo(workers, workerStates);
   const addTask = addTo(tasks, workerStates);
-  const addPresence = addTo(presenceCounts, presences);
+  const addPresence = addTo(presenceCounts, viewedPresences);
   return {
     workers: workers as readonly number[],
     tasks: tasks as readonly number[],

@@ -1,5 +1,5 @@
 /** The list of workers, those that wait for a person first. */
-import { presences } from '../../../../machines/values/states.ts';
+import { viewedPresences } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
 import { isPast, shownFleet, shownMs } from '../data/past.ts';
 import { isPaused, isUnjudged, rankOf, sinceMsOf, type WorkerRow, waitsForPerson } from '../data/rows.ts';
@@ -142,7 +142,7 @@ export function WorkerList() {
         total={fleet.workers.size}
         noun="worker"
         selects={[
-          { name: 'presence', any: 'any presence', options: presences },
+          { name: 'presence', any: 'any presence', options: viewedPresences },
           { name: 'agent', any: 'any agent', options: valuesOf(fleet.workers.values(), 'agent') },
           { name: 'queue', any: 'any queue', options: valuesOf(fleet.workers.values(), 'queue') },
         ]}

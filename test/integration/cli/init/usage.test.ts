@@ -8,7 +8,7 @@ import { isGone, place } from './place.ts';
 const claudeFile = 'home/.claude/settings.json';
 const service = ['--http', '127.0.0.1:5555'] as const;
 
-test('Claude Code: writes the variables, keeps them in a run without the option, and --remove deletes them', async () => {
+test('Claude Code: writes the variables and no hook, keeps them in a run without the option, and takes all of them out', async () => {
   const { init, read } = await place();
   const env = async () => (JSON.parse(await read(claudeFile)) as { env?: Record<string, string> }).env;
   const usage = {
@@ -17,8 +17,10 @@ test('Claude Code: writes the variables, keeps them in a run without the option,
     OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: 'http/json',
     OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: 'http://127.0.0.1:5555/v1/logs?fleet=red',
   };
-  expect((await init('claude', '--yes', '--user', '--usage', ...service, '--fleet', 'red')).code).toBe(0);
+  const { code, stderr } = await init('claude', '--yes', '--user', '--usage', ...service, '--fleet', 'red');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('has no hooks yet') });
   expect(await env()).toMatchObject(usage);
+  expect(await read(claudeFile)).not.toContain('"hooks"');
   await init('claude', '--yes', '--user', ...service, '--fleet', 'red');
   expect(await env()).toMatchObject(usage);
   await init('claude', '--user', '--remove', '--yes');
@@ -57,6 +59,7 @@ test.each(telemetryFiles)(
     const written = { enabled: true, otlpEndpoint: 'http://127.0.0.1:5555', otlpProtocol: 'http', logPrompts: false };
     expect(await telemetry()).toEqual(written);
     expect((await run('--usage', ...service)).stderr).toContain('already up to date');
+    await run(...service);
     await run('--http', '127.0.0.1:6666', '--fleet', 'red');
     expect(await telemetry()).toEqual({ ...written, otlpEndpoint: 'http://127.0.0.1:6666/?fleet=red' });
     expect((await run('--remove')).code).toBe(0);
@@ -70,9 +73,9 @@ test.each([
 ])('gemini: --remove after --usage restores %s', async (_what, before) => {
   const { init, read, put } = await place();
   if (before !== null) await put('.gemini/settings.json', before);
-  await init('gemini', '--yes', '--usage');
+  await init('gemini', '--yes', '--usage', ...service);
   expect(await read('.gemini/settings.json')).toContain('otlpEndpoint');
-  await init('gemini', '--yes', '--remove');
+  await init('gemini', '--yes', '--remove', ...service);
   if (before === null) await isGone(read('.gemini/settings.json'));
   else expect(await read('.gemini/settings.json')).toBe(before);
 });
@@ -148,11 +151,38 @@ test('Copilot CLI: prints environment variables, because no settings file can se
 
 test('a token is named, not written; notes say if an agent reads it only from its settings, or cannot send it', async () => {
   const { init, read } = await place();
-  const { stderr } = await init('claude', '--yes', '--user', '--usage', '--token-env', 'MY_TOKEN', '--form', 'http');
+  const { stderr } = await init('claude', '--yes', '--user', '--usage', '--token-env', 'MY_TOKEN');
   expect(stderr).toContain('set OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer $MY_TOKEN"');
   expect(await read(claudeFile)).not.toContain('OTEL_EXPORTER_OTLP_HEADERS');
   const project = await init('claude', '--yes', '--usage');
   expect([project.code, project.stderr]).toEqual([2, expect.stringContaining('add --user')]);
   const refused = await init('cursor', '--yes', '--usage');
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('docs/agents/usage.md')]);
+});
+
+test('beside hooks of the project, usage in the own settings adds no second set of hooks', async () => {
+  const { init, read, cwd } = await place();
+  await init('claude', '--yes', ...service);
+  const { code, stderr } = await init('claude', '--yes', '--user', '--usage', ...service);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('no hooks yet') });
+  expect(JSON.parse(await read(claudeFile))).not.toHaveProperty('hooks');
+  const second = await init('claude', '--yes', '--user', ...service);
+  expect(second.code).toBe(2);
+  expect(second.stderr).toContain(`has these hooks already, in ${cwd}/.claude/settings.json, and would run both`);
+  expect(second.stderr).toContain('stopgate init claude --project --remove');
+  expect(JSON.parse(await read(claudeFile))).not.toHaveProperty('hooks');
+});
+
+test('an option about hooks has no effect beside --usage, so it is refused', async () => {
+  const { init } = await place();
+  const { code, stderr } = await init('claude', '--yes', '--user', '--usage', '--policy', 'strict');
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('--policy has no effect') });
+});
+
+test("hooks in the user's own settings name their scope", async () => {
+  const { init, read } = await place();
+  await init('claude', '--yes', '--user', '--form', 'http');
+  expect(await read(claudeFile)).toContain('/hooks/claude?scope=user"');
+  await init('claude', '--yes', '--user', '--form', 'command');
+  expect(await read(claudeFile)).toContain(' --scope user');
 });

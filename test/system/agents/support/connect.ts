@@ -19,10 +19,15 @@ export async function connectAgent(
   at: AgentHome,
   { program, http, init = [] }: Connection,
 ): Promise<void> {
-  const args = ['init', agent, '--yes', '--http', http.replace('http://', ''), ...init];
   const env = { ...cleanEnv(at), PATH: pathWith(program) };
-  const { code, stderr } = await runShipped(args, { cwd: at.project, env });
-  if (code !== 0) throw new Error(`stopgate init ${agent} ended with ${code}: ${stderr}`);
+  const run = async (options: readonly string[]) => {
+    const args = ['init', agent, '--yes', '--http', http.replace('http://', ''), ...options];
+    const { code, stderr } = await runShipped(args, { cwd: at.project, env });
+    if (code !== 0) throw new Error(`stopgate init ${agent} ended with ${code}: ${stderr}`);
+  };
+  await run(init.filter((option) => option !== '--usage'));
+  // Usage alone is a run of its own: it writes no hooks.
+  if (init.includes('--usage')) await run(init);
 }
 
 /** Resumes a session with the command that `stopgate resolve` prints. */
