@@ -13,7 +13,8 @@ import { armForget, noteStop } from './time/forgetting.ts';
 /** `queue` is null until `task.created` assigns one. */
 export function createTask(fleet: Fleet, task: string, queue: string | null): void {
   const snapshot = fleet.taskStepper.start({ fleet: fleet.name, task, queue });
-  fleet.tasks.set(task, createTaskRecord(snapshot, { namedMs: fleet.nowMs, createdSeq: fleet.seq }));
+  const { nowMs, seq } = fleet;
+  fleet.tasks.set(task, createTaskRecord(snapshot, { namedMs: nowMs, createdMs: nowMs, createdSeq: seq }));
   fleet.stateSize += newActorSize;
   changeQueue(fleet, task, null, queue);
   fleet.watcher?.task(task, 'idle', 'idle', 'task.created');

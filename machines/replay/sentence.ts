@@ -9,6 +9,8 @@ import { runningWorkMessage } from '../policy/running-work.ts';
 import type { Escalation } from '../values/escalation.ts';
 import { questionIn, summarizeRequest } from '../values/questions.ts';
 import { cutMiddle } from '../values/text.ts';
+import { failedTests, failingLine } from './failing-line.ts';
+import { reasonThen } from './reason-then.ts';
 import type { StandingTask, StandingWorker } from './standing.ts';
 
 /** The part of a `WorkerView` that is read here. */
@@ -19,7 +21,7 @@ type WorkerFacts = Omit<StandingWorker, 'attempt' | 'paused'> & {
 };
 
 /** The part of a `TaskView` that is read here. */
-type TaskFacts = Omit<StandingTask, 'lastTransition'>;
+type TaskFacts = Omit<StandingTask, 'since'>;
 
 /** Lists show one line. Only questions are longer, and a panel shows them completely. */
 const lengthMax = 240;
@@ -42,7 +44,7 @@ export function sentenceOfWorker(worker: WorkerFacts, awaited: readonly string[]
 export function sentenceOfTask(task: TaskFacts, openAfter: readonly string[]): string {
   const { state, worker, queue, escalation, outcome } = task;
   if (state === 'stopped') return outcome === 'completed' ? 'Completed' : outcome === null ? 'Ended' : 'Cancelled';
-  if (escalation !== null) return cut(questionOf(withoutCap(escalation.reason)));
+  if (escalation !== null) return cut(questionOf(withoutCap(reasonThen(escalation))));
   if (worker !== null) return `Held by ${worker}`;
   const [first] = openAfter;
   if (first !== undefined)
@@ -73,7 +75,7 @@ export function sentenceOfDecision(decision: Decision): string {
     case 'unjudged':
       return `Not judged: ${failure}`;
     default:
-      return reason === '' ? `Allowed: ${cause}` : reason;
+      return reason === '' ? `Allowed: ${cause}` : reasonThen(decision);
   }
 }
 
@@ -99,10 +101,12 @@ function whyBlocked(last: Decision, awaited: readonly string[]): string {
 const waitIsOver = 'It has what it waited for, and can continue';
 
 /** For some causes, the sentence of the decision says more than the reason of the escalation. */
-const whyEscalated = ({ cause, reason, attempt }: Escalation, last: Decision | null): string =>
-  last !== null && last.attempt === attempt && (cause === 'capped' || cause === 'stuck')
+const whyEscalated = (escalation: Escalation, last: Decision | null): string =>
+  last !== null &&
+  last.attempt === escalation.attempt &&
+  (escalation.cause === 'capped' || escalation.cause === 'stuck')
     ? sentenceOfDecision(last)
-    : questionOf(reason);
+    : questionOf(reasonThen(escalation));
 
 function whyIdle({ presence, lastDecision, resolution, plan }: WorkerFacts, background: readonly string[]): string {
   if (presence === 'limited') return 'Paused: it has reached its usage limit';
@@ -152,7 +156,7 @@ const withoutCap = (reason: string): string => reason.replace(capped, '');
 const lowercaseFirst = (text: string): string =>
   /^[A-Z][a-z]+ /.test(text) ? text[0]?.toLowerCase() + text.slice(1) : text;
 
-// Names the failure: the failing test in a command's output rather than "Command tests failed (exit 1)".
+// Names the failure: the failing test or line in a command's output rather than "Command tests failed (exit 1)".
 
 /** Describes what did not pass. Without feedback, that is the reason of the decision. */
 function failureIn({ feedback, reason }: Pick<Decision, 'feedback' | 'reason'>): string {
@@ -164,43 +168,20 @@ function failureIn({ feedback, reason }: Pick<Decision, 'feedback' | 'reason'>):
 }
 
 function describeFailure({ check, message, details }: Feedback): string {
-  const output = typeof details === 'string' ? linesOf(details) : [];
-  const names = [...new Set([...output, ...linesOf(message)].flatMap((line) => failedTest(line) ?? []))];
-  const [first] = names;
+  const output = typeof details === 'string' ? details : '';
+  const [first, ...others] = failedTests(`${output}\n${message}`);
   if (first !== undefined)
-    return names.length === 1 ? `${first} fails in ${check}` : `${first} and ${names.length - 1} more fail in ${check}`;
-  const line = command.test(message)
-    ? (output.findLast((text) => /[a-z]/i.test(text)) ?? message)
-    : linesOf(message)[0];
+    return others.length === 0 ? `${first} fails in ${check}` : `${first} and ${others.length} more fail in ${check}`;
+  const line = command.test(message) ? (failingLine(output) ?? message) : firstLineOf(message);
   return steps.test(message) ? message : `${check}: ${line ?? 'it did not say why'}`;
 }
+
+const firstLineOf = (text: string): string | undefined =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .find((line) => line !== '');
 
 /** Reasons that only say that something failed, and reasons that need no name of a check. */
 const command = /^Command .* failed \(exit \d+\)$/;
 const steps = /^\d+ of \d+ plan steps remain: /;
-
-const linesOf = (text: string): string[] =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-
-const testFile =
-  /^[\w@./-]*[\w-][._](?:test|spec)\.[cm]?[jt]sx?$|^[\w./-]*(?:test_\w+|\w+_test|\w+_spec)\.(?:py|go|rb|exs)$/;
-const failWord = /^(?:FAIL(?:ED|URE)?|✗|×|✖|error|fails?|failed|failing)$/i;
-const named = /^(?:--- FAIL: (\S+)|test (\S+) \.\.\. FAILED|FAILED (\S+)|not ok \d+ - (.+))/;
-/** Longer words are not file names. */
-const wordMax = 200;
-
-/** Returns the failed test that a line of output names (vitest, jest, pytest, go, cargo), or null. */
-function failedTest(line: string): string | null {
-  const runner = named.exec(line);
-  if (runner !== null) return runner[1] ?? runner[2] ?? runner[4] ?? baseName(runner[3] ?? '');
-  if (/\b0 fail/.test(line)) return null;
-  // Word by word, to take linear time: the output is untrusted.
-  const words = line.split(/[\s():,|]+/).filter(({ length }) => length <= wordMax);
-  const file = words.find((word) => testFile.test(word));
-  return file !== undefined && words.some((word) => failWord.test(word)) ? baseName(file) : null;
-}
-
-const baseName = (path: string): string => path.split('::')[0]?.split('/').at(-1) ?? path;

@@ -52,13 +52,18 @@ export function patternOf(attempts: readonly AttemptRecord[]): Pattern | null {
  * Describes a failure, with numbers and paths masked so that repeats compare equal. Null if the attempt did not fail.
  */
 function failureOf({ decision }: AttemptRecord): string | null {
-  if (decision === null || (decision.decision === 'allow' && decision.action !== 'escalate')) return null;
+  if (decision === null || !isFailure(decision)) return null;
   const { verdicts, cause } = decision;
   const guard = cause === 'superseded' ? '' : (blockingGuard(decision) ?? verdicts.at(-1)?.guard ?? '');
   const failures = decision.feedback.filter(({ outcome }) => outcome !== 'warn');
   const texts = failures.length > 0 ? failures.map(({ check, message }) => `${check} ${message}`) : [decision.reason];
   return [guard, ...texts].map(masked).join('\n');
 }
+
+/** A question, a used budget and a wait for background work are no failures, even if they come twice. */
+const isFailure = ({ decision, action, cause }: Decision): boolean =>
+  decision === 'block' ? cause === 'incomplete' || cause === 'stuck' : action === 'escalate' && failed.has(cause);
+const failed: ReadonlySet<Decision['cause']> = new Set(['capped', 'stuck']);
 
 const masked = (text: string): string =>
   text

@@ -12,7 +12,7 @@ import { get, post } from '../data/api.ts';
 import { isPast } from '../data/past.ts';
 import { route } from '../route.ts';
 import { Button } from '../ui/controls.tsx';
-import { age, cost, plural } from '../ui/format.ts';
+import { age, cost, inLocalTime, plural } from '../ui/format.ts';
 import { DecisionMark, Excerpt, Since, Tail, Text, wordsOf } from '../ui/text.tsx';
 import { DecisionCard } from './decision-card.tsx';
 
@@ -96,7 +96,7 @@ const describeWork = ({ tools, files, ms }: AttemptWork): string =>
 /** A decision in one sentence, with the protocol's words as tooltip. */
 export const Answer = ({ decision }: { decision: Decision }) => (
   <b class="answer" data-verdict-kind={verdictOf(decision).kind} title={wordsOf(decision)}>
-    <Excerpt value={sentenceOfDecision(decision)} />
+    <Excerpt value={inLocalTime(sentenceOfDecision(decision))} />
   </b>
 );
 
@@ -225,7 +225,7 @@ function WhyNotYet({ view }: { view: WorkerView }) {
             ))}
           </ul>
         )}
-        {note !== null && <Text as="p" class="muted" value={note} max={400} />}
+        {note !== null && <Text as="p" class="muted" value={inLocalTime(note)} max={400} />}
       </div>
     </section>
   );

@@ -43,7 +43,7 @@ const taskColumns: readonly Column<TaskRow>[] = [
   { key: 'since', title: 'For', render: (row) => <Since sinceMs={row.sinceMs} /> },
   { key: 'title', title: 'Title', render: (row) => <NameCell value={row.title} /> },
   { key: 'reason', title: 'Why', rank: 2, render: (row) => <Excerpt value={row.sentence} /> },
-  { key: 'worker', title: 'Worker', rank: 2, render: (row) => <Holder worker={row.worker} /> },
+  { key: 'worker', title: 'Worker', rank: 2, render: (row) => <Holder row={row} /> },
   { key: 'queue', title: 'Queue', rank: 3, render: (row) => <NameCell value={row.queue} /> },
   { key: 'priority', title: 'Priority', rank: 3, render: (row) => row.priority || <NoValue /> },
   { key: 'iteration', title: 'Iteration', rank: 3, render: (row) => <Iteration row={row} /> },
@@ -51,8 +51,20 @@ const taskColumns: readonly Column<TaskRow>[] = [
   { key: 'cost', title: 'Cost', rank: 3, render: (row) => <Cost row={row} /> },
 ];
 
-const Holder = ({ worker }: { worker: string | null }) =>
-  worker === null ? <NoValue /> : <ActorLink entity="worker" id={worker} />;
+/** The worker that holds the task, and for how long. The state may have changed since the claim. */
+const Holder = ({ row: { worker, heldSinceMs } }: { row: TaskRow }) =>
+  worker === null ? (
+    <NoValue />
+  ) : (
+    <>
+      <ActorLink entity="worker" id={worker} />{' '}
+      {heldSinceMs !== null && (
+        <span class="muted">
+          <Since sinceMs={heldSinceMs} />
+        </span>
+      )}
+    </>
+  );
 
 const Iteration = ({ row }: { row: TaskRow }) =>
   row.iteration === null ? <NoValue /> : `${row.iteration} of ${row.maxIterations}`;

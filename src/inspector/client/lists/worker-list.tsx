@@ -2,7 +2,7 @@
 import { presences } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
 import { isPast, shownFleet, shownMs } from '../data/past.ts';
-import { isPaused, isUnjudged, rankOf, sinceMsOf, type WorkerRow, waitsForPerson } from '../data/rows.ts';
+import { isPaused, isUnjudged, rankOf, type WorkerRow, waitsForPerson } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
 import { age, duration } from '../ui/format.ts';
 import { Since, StateMark } from '../ui/text.tsx';
@@ -42,7 +42,7 @@ const workerColumns: readonly Column<WorkerRow>[] = [
   { key: 'worker', title: 'Worker', render: (row) => <ActorLink entity="worker" id={row.id} /> },
   { key: 'state', title: 'State', render: (row) => <State row={row} /> },
   { key: 'why', title: 'Why', render: (row) => <Why row={row} /> },
-  { key: 'since', title: 'For', render: (row) => <Since sinceMs={sinceMsOf(row)} /> },
+  { key: 'since', title: 'For', render: (row) => <Since sinceMs={row.sinceMs} /> },
   { key: 'retries', title: 'Retries', rank: 3, render: (row) => <Retries row={row} /> },
   { key: 'task', title: 'Task', rank: 2, render: (row) => <Tasks row={row} /> },
   { key: 'agent', title: 'Agent', rank: 3, render: (row) => <NameCell value={row.agent} /> },

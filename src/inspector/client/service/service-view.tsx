@@ -1,13 +1,14 @@
 /** The service view: its health in one sentence, then a table for each part. Unknown values are shown as such. */
 import { useEffect, useState } from 'preact/hooks';
-import type { LimitLine, ReplicaLine, RunnerLine, ServiceReport } from '../../service-messages.ts';
+import type { ReplicaLine, RunnerLine, ServiceReport } from '../../service-messages.ts';
 import { fleet, get } from '../data/api.ts';
 import { liveFleet } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 import { Link } from '../ui/controls.tsx';
 import { bytes, count, dateTime, duration, localTime, plural } from '../ui/format.ts';
 import { Name, Text } from '../ui/text.tsx';
-import { DeadEntries, Log, nearShare, percent, Store, Table, Unknown } from './stored.tsx';
+import { concernsOf, describeJudging, isNear, shareOf } from './standing.ts';
+import { DeadEntries, Log, percent, Store, Table, Unknown } from './stored.tsx';
 import './service.css';
 
 /** The service builds the report at most once a second for all pages. */
@@ -77,32 +78,13 @@ const Report = ({ report }: Shown) => (
   </>
 );
 
-const shareOf = ({ used, max }: LimitLine): number | null => (used === null ? null : used / max);
-const isNear = (limit: LimitLine): boolean => (shareOf(limit) ?? 0) >= nearShare;
-
-/** Everything that needs attention, the worst first. */
-function concernsOf({ outage, replicas, runners, limits, nats }: ServiceReport): string[] {
-  const away = nats.connections.filter(({ isConnected }) => !isConnected);
-  return [
-    ...(outage === null ? [] : [`nothing has been judged here since ${dateTime(outage.sinceMs)}: ${outage.reason}`]),
-    ...(outage === null && away.length > 0 ? ['NATS is away'] : []),
-    ...replicas.filter(({ state }) => state === 'silent').map(({ name }) => `${name} is silent`),
-    ...replicas.filter(({ state, isSelf }) => state === 'behind' && !isSelf).map(({ name }) => `${name} is behind`),
-    ...runners.filter(({ isServed }) => isServed === false).map(({ name }) => `nobody serves the runner ${name}`),
-    ...limits.filter(isNear).map(({ bound }) => `${bound}: near the limit`),
-  ];
-}
-
 function Standing({ report }: Shown) {
   const concerns = concernsOf(report);
-  const judging = report.replicas.filter(({ state }) => state === 'judging');
-  const since = report.replicas.find(({ isSelf }) => isSelf)?.joinedMs;
   return (
     <div class="standing-service" data-well={concerns.length === 0 || undefined}>
       {concerns.length === 0 ? (
         <p class="sentence">
-          <b>All is well.</b> {judging.length === 1 ? 'One replica judges' : `${judging.length} replicas judge`}
-          {since !== undefined && since > 0 && `; this one since ${dateTime(since)}`}.
+          <b>All is well.</b> {describeJudging(report)}
         </p>
       ) : (
         <>

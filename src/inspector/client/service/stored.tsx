@@ -5,12 +5,11 @@ import type { ServiceReport } from '../../service-messages.ts';
 import { Link } from '../ui/controls.tsx';
 import { bytes, count, dateTime, duration, plural } from '../ui/format.ts';
 import { Name, Text } from '../ui/text.tsx';
+import { nearShare } from './standing.ts';
 
 /** For unknown values, which must not be shown as 0. */
 export const Unknown = () => <span class="muted">not known</span>;
 
-/** A limit is near from this share on. The alert for a full fleet uses the same threshold. */
-export const nearShare = 0.8;
 export const percent = (share: number): string =>
   share > 0 && share < 0.01 ? '< 1 %' : `${Math.floor(share * 100)} %`;
 

@@ -13,8 +13,9 @@ import { count, dateTime, dollars, duration, localTime, millis, plural } from '.
 import { Name } from '../ui/text.tsx';
 import { Chart, type Counting, type Picking, timeOf, toEntries } from './chart.tsx';
 import { RangePicker, show } from './range-picker.tsx';
+import { flakyText } from './shares.ts';
 import { querySpan, readSpan, spanTitles } from './span.ts';
-import { CheckTable, flakyText, UsageTables } from './tables.tsx';
+import { CheckTable, UsageTables } from './tables.tsx';
 import './statistics.css';
 
 /** Refreshing is cheap, because the service counts only new entries. */
