@@ -156,8 +156,12 @@ export function taskSurroundings(fleet: Fleet, task: string): TaskSurroundings {
 function releaseDependents(fleet: Fleet, task: string): void {
   for (const other of fleet.dependents.get(task) ?? []) {
     const record = fleet.tasks.get(other);
-    if (record !== undefined) record.openAfter -= 1;
-    if (record?.openAfter === 0) reindexTask(fleet, other);
+    if (record === undefined) continue;
+    record.openAfter -= 1;
+    // Its machine does not move, but what it comes after has changed.
+    const { value } = record.snapshot;
+    fleet.watcher?.task(other, value, value, 'task.completed');
+    if (record.openAfter === 0) reindexTask(fleet, other);
   }
 }
 

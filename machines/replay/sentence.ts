@@ -87,9 +87,11 @@ function whyStopped({ ended, lastDecision, resolution }: WorkerFacts): string {
   if (resolution?.verdict === 'stop') return `Stopped by ${resolution.by}`;
   if (ended === 'retired') return 'Retired by an operator';
   if (lastDecision === null) return 'Its session has ended before it tried to stop';
-  return lastDecision.decision === 'allow'
-    ? sentenceOfDecision(lastDecision)
-    : 'Its session has ended while it was blocked';
+  if (lastDecision.decision === 'block') return 'Its session has ended while it was blocked';
+  // Nobody is asked any more.
+  return lastDecision.action === 'escalate'
+    ? 'Its session has ended since it asked for a person'
+    : sentenceOfDecision(lastDecision);
 }
 
 /** The background work that caused the block may have ended since. */
@@ -116,7 +118,8 @@ function whyIdle({ presence, lastDecision, resolution, plan }: WorkerFacts, back
   if (lastDecision === null) return plan.length === 0 ? 'Has not tried to stop yet' : stepsOf(plan);
   if (lastDecision.decision !== 'allow') return 'Idle since it was blocked';
   // The cause of its last stop may no longer apply.
-  if (lastDecision.action === 'escalate' && resolution !== null) return `Resumed by ${resolution.by}`;
+  if (lastDecision.action === 'escalate')
+    return resolution === null ? 'It asked for a person, and has continued' : `Resumed by ${resolution.by}`;
   switch (lastDecision.cause) {
     case 'limited':
       return 'Its usage limit is over: it can continue';

@@ -48,6 +48,18 @@ export function patternOf(attempts: readonly AttemptRecord[]): Pattern | null {
   return null;
 }
 
+/** Number of attempts that the page loads: enough to see a cycle of two failures three times. */
+export const attemptsShown = 6;
+
+export function describePattern(pattern: Pattern): string {
+  const { kind, times } = pattern;
+  const attempts = kind === 'same' ? times : times * pattern.length;
+  const howOften = `${attempts < attemptsShown ? '' : 'at least '}${times} times`;
+  return kind === 'same'
+    ? `The same failure ${howOften} in a row`
+    : `Going in circles: the same ${pattern.length} failures in turn, ${howOften}`;
+}
+
 /**
  * Describes a failure, with numbers and paths masked so that repeats compare equal. Null if the attempt did not fail.
  */

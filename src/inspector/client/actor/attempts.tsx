@@ -5,7 +5,7 @@ import type { Decision, WorkerView } from '../../../../machines/index.ts';
 import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
 import { describeOutcome, missingIn } from '../../../../machines/replay/standing.ts';
 import type { DiffLine, LineChange } from '../../../text/line-diff.ts';
-import { changesBetween, type Pattern, patternOf } from '../../attempt-changes.ts';
+import { attemptsShown, changesBetween, describePattern, patternOf } from '../../attempt-changes.ts';
 import type { AttemptRecord, AttemptWork } from '../../messages.ts';
 import { verdictOf } from '../../vocabulary.ts';
 import { get, post } from '../data/api.ts';
@@ -170,9 +170,6 @@ const Lines = ({ changes }: { changes: readonly DiffLine[] }) => (
   </ul>
 );
 
-/** Enough to see a cycle of two failures three times. */
-const attemptsShown = 6;
-
 /**
  * Loads the last attempts of a worker.
  * @param version changes when there may be another attempt
@@ -270,13 +267,4 @@ export function Why({ id, view }: { id: string; view: WorkerView }) {
       {!isForPerson && attempts !== null && <AttemptList attempts={attempts} />}
     </>
   );
-}
-
-function describePattern(pattern: Pattern): string {
-  const { kind, times } = pattern;
-  const attempts = kind === 'same' ? times : times * pattern.length;
-  const howOften = `${attempts < attemptsShown ? '' : 'at least '}${plural(times, 'time')}`;
-  return kind === 'same'
-    ? `The same failure ${howOften} in a row`
-    : `Going in circles: the same ${pattern.length} failures in turn, ${howOften}`;
 }
