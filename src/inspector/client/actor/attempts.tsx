@@ -194,20 +194,22 @@ function useAttempts(worker: string, version: unknown): readonly AttemptRecord[]
 function WhyNotYet({ view }: { view: WorkerView }) {
   const { tried, problem, busy, tryNow } = useProbe(view);
   if (view.state === 'stopped') return null;
-  const { missing, note } =
+  const { missing: all, note } =
     tried === null
       ? view.standing
       : { missing: missingIn(tried), note: missingIn(tried).length > 0 ? null : describeOutcome(tried) };
+  // What the card of the last decision says is not repeated.
+  const missing = tried === null ? missingBeyond(all, view.lastDecision) : all;
+  const tryButton = !isPast.value && (
+    <Button disabled={busy} title="Dry run: judges a stop without logging or counting it" onClick={tryNow}>
+      {busy ? 'Trying…' : 'Try now'}
+    </Button>
+  );
+  if (missing.length === 0 && note === null && tried === null && problem === null)
+    return <p class="row buttons">{tryButton}</p>;
   return (
     <section class="not-yet" aria-label="Why not yet">
-      <h3 class="row">
-        Why not yet{' '}
-        {!isPast.value && (
-          <Button disabled={busy} title="Dry run: judges a stop without logging or counting it" onClick={tryNow}>
-            {busy ? 'Trying…' : 'Try now'}
-          </Button>
-        )}
-      </h3>
+      <h3 class="row">Why not yet {tryButton}</h3>
       <div aria-live="polite">
         {problem !== null && <p class="problem">{problem}</p>}
         {tried !== null && (
@@ -227,6 +229,12 @@ function WhyNotYet({ view }: { view: WorkerView }) {
     </section>
   );
 }
+
+/** Returns the lines that the card of the decision does not show. */
+const missingBeyond = (missing: readonly string[], shown: Decision | null): readonly string[] => {
+  const known = new Set(shown === null ? [] : missingIn(shown));
+  return missing.filter((line) => !known.has(line));
+};
 
 /** Asks how a stop would be decided now. Drops the answer at the next decision. */
 function useProbe({ worker, lastDecision }: WorkerView) {

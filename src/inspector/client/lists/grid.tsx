@@ -188,9 +188,11 @@ export const NameCell = ({ value }: { value: string | null }) =>
 export const Cost = ({ row }: { row: Used }) =>
   hasUsage(row) ? <span title={`${count(row.tokens)} tokens`}>{cost(row)}</span> : <NoValue />;
 
-/** Removes the cost column if no cost is known. */
-export const columnsFor = <Row,>(columns: readonly Column<Row>[], isCostKnown: boolean): readonly Column<Row>[] =>
-  isCostKnown ? columns : columns.filter(({ key }) => key !== 'cost');
+/** Removes columns that would be empty. */
+export const columnsWithout = <Row,>(
+  columns: readonly Column<Row>[],
+  isEmpty: Readonly<Record<string, boolean>>,
+): readonly Column<Row>[] => columns.filter(({ key }) => isEmpty[key] !== true);
 
 export const NoValue = () => (
   <span class="muted" aria-hidden="true">

@@ -45,6 +45,8 @@ function listQueues(fleet: FleetStore, { q: text, sort }: Route): string[] {
 const includes = (text: string | null, search: string): boolean => text?.toLowerCase().includes(search) ?? false;
 
 export const listedIds = signal<readonly string[]>([]);
+/** With fewer workers, the list itself is the overview, and there are no cells. */
+export const cellsMin = 200;
 /** Whether the mouse is over the list, so that nothing may move. */
 export const isHeld = signal(false);
 /** Set while a held list is outdated: the number of new rows that it does not show yet. Null if it is up to date. */

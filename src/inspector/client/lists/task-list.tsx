@@ -6,7 +6,7 @@ import { Link } from '../ui/controls.tsx';
 import { count } from '../ui/format.ts';
 import { Excerpt, Name, Since, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
-import { ActorLink, type Column, Cost, columnsFor, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
+import { ActorLink, type Column, Cost, columnsWithout, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
 import { figuresOfQueue, listedIds } from './listed-ids.ts';
 import { OpenedStrip, StateStrip, StripTools } from './state-strip.tsx';
 
@@ -27,7 +27,7 @@ export function TaskList() {
       <OpenedStrip machine="task" />
       <Grid
         label="Tasks"
-        columns={columnsFor(taskColumns, fleet.isTaskCostKnown.value)}
+        columns={columnsWithout(taskColumns, { cost: !fleet.isTaskCostKnown.value })}
         ids={listedIds.value}
         rowOf={(id) => rowIn(fleet, fleet.tasks, id)}
         isOpened={(id) => route.value.task === id}
@@ -80,13 +80,14 @@ const NoTasks = () => (
 /** All queues: the filter and the table. */
 export function QueueList() {
   const fleet = shownFleet.value;
-  void fleet.ids.value;
+  void fleet.version.value;
+  const hasReports = [...fleet.queues.values()].some(({ reported }) => reported > 0);
   return (
     <section aria-label="Queues">
       <Filters total={fleet.queues.size} noun="queue" selects={[]} />
       <Grid
         label="Queues"
-        columns={queueColumns}
+        columns={columnsWithout(queueColumns, { reported: !hasReports })}
         ids={listedIds.value}
         rowOf={(id) => rowIn(fleet, fleet.queues, id)}
         isOpened={() => false}

@@ -1,13 +1,13 @@
 /** The service view: its health in one sentence, then a table for each part. Unknown values are shown as such. */
 import { useEffect, useState } from 'preact/hooks';
-import type { ReplicaLine, RunnerLine, ServiceReport } from '../../service-messages.ts';
+import type { LimitLine, ReplicaLine, RunnerLine, ServiceReport } from '../../service-messages.ts';
 import { fleet, get } from '../data/api.ts';
 import { liveFleet } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 import { Link } from '../ui/controls.tsx';
 import { bytes, count, dateTime, duration, localTime, plural } from '../ui/format.ts';
 import { Name, Text } from '../ui/text.tsx';
-import { concernsOf, describeJudging, isNear, shareOf } from './standing.ts';
+import { concernsOf, describeJudging, isNear, nearShare, shareOf } from './standing.ts';
 import { DeadEntries, Log, percent, Store, Table, Unknown } from './stored.tsx';
 import './service.css';
 
@@ -205,12 +205,16 @@ const Runners = ({ report: { runners, runnersOmitted } }: Shown) => (
 
 const amount = (bound: string, number: number) => (bound.startsWith('bytes') ? bytes(number) : count(number));
 
-/** The fullest first, unknown ones last. */
+const isShown = (limit: LimitLine): boolean => limit.used === null || isNear(limit);
+
+/** The limits that are near or unknown, the fullest first. */
 const Limits = ({ report: { limits } }: Shown) => (
   <Table
     title="Limits"
+    note={`${count(limits.filter((limit) => !isShown(limit)).length)} are below ${percent(nearShare)}.`}
     heads={['Limit', '#Used', '#Maximum', '#Share']}
     rows={limits
+      .filter(isShown)
       .toSorted((a, b) => (shareOf(b) ?? -1) - (shareOf(a) ?? -1))
       .map((limit) => {
         const { bound, used, max } = limit;

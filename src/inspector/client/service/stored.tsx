@@ -26,35 +26,39 @@ export const Table = ({ title, note, heads, rows }: TableProps) => (
   <div class="part">
     <h3>{title}</h3>
     {note !== undefined && <p class="muted">{note}</p>}
-    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on narrow screens */}
-    <section class="scroller" tabIndex={0} aria-label={title}>
-      <table>
-        <thead>
-          <tr>
-            {heads.map((head) => (
-              <th key={head} scope="col" class={classOf(head)}>
-                {head.replace('#', '')}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ key, isBad, cells }) => (
-            <tr key={key} data-key={key} data-bad={isBad || undefined}>
-              {cells.map((cell, index) => {
-                const head = heads[index] ?? '';
-                return (
-                  <td key={head} class={classOf(head)}>
-                    {cell}
-                  </td>
-                );
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    {rows.length > 0 && <Rows title={title} heads={heads} rows={rows} />}
   </div>
+);
+
+const Rows = ({ title, heads, rows }: Pick<TableProps, 'title' | 'heads' | 'rows'>) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on narrow screens
+  <section class="scroller" tabIndex={0} aria-label={title}>
+    <table>
+      <thead>
+        <tr>
+          {heads.map((head) => (
+            <th key={head} scope="col" class={classOf(head)}>
+              {head.replace('#', '')}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ key, isBad, cells }) => (
+          <tr key={key} data-key={key} data-bad={isBad || undefined}>
+            {cells.map((cell, index) => {
+              const head = heads[index] ?? '';
+              return (
+                <td key={head} class={classOf(head)}>
+                  {cell}
+                </td>
+              );
+            })}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
 );
 
 const classOf = (head: string) => (head.startsWith('#') ? 'number' : undefined);
