@@ -231,8 +231,14 @@ const describeLength = (forMs: unknown): string =>
 function describeUsage({ model, ...amounts }: Fields, separator: string): string {
   const named = ['input', 'output', 'cacheRead', 'cacheWrite', 'usd']
     .filter((name) => typeof amounts[name] === 'number' && amounts[name] !== 0)
-    .map((name) => `${name} ${toText(amounts[name])}`);
+    .map((name) => `${name} ${amountText(amounts[name] as number)}`);
   return [...(model === undefined ? [] : [toText(model)]), ...named].join(separator);
 }
+
+/** An agent may report the difference of two sums: `0.0006000000000000001`. Sums are in billionths of a dollar. */
+const amountText = (amount: number): string => {
+  const text = amount.toFixed(9);
+  return text.includes('e') ? text : text.replace(/\.?0+$/, '');
+};
 
 const toText = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));

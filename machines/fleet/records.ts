@@ -46,6 +46,7 @@ export const taskRecordFields = {
   ),
   /** Sequence number of the entry that created it. Among tasks of equal priority, older ones are claimed first. */
   createdSeq: field<number>(0, count),
+  createdMs: field<number>(0, time),
   /** The number of tasks in its `after` that are not completed. */
   openAfter: field<number>(0, count),
   ...forgettableFields,

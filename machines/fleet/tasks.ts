@@ -13,7 +13,8 @@ import { armForget, noteStop } from './time/forgetting.ts';
 /** `queue` is null until `task.created` assigns one. */
 export function createTask(fleet: Fleet, task: string, queue: string | null): void {
   const snapshot = fleet.taskStepper.start({ fleet: fleet.name, task, queue });
-  fleet.tasks.set(task, createTaskRecord(snapshot, { namedMs: fleet.nowMs, createdSeq: fleet.seq }));
+  const { nowMs, seq } = fleet;
+  fleet.tasks.set(task, createTaskRecord(snapshot, { namedMs: nowMs, createdMs: nowMs, createdSeq: seq }));
   fleet.stateSize += newActorSize;
   changeQueue(fleet, task, null, queue);
   fleet.watcher?.task(task, 'idle', 'idle', 'task.created');
@@ -154,8 +155,12 @@ export function taskSurroundings(fleet: Fleet, task: string): TaskSurroundings {
 function releaseDependents(fleet: Fleet, task: string): void {
   for (const other of fleet.dependents.get(task) ?? []) {
     const record = fleet.tasks.get(other);
-    if (record !== undefined) record.openAfter -= 1;
-    if (record?.openAfter === 0) reindexTask(fleet, other);
+    if (record === undefined) continue;
+    record.openAfter -= 1;
+    // Its machine does not move, but what it comes after has changed.
+    const { value } = record.snapshot;
+    fleet.watcher?.task(other, value, value, 'task.completed');
+    if (record.openAfter === 0) reindexTask(fleet, other);
   }
 }
 

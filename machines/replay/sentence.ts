@@ -9,7 +9,9 @@ import { runningWorkMessage } from '../policy/running-work.ts';
 import type { Escalation } from '../values/escalation.ts';
 import { questionIn, summarizeRequest } from '../values/questions.ts';
 import { cutMiddle } from '../values/text.ts';
+import { failedTests, failingLine } from './failing-line.ts';
 import { isInterrupt } from './interrupted.ts';
+import { reasonThen } from './reason-then.ts';
 import type { StandingTask, StandingWorker } from './standing.ts';
 
 /** The part of a `WorkerView` that is read here. */
@@ -20,7 +22,7 @@ type WorkerFacts = Omit<StandingWorker, 'attempt' | 'paused'> & {
 };
 
 /** The part of a `TaskView` that is read here. */
-type TaskFacts = Omit<StandingTask, 'lastTransition'>;
+type TaskFacts = Omit<StandingTask, 'since'>;
 
 /** Lists show one line. Only questions are longer, and a panel shows them completely. */
 const lengthMax = 240;
@@ -43,7 +45,7 @@ export function sentenceOfWorker(worker: WorkerFacts, awaited: readonly string[]
 export function sentenceOfTask(task: TaskFacts, openAfter: readonly string[]): string {
   const { state, worker, queue, escalation, outcome } = task;
   if (state === 'stopped') return outcome === 'completed' ? 'Completed' : outcome === null ? 'Ended' : 'Cancelled';
-  if (escalation !== null) return cut(questionOf(withoutCap(escalation.reason)));
+  if (escalation !== null) return cut(questionOf(withoutCap(reasonThen(escalation))));
   if (worker !== null) return `Held by ${worker}`;
   const [first] = openAfter;
   if (first !== undefined)
@@ -75,7 +77,7 @@ export function sentenceOfDecision(decision: Decision): string {
     case 'unjudged':
       return `Not judged: ${failure}`;
     default:
-      return reason === '' ? `Allowed: ${cause}` : reason;
+      return reason === '' ? `Allowed: ${cause}` : reasonThen(decision);
   }
 }
 
@@ -87,9 +89,11 @@ function whyStopped({ ended, lastDecision, resolution }: WorkerFacts): string {
   if (resolution?.verdict === 'stop') return `Stopped by ${resolution.by}`;
   if (ended === 'retired') return 'Retired by an operator';
   if (lastDecision === null) return 'Its session has ended before it tried to stop';
-  return lastDecision.decision === 'allow'
-    ? sentenceOfDecision(lastDecision)
-    : 'Its session has ended while it was blocked';
+  if (lastDecision.decision === 'block') return 'Its session has ended while it was blocked';
+  // Nobody is asked any more.
+  return lastDecision.action === 'escalate'
+    ? 'Its session has ended since it asked for a person'
+    : sentenceOfDecision(lastDecision);
 }
 
 /** The background work that caused the block may have ended since. */
@@ -101,10 +105,12 @@ function whyBlocked(last: Decision, awaited: readonly string[]): string {
 const waitIsOver = 'It has what it waited for, and can continue';
 
 /** For some causes, the sentence of the decision says more than the reason of the escalation. */
-const whyEscalated = ({ cause, reason, attempt }: Escalation, last: Decision | null): string =>
-  last !== null && last.attempt === attempt && (cause === 'capped' || cause === 'stuck')
+const whyEscalated = (escalation: Escalation, last: Decision | null): string =>
+  last !== null &&
+  last.attempt === escalation.attempt &&
+  (escalation.cause === 'capped' || escalation.cause === 'stuck')
     ? sentenceOfDecision(last)
-    : questionOf(reason);
+    : questionOf(reasonThen(escalation));
 
 function whyIdle({ presence, lastDecision, resolution, plan }: WorkerFacts, background: readonly string[]): string {
   if (presence === 'limited') return 'Paused: it has reached its usage limit';
@@ -114,7 +120,8 @@ function whyIdle({ presence, lastDecision, resolution, plan }: WorkerFacts, back
   if (lastDecision === null) return plan.length === 0 ? 'Has not tried to stop yet' : stepsOf(plan);
   if (lastDecision.decision !== 'allow') return 'Idle since it was blocked';
   // The cause of its last stop may no longer apply.
-  if (lastDecision.action === 'escalate' && resolution !== null) return `Resumed by ${resolution.by}`;
+  if (lastDecision.action === 'escalate')
+    return resolution === null ? 'It asked for a person, and has continued' : `Resumed by ${resolution.by}`;
   switch (lastDecision.cause) {
     case 'limited':
       return 'Its usage limit is over: it can continue';
@@ -154,7 +161,7 @@ const withoutCap = (reason: string): string => reason.replace(capped, '');
 const lowercaseFirst = (text: string): string =>
   /^[A-Z][a-z]+ /.test(text) ? text[0]?.toLowerCase() + text.slice(1) : text;
 
-// Names the failure: the failing test in a command's output rather than "Command tests failed (exit 1)".
+// Names the failure: the failing test or line in a command's output rather than "Command tests failed (exit 1)".
 
 /** Describes what did not pass. Without feedback, that is the reason of the decision. */
 function failureIn({ feedback, reason }: Pick<Decision, 'feedback' | 'reason'>): string {
@@ -166,43 +173,20 @@ function failureIn({ feedback, reason }: Pick<Decision, 'feedback' | 'reason'>):
 }
 
 function describeFailure({ check, message, details }: Feedback): string {
-  const output = typeof details === 'string' ? linesOf(details) : [];
-  const names = [...new Set([...output, ...linesOf(message)].flatMap((line) => failedTest(line) ?? []))];
-  const [first] = names;
+  const output = typeof details === 'string' ? details : '';
+  const [first, ...others] = failedTests(`${output}\n${message}`);
   if (first !== undefined)
-    return names.length === 1 ? `${first} fails in ${check}` : `${first} and ${names.length - 1} more fail in ${check}`;
-  const line = command.test(message)
-    ? (output.findLast((text) => /[a-z]/i.test(text)) ?? message)
-    : linesOf(message)[0];
+    return others.length === 0 ? `${first} fails in ${check}` : `${first} and ${others.length} more fail in ${check}`;
+  const line = command.test(message) ? (failingLine(output) ?? message) : firstLineOf(message);
   return steps.test(message) ? message : `${check}: ${line ?? 'it did not say why'}`;
 }
+
+const firstLineOf = (text: string): string | undefined =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .find((line) => line !== '');
 
 /** Reasons that only say that something failed, and reasons that need no name of a check. */
 const command = /^Command .* failed \(exit \d+\)$/;
 const steps = /^\d+ of \d+ plan steps remain: /;
-
-const linesOf = (text: string): string[] =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-
-const testFile =
-  /^[\w@./-]*[\w-][._](?:test|spec)\.[cm]?[jt]sx?$|^[\w./-]*(?:test_\w+|\w+_test|\w+_spec)\.(?:py|go|rb|exs)$/;
-const failWord = /^(?:FAIL(?:ED|URE)?|✗|×|✖|error|fails?|failed|failing)$/i;
-const named = /^(?:--- FAIL: (\S+)|test (\S+) \.\.\. FAILED|FAILED (\S+)|not ok \d+ - (.+))/;
-/** Longer words are not file names. */
-const wordMax = 200;
-
-/** Returns the failed test that a line of output names (vitest, jest, pytest, go, cargo), or null. */
-function failedTest(line: string): string | null {
-  const runner = named.exec(line);
-  if (runner !== null) return runner[1] ?? runner[2] ?? runner[4] ?? baseName(runner[3] ?? '');
-  if (/\b0 fail/.test(line)) return null;
-  // Word by word, to take linear time: the output is untrusted.
-  const words = line.split(/[\s():,|]+/).filter(({ length }) => length <= wordMax);
-  const file = words.find((word) => testFile.test(word));
-  return file !== undefined && words.some((word) => failWord.test(word)) ? baseName(file) : null;
-}
-
-const baseName = (path: string): string => path.split('::')[0]?.split('/').at(-1) ?? path;

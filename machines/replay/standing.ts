@@ -11,6 +11,7 @@ import { describeRequest, type InputRequest, questionIn, summarizeRequest } from
 import type { State, ViewedPresence } from '../values/states.ts';
 import { cutMiddle } from '../values/text.ts';
 import { isInterrupt } from './interrupted.ts';
+import { reasonThen } from './reason-then.ts';
 
 /**
  * Kinds of waits for a person: `escalation`; requests of agents, which are `permission`, `question` or else `input`;
@@ -65,7 +66,8 @@ export type StandingTask = {
   readonly queue: string | null;
   readonly escalation: TaskEscalation | null;
   readonly outcome: string | null;
-  readonly lastTransition: { readonly at: string } | null;
+  /** Since when it waits: since the claim if it is held, otherwise since it entered its state or was created. */
+  readonly since: string;
 };
 
 /** @param awaited names of the background work that its stops wait for */
@@ -138,36 +140,41 @@ export function checksNotRun({ verdicts }: Pick<Decision, 'verdicts'>): string[]
   return Array.isArray(names) ? names.map(String) : [];
 }
 
-/** Says what an allowed stop means for the work. */
+/** Says what an allowed stop means for the work. A dry run decided nothing, so it says what would be. */
 export function describeOutcome(decision: Decision): string {
-  const { cause, reason, action, feedback } = decision;
-  if (action === 'escalate') return 'A person was asked.';
+  const { cause, reason, action, feedback, dryRun } = decision;
+  const was = (past: string, wouldBe: string) => (dryRun ? wouldBe : past);
+  if (action === 'escalate') return was('A person was asked.', 'A person would be asked.');
   if (isInterrupt(decision)) return 'Its user interrupted it, so the stop was not judged.';
   const failures = failuresIn({ feedback }).map(withoutStop).join('; ');
   switch (cause) {
     case 'complete':
-      return 'Nothing was missing.';
+      return was('Nothing was missing.', 'Nothing is missing.');
     case 'no-policy':
-      return 'Nothing was judged: no check or hook was set.';
+      return was('Nothing was judged: no check or hook was set.', 'Nothing would be judged: no check or hook is set.');
     case 'unjudged':
-      return `Nobody knows whether its work is complete. ${sentence(reason)}`;
+      return `${was('Nobody knows', 'Nobody would know')} whether its work is complete. ${sentence(reason)}`;
     case 'idle-timeout':
-      return 'Nothing was missing, and no task came in time.';
-    case 'capped':
+      return was('Nothing was missing, and no task came in time.', 'Nothing is missing, and no task has come in time.');
+    case 'capped': {
+      const allowed = was('It was allowed at the cap', 'It would be allowed at the cap');
       return failures === ''
-        ? `It was allowed at the cap: ${sentence(reason)}`
-        : `It was allowed at the cap, and its work is not complete: ${failures}.`;
+        ? `${allowed}: ${sentence(reason)}`
+        : `${allowed}, ${was('and', 'although')} its work is not complete: ${failures}.`;
+    }
     case 'superseded':
       return 'A newer attempt or prompt took its place.';
     default:
-      return `It was allowed without being judged: ${sentence(reason)}`;
+      return `It ${was('was', 'would be')} allowed without being judged: ${sentence(dryRun ? reason : reasonThen(decision))}`;
   }
 }
 
-/** Tells whether the worker is still in the same escalation as the task. */
-const isEscalatedWith = (escalation: Pick<Escalation, 'since'>, partner: EscalatedWorker | null): boolean =>
-  // A worker that was resolved and escalated again waits for something else.
-  partner?.state === 'escalated' && (partner.escalation?.since ?? '') <= escalation.since;
+/**
+ * Tells whether the worker is still in the same escalation as the task. It keeps that while a further attempt is judged,
+ * so its state does not tell. A worker that was resolved and escalated again waits for something else.
+ */
+const isEscalatedWith = ({ since }: Pick<Escalation, 'since'>, partner: EscalatedWorker | null): boolean =>
+  partner !== null && partner.escalation !== null && partner.escalation.since <= since;
 
 /**
  * Requests are cut to this length. Their input may have 4,000 characters, more than a list or screen shows.
@@ -199,11 +206,11 @@ function waitsOfWorker(view: StandingWorker, awaited: readonly string[]): Wait[]
   return [...(escalation === null ? [] : [waitOfEscalation(escalation)]), ...asked, ...pending, ...outside, ...work];
 }
 
-const waitOfEscalation = ({ reason, since }: Escalation): Wait => ({
+const waitOfEscalation = (escalation: Escalation): Wait => ({
   kind: 'escalation',
   whom: 'a person',
-  text: questionIn(reason) ?? reason,
-  since,
+  text: questionIn(reasonThen(escalation)) ?? escalation.reason,
+  since: escalation.since,
 });
 
 function waitOfAttempt({ waitsFor, since, pending }: NonNullable<StandingWorker['attempt']>): Wait {
@@ -275,8 +282,7 @@ const describeResolution = ({ by, verdict }: Resolution): string =>
   `It asked for a person: ${by} ${verdict === 'resume' ? 'resumed it' : 'let it stop'}.`;
 
 function waitOfTask(view: StandingTask, openAfter: readonly string[]): Wait | null {
-  const { state, worker, queue, escalation, lastTransition } = view;
-  const since = lastTransition?.at ?? null;
+  const { state, worker, queue, escalation, since } = view;
   if (state === 'stopped') return null;
   if (escalation !== null) return waitOfEscalation(escalation);
   if (worker !== null) return { kind: 'worker', whom: `worker ${worker}`, text: 'it holds the task', since };
@@ -296,9 +302,12 @@ function noteOnPartner(escalation: TaskEscalation, partner: EscalatedWorker | nu
   const { worker } = escalation;
   const { resolution = null } = partner ?? {};
   const answered = resolution === null || resolution.at < escalation.since ? null : resolution;
+  const isEscalatedAgain = partner !== null && partner.escalation !== null;
   const what =
     answered === null
-      ? 'is no longer escalated'
+      ? isEscalatedAgain
+        ? 'waits for something else now'
+        : 'is no longer escalated'
       : `was ${answered.verdict === 'resume' ? 'resumed' : 'stopped'} by ${answered.by}`;
   return `Worker ${worker} ${what}; the task still waits.`;
 }

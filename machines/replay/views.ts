@@ -4,7 +4,7 @@
  */
 import type { RefusedEntry } from '../entries/refusal.ts';
 import { planOfTask } from '../fleet/facts.ts';
-import { type Fleet, pendingIn, type StateMove, type WorkerRecord } from '../fleet/fleet.ts';
+import { type Fleet, pendingIn, type StateMove, type TaskRecord, type WorkerRecord } from '../fleet/fleet.ts';
 import { policyInForce, queueOfWorker } from '../fleet/policies.ts';
 import { presenceAt } from '../fleet/presence.ts';
 import { nextIn } from '../fleet/queues/queues.ts';
@@ -286,12 +286,17 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
     refused: context.refused,
   };
   const openAfter = openAmong(fleet, context.after);
+  const since = formatIsoTime(heldOrMovedMs(record));
   return {
     ...view,
-    standing: standingOfTask(view, openAfter, partnerOf(fleet, context.escalation)),
+    standing: standingOfTask({ ...view, since }, openAfter, partnerOf(fleet, context.escalation)),
     sentence: sentenceOfTask(view, openAfter),
   };
 }
+
+/** A held task changes its state with each attempt of its worker, which still holds it since its claim. */
+const heldOrMovedMs = ({ snapshot: { context }, lastMove, createdMs }: TaskRecord): number =>
+  context.worker === null ? (lastMove?.atMs ?? createdMs) : context.usage.sinceMs;
 
 /** Returns the worker that the task was escalated with, or null. */
 function partnerOf(fleet: Fleet, escalation: TaskEscalation | null) {

@@ -44,6 +44,8 @@ export type BoundUse = { readonly bound: string; readonly used: number; readonly
 
 export type HealthReport = {
   readonly outage: Outage | null;
+  /** Since when this replica judges: since its start or its last outage. Null if it does not judge. */
+  readonly judgesSinceMs: number | null;
   readonly replicas: readonly ReplicaHealth[];
   readonly server: ServerState;
   readonly retention: RetentionRules;
@@ -62,9 +64,11 @@ const silentAfterMs = 3_000;
 export function createServiceHealth(parts: HostParts): ServiceHealth {
   const { bus, clock, fleet, logClock, lifecycle, progress, replica } = parts;
   let sinceMs: number | null = clock();
+  let judgesSinceMs: number | null = null;
   const outage = (): Outage | null => {
     const found = outageOf(parts);
     sinceMs = found === null ? null : (sinceMs ?? clock());
+    judgesSinceMs = found === null ? (judgesSinceMs ?? clock()) : null;
     if (found === null) return null;
     const judges = found.kind === 'log-lost' ? null : (others().find(({ state }) => state === 'judging')?.name ?? null);
     return { ...found, sinceMs: toLogTime(sinceMs as number), judges };
@@ -112,6 +116,7 @@ export function createServiceHealth(parts: HostParts): ServiceHealth {
       const { writes, reads, probes } = parts.admission;
       return {
         outage: out,
+        judgesSinceMs: judgesSinceMs === null ? null : toLogTime(judgesSinceMs),
         replicas: [self(out), ...others()].sort((a, b) => (a.name < b.name ? -1 : 1)),
         server: bus.server(),
         retention: parts.retention.rules(),

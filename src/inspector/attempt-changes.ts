@@ -48,17 +48,34 @@ export function patternOf(attempts: readonly AttemptRecord[]): Pattern | null {
   return null;
 }
 
+/** Number of attempts that the page loads: enough to see a cycle of two failures three times. */
+export const attemptsShown = 6;
+
+export function describePattern(pattern: Pattern): string {
+  const { kind, times } = pattern;
+  const attempts = kind === 'same' ? times : times * pattern.length;
+  const howOften = `${attempts < attemptsShown ? '' : 'at least '}${times} times`;
+  return kind === 'same'
+    ? `The same failure ${howOften} in a row`
+    : `Going in circles: the same ${pattern.length} failures in turn, ${howOften}`;
+}
+
 /**
  * Describes a failure, with numbers and paths masked so that repeats compare equal. Null if the attempt did not fail.
  */
 function failureOf({ decision }: AttemptRecord): string | null {
-  if (decision === null || (decision.decision === 'allow' && decision.action !== 'escalate')) return null;
+  if (decision === null || !isFailure(decision)) return null;
   const { verdicts, cause } = decision;
   const guard = cause === 'superseded' ? '' : (blockingGuard(decision) ?? verdicts.at(-1)?.guard ?? '');
   const failures = decision.feedback.filter(({ outcome }) => outcome !== 'warn');
   const texts = failures.length > 0 ? failures.map(({ check, message }) => `${check} ${message}`) : [decision.reason];
   return [guard, ...texts].map(masked).join('\n');
 }
+
+/** A question, a used budget and a wait for background work are no failures, even if they come twice. */
+const isFailure = ({ decision, action, cause }: Decision): boolean =>
+  decision === 'block' ? cause === 'incomplete' || cause === 'stuck' : action === 'escalate' && failed.has(cause);
+const failed: ReadonlySet<Decision['cause']> = new Set(['capped', 'stuck']);
 
 const masked = (text: string): string =>
   text

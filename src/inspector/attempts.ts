@@ -83,13 +83,15 @@ function workBetween(
   if (fromSeq < readFrom) return null;
   const done = own.filter(({ seq }) => seq > fromSeq && seq < newer.seq);
   let [tools, used, begun] = [0, unused, null as AttemptWork['begun']];
+  const held = lastClaimed(own.filter(({ seq }) => seq <= fromSeq));
   const files = new Set<string>();
   for (const { seq, subject, data } of done) {
     const entry = readEntry(subject, decoder.decode(data), data.length);
     // Refused entries had no effect.
     if (entry === null || !('data' in entry)) continue;
     if (entry.type === 'usage.reported') used = counted.has(seq) ? addUsed(used, useOf(entry.data)) : used;
-    else if (entry.type === 'task.claimed') begun = 'task';
+    // A task that was released, or lost at an escalation, may be claimed again.
+    else if (entry.type === 'task.claimed') begun = entry.data.task === held ? begun : 'task';
     else if (entry.type === 'prompt.submitted' && isByPerson(entry.data)) begun ??= 'prompt';
     else if (entry.type === 'tool.used') {
       tools += 1;
@@ -104,6 +106,12 @@ function workBetween(
     ms: newer.atMs - ((older ?? done[0])?.atMs ?? newer.atMs),
     begun: older === undefined ? null : begun,
   };
+}
+
+/** The task that the worker claimed last, or null. */
+function lastClaimed(own: readonly LogMessage[]): string | null {
+  const claim = own.findLast(({ subject }) => topicOf(subject).type === 'task.claimed');
+  return claim === undefined ? null : textOf(fieldsOf(claim).task);
 }
 
 type OwnEntries = {

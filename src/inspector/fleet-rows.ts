@@ -149,6 +149,8 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
       awaited.map(nameOfWork),
     ),
     stateSinceMs: record.lastMove?.atMs ?? null,
+    sinceMs: workerSinceMs(record),
+    escalatedFor: context.escalation?.cause ?? null,
     awaitsInput: context.awaitsInput,
     usd,
     tokens,
@@ -157,6 +159,14 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
     isWaiting: value.presence === 'limited' || (value.state === 'idle' && awaited.length > 0),
     ...personWait(context, inForce.policy.askMs), // last, because fields after a spread are slow (docs/decisions/010)
   };
+}
+
+/** A further attempt moves an escalated worker to `validating` and back, and it is escalated since its escalation. */
+function workerSinceMs({ snapshot: { value, context }, lastMove }: WorkerRecord): number {
+  const { escalation, usage } = context.worker;
+  if (value.state === 'escalated' && escalation !== null) return parseIsoTime(escalation.since) ?? 0;
+  // Before its first move, it is idle since its session began.
+  return lastMove?.atMs ?? usage.session.sinceMs;
 }
 
 /** Since when the worker waits for a person, and when its agent gives up on the oldest held question. */
@@ -199,7 +209,9 @@ function taskRow(fleet: Fleet, task: string): TaskRow | null {
     createdSeq: record.createdSeq,
     usd,
     tokens,
-    sinceMs: record.lastMove?.atMs ?? record.namedMs,
+    sinceMs: record.lastMove?.atMs ?? record.createdMs,
+    heldSinceMs: context.worker === null ? null : context.usage.sinceMs,
+    escalatedSinceMs: escalation === null ? null : parseIsoTime(escalation.since),
   };
 }
 

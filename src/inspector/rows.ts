@@ -87,8 +87,12 @@ export const workerRows = createRowCodec({
   queue: plain<string>(),
   /** The worker's status in one sentence: `sentence` of its view. */
   sentence: plain<string>(),
-  /** When it entered its state. */
+  /** When it last entered a state, or null if it never has. */
   stateSinceMs: plain<number | null>(),
+  /** Since when it is in its state. A further attempt does not end an escalation. */
+  sinceMs: plain<number>(),
+  /** The cause of its open escalation, which it keeps while a further attempt is judged. Null if there is none. */
+  escalatedFor: plain<string | null>(),
   /** Whether it has asked a person for something. */
   awaitsInput: flag,
   /** Usage of this session as reported by the agent. Both 0 if nothing was reported. */
@@ -128,8 +132,12 @@ export const taskRows = createRowCodec({
   /** Usage of all workers while they held the task. */
   usd: plain<number>(),
   tokens: plain<number>(),
-  /** When it entered its state. For a task that was never claimed: when it was last mentioned. */
+  /** When it entered its state, or was created. */
   sinceMs: plain<number>(),
+  /** When its worker claimed it. Null if nobody holds it. */
+  heldSinceMs: plain<number | null>(),
+  /** When it was escalated. Null if it is not. */
+  escalatedSinceMs: plain<number | null>(),
 });
 
 export type QueueRow = typeof queueRows extends RowCodec<infer Row> ? Row : never;

@@ -107,6 +107,8 @@ export type ServiceReport = {
   readonly version?: string;
   readonly replica: string;
   readonly outage: (OutageNews & { readonly reason: string }) | null;
+  /** Since when this replica judges: since its start or its last outage. Null if it does not judge. */
+  readonly judgesSinceMs: number | null;
   readonly replicas: readonly ReplicaLine[];
   readonly nats: NatsLine;
   /** Null if NATS does not answer; `storeProblem` then has the error. */

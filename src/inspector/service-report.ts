@@ -36,7 +36,7 @@ export function createServiceReport(source: ReportSource): () => Promise<Service
   const gather = async (): Promise<ServiceReport> => {
     const { host, replica } = source;
     const { fleet } = host;
-    const { outage, replicas, server, retention, bounds } = host.health.read();
+    const { outage, judgesSinceMs, replicas, server, retention, bounds } = host.health.read();
     const isReached = server.connections.every(({ isConnected }) => isConnected);
     const [store, missing, lines, policies] = await Promise.all([
       isReached ? source.readStore().catch((error: Error) => error) : new Error('the connection to NATS is broken'),
@@ -53,6 +53,7 @@ export function createServiceReport(source: ReportSource): () => Promise<Service
       retention,
       policies,
       outage: outage === null ? null : outageNews(outage),
+      judgesSinceMs,
       store: known === null ? null : { streams: known.streams, account: known.account },
       storeProblem: store instanceof Error ? store.message : null,
       dead: known?.dead ?? null,

@@ -18,7 +18,7 @@ import { type CapturedPart, parts } from './parts.ts';
 export type { SnapshotLine } from './line-form.ts';
 
 /** The version of the line format. Other versions are not read. */
-export const snapshotFormat = 7;
+export const snapshotFormat = 8;
 
 export type FleetSnapshot = {
   /** Each line ends with a line feed. Iterate once, at any pace. */

@@ -10,7 +10,7 @@ import type { FleetStore } from './data/fleet-store.ts';
 import { isPast, leavePast, logRange, pastProblem, shownFleet, shownMs } from './data/past.ts';
 import { Header } from './header.tsx';
 import { Inbox } from './inbox/inbox.tsx';
-import { describeUnsent, undo, unsent } from './inbox/unsent.ts';
+import { textOfUnsent, undo, unsent } from './inbox/unsent.ts';
 import { QueueList, TaskList } from './lists/task-list.tsx';
 import { WorkerList } from './lists/worker-list.tsx';
 import { CopyMoment } from './moment-link.tsx';
@@ -71,7 +71,7 @@ function UndoBar() {
   void tick.value;
   return (
     <p class="news undo" role="status">
-      {describeUnsent(last)}{' '}
+      {textOfUnsent(last)}{' '}
       <Button class="link" aria-keyshortcuts="u" onClick={undo}>
         Undo ({Math.max(0, Math.ceil((last.sendsAtMs - Date.now()) / 1_000))} s)
       </Button>

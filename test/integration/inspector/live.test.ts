@@ -43,6 +43,8 @@ test('starts with the replica, then a row for every actor', async () => {
     escalatedWith: null,
     priority: 0,
     createdSeq: expect.any(Number),
+    heldSinceMs: null,
+    escalatedSinceMs: null,
     usd: 0,
     tokens: 0,
     sinceMs: expect.any(Number),

@@ -44,6 +44,8 @@ test('a single service judges, its store is measured, and each figure is known',
     { name: 'requests', isConnected: true, breaks: 0 },
     { name: 'log', isConnected: true, breaks: 0 },
   ]);
+  expect(report.judgesSinceMs).toBeGreaterThan(report.nowMs - 600_000);
+  expect(report.judgesSinceMs).toBeLessThanOrEqual(report.nowMs);
   expect(report.nats.address).not.toContain('@');
   const { state } = await stage.client.manager.streams.info('STOPGATE_main');
   const log = report.store?.streams.find(({ holds }) => holds === 'log');

@@ -129,7 +129,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
   });
 
   test('is a tree for the keyboard', async () => {
-    await page.getByRole('button', { name: 'Mermaid' }).focus();
+    await page.getByLabel('Save the chart').focus();
     await page.keyboard.press('Tab');
     expect(await focused()).toBe('state.idle');
     const walk: [key: string, to: string][] = [
@@ -253,10 +253,10 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(await taken()).toEqual(['state.validating state.blocked']);
   });
 
-  const saved = async (button: string) => {
+  const saved = async (format: string) => {
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: button }).click(),
+      page.getByLabel('Save the chart').selectOption(format),
     ]);
     return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
   };

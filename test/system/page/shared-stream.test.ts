@@ -73,7 +73,7 @@ describeInBrowser('pages in one browser', () => {
     await paused.getByRole('button', { name: 'Go to where it was paused' }).click();
     await expect.poll(() => paused.locator('tr[data-id="late"]').count()).toBe(0);
     // After a reload, a paused page shows the past and how many entries are new.
-    await paused.getByRole('button', { name: 'Live', exact: true }).click();
+    await paused.getByRole('button', { name: 'Back to live' }).click();
     await isLive(paused);
     await paused.keyboard.press('p');
     await paused.locator('.notice', { hasText: 'Paused at entry' }).waitFor();
@@ -82,7 +82,7 @@ describeInBrowser('pages in one browser', () => {
     await paused.locator('.travel-now', { hasText: /[1-9] new since then/ }).waitFor();
     await paused.locator('tr[data-id="late"]').waitFor();
     expect(await paused.locator('tr[data-id="later"]').count()).toBe(0);
-    await paused.getByRole('button', { name: 'Live', exact: true }).click();
+    await paused.getByRole('button', { name: 'Back to live' }).click();
     await paused.locator('tr[data-id="later"]').waitFor();
     expect(new URL(paused.url()).search).toBe('?sort=worker&worker=w1&tab=timeline');
     expect(browser.problems()).toEqual([]);

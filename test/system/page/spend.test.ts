@@ -98,7 +98,7 @@ describeInBrowser('what agents use', () => {
     await page.reload();
     await page.locator(`.card[data-id="${worker}"]`).click();
     await page.locator('aside').getByText('$2.50 of $2.00').first().waitFor();
-    await page.locator('aside').getByText('Your answer grants the same budget again').waitFor();
+    await page.locator('aside').getByText('An answer grants the same budget again').waitFor();
     await page.locator('aside').getByRole('button', { name: 'Send' }).click();
     await page.reload();
     await expect.poll(async () => (await view()).state).not.toBe('escalated');

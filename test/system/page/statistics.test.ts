@@ -104,12 +104,6 @@ describeInBrowser('the history of the fleet', () => {
     await page.mouse.up();
     const begin = buckets[busiest - 3]?.atMs ?? 0;
     await expect.poll(() => Date.parse(new URL(page.url()).searchParams.get('span')?.split('/')[0] ?? '')).toBe(begin);
-    // The same by keyboard: a slider for the time, a button for the entries.
-    await ui.open(address);
-    await page.getByRole('slider', { name: 'Time' }).press('Home');
-    await page.getByRole('button', { name: 'Only this time' }).press('Enter');
-    await expect.poll(() => new URL(page.url()).searchParams.get('span')).toMatch(/^\S+Z\/\S+Z$/);
-    await page.getByRole('heading', { name: /^No stops from/ }).waitFor();
   });
 
   test('a check leads to its failures, and shows on how many pairs of runs its flakiness is based', async () => {

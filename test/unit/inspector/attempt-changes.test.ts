@@ -37,6 +37,16 @@ describe('a pattern in the last attempts', () => {
     });
   });
 
+  test('is not made of questions, used budgets or waits, however often they come', () => {
+    const asks = (cause: string) =>
+      attempt(
+        decided('', { decision: 'allow', action: 'escalate', cause, feedback: [], reason: 'Which key?' } as never),
+      );
+    const waits = attempt(decided('', { cause: 'waiting', feedback: [] } as never));
+    for (const again of [asks('escalated'), asks('budget'), waits]) expect(patternOf([again, again])).toBeNull();
+    expect(patternOf([asks('stuck'), asks('stuck')])).toEqual({ kind: 'same', times: 2 });
+  });
+
   test('is a circle of two failures in turn', () => {
     expect(patternsOf('lint', 'types', 'lint', 'types', 'lint')).toEqual({ kind: 'circle', length: 2, times: 2 });
     expect(patternsOf('lint', 'types', 'lint')).toBeNull();

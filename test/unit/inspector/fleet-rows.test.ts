@@ -1,7 +1,7 @@
 /** The rows that the page receives for the fleet. */
 
 import { expect, test } from 'vitest';
-import { createFleet, type Entry, foldEntry, readEntry } from '../../../machines/index.ts';
+import { createFleet, type Entry, foldEntry, readEntry, viewTask } from '../../../machines/index.ts';
 import { allRows } from '../../../src/inspector/fleet-rows.ts';
 import { queueRows, taskRows, workerRows } from '../../../src/inspector/rows.ts';
 import { entryOf } from '../../support/fold-lines.ts';
@@ -61,6 +61,38 @@ test('rows show the usage of a session and a task', () => {
   const { workers, tasks } = allRows(fleet);
   expect(workers.map(workerRows.unpack)).toMatchObject([{ id: 'w1', usd: 0.75, tokens: 13 }]);
   expect(tasks.map(taskRows.unpack)).toMatchObject([{ id: 'T-1', usd: 0.25, tokens: 3 }]);
+});
+
+test('ages begin where they say: at the claim, the creation, the escalation, not at the last entry or attempt', () => {
+  const fleet = createFleet('main');
+  const question = { output: 'Which key? <promise>ESCALATE</promise>' };
+  for (const [index, [tail, data]] of (
+    [
+      ['own.fleet.main.policy.set', { policies: { default: { promises: true, checks: [{ plan: {} }] } } }],
+      ['task.new.task.created', {}],
+      ['worker.quiet.worker.registered', {}],
+      ['worker.busy.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] }],
+      ['worker.busy.task.claimed', { task: 'held' }],
+      ['worker.asks.stop.attempted', { attempt: 'a1', ...question }],
+      // Later entries of each move no age.
+      ['task.new.hook.registered', { hook: 'h1', type: 'remote', name: 'review' }],
+      ['worker.quiet.heartbeat.sent', {}],
+      ['worker.busy.stop.attempted', { attempt: 'a1' }],
+      ['worker.asks.stop.attempted', { attempt: 'a2', ...question }],
+    ] as const
+  ).entries()) {
+    foldEntry(fleet, { seq: index, atMs: 1_000 * index, entry: entryOf(tail, data), owner: null });
+  }
+  const { workers, tasks } = allRows(fleet);
+  const worker = Object.fromEntries(workers.map(workerRows.unpack).map((row) => [row.id, row]));
+  const task = Object.fromEntries(tasks.map(taskRows.unpack).map((row) => [row.id, row]));
+  expect(worker.quiet).toMatchObject({ state: 'idle', sinceMs: 2_000 });
+  expect(worker.asks).toMatchObject({ state: 'escalated', sinceMs: 5_000, escalatedFor: 'escalated' });
+  expect(task.new).toMatchObject({ state: 'idle', sinceMs: 1_000, heldSinceMs: null });
+  expect(task.held).toMatchObject({ state: 'blocked', sinceMs: 8_000, heldSinceMs: 4_000 });
+  expect(viewTask(fleet, 'held')?.standing.waits).toMatchObject([
+    { kind: 'worker', since: '1970-01-01T00:00:04.000Z' },
+  ]);
 });
 
 test('a row survives packing and unpacking, and is sent without field names', () => {

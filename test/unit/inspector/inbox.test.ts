@@ -1,24 +1,32 @@
 /** The inbox: items that wait for a person, and lists that do not move while someone points at them. */
 import { expect, test } from 'vitest';
 import { createFleetStore } from '../../../src/inspector/client/data/fleet-store.ts';
-import { findWaiting, tasksShownWith } from '../../../src/inspector/client/inbox/find-waiting.ts';
+import {
+  describeGone,
+  findWaiting,
+  noteOnWorker,
+  tasksShownWith,
+} from '../../../src/inspector/client/inbox/find-waiting.ts';
 import { isTracked, noteStored, trackActions, untrackShown } from '../../../src/inspector/client/operator/settle.ts';
 import { isMovedByKeepOne, keepOne, keepOrder } from '../../../src/inspector/client/ui/keep-order.ts';
 import { type TaskRow, taskRows, type WorkerRow, workerRows } from '../../../src/inspector/rows.ts';
 
 function storeOf(
-  workers: [id: string, state: WorkerRow['state'], sinceMs: number][],
+  /** `escalatedMs`: when the open escalation began, or null. */
+  workers: [id: string, state: WorkerRow['state'], escalatedMs: number | null][],
   tasks: [id: string, with_: string | null][],
 ) {
   const store = createFleetStore();
-  const worker = ([id, state, sinceMs]: (typeof workers)[number]): Partial<WorkerRow> => ({
+  const worker = ([id, state, escalatedMs]: (typeof workers)[number]): Partial<WorkerRow> => ({
     id,
     state,
     presence: 'active',
     tasksHeld: 0,
     isAcknowledged: false,
     sentence: 'why?',
-    stateSinceMs: sinceMs,
+    sinceMs: 8,
+    escalatedFor: escalatedMs === null ? null : 'escalated',
+    personSinceMs: escalatedMs,
     awaitsInput: false,
   });
   const task = ([id, escalatedWith]: (typeof tasks)[number]): Partial<TaskRow> => ({
@@ -27,7 +35,8 @@ function storeOf(
     queue: 'main',
     hooks: 0,
     sentence: 'why?',
-    stateSinceMs: 7,
+    sinceMs: 7,
+    escalatedSinceMs: 7,
     escalatedWith,
     priority: 0,
     createdSeq: 1,
@@ -51,8 +60,35 @@ test('a task shares an item with the worker it was escalated with, and with no o
 });
 
 test('a task is a separate item once its worker was resolved, even if that is escalated again', () => {
-  expect(waitingIn([['ana', 'idle', 8]], [['T-1', 'ana']])).toEqual(['T-1']);
+  expect(waitingIn([['ana', 'idle', null]], [['T-1', 'ana']])).toEqual(['T-1']);
   expect(waitingIn([['ana', 'escalated', 8]], [['T-1', 'ana']])).toEqual(['T-1', 'ana']);
+});
+
+// Root cause: the times of the states were compared, and a further attempt moves an escalated worker.
+test('a worker that tries to stop again stays escalated with its task, in one item', () => {
+  for (const state of ['escalated', 'validating'] as const) {
+    const store = storeOf([['ana', state, 7]], [['T-1', 'ana']]);
+    expect(findWaiting(store).map(({ id }) => id)).toEqual(['ana']);
+    expect(tasksShownWith(store, new Set(['ana']))).toEqual([{ id: 'T-1', worker: 'ana' }]);
+  }
+});
+
+test('a left-over task says what became of its worker', () => {
+  const noteIn = (...rows: Parameters<typeof storeOf>) => {
+    const store = storeOf(...rows);
+    return noteOnWorker(store, store.tasks.get('T-1') ?? expect.unreachable());
+  };
+  expect(noteIn([['ana', 'idle', null]], [['T-1', 'ana']])).toBe('Escalated with ana, which no longer waits');
+  expect(noteIn([['ana', 'escalated', 8]], [['T-1', 'ana']])).toBe(
+    'Escalated with ana, which waits for something else now',
+  );
+  expect(noteIn([], [['T-1', null]])).toBeNull();
+});
+
+test('an item that is gone says why', () => {
+  expect(describeGone({ isAnswered: false, isSnoozed: true })).toBe('snoozed');
+  expect(describeGone({ isAnswered: true, isSnoozed: false })).toBe('answered');
+  expect(describeGone({ isAnswered: false, isSnoozed: false })).toBe('no longer waiting');
 });
 
 test('the answer to a worker asks only about tasks that share its item', () => {

@@ -1,6 +1,6 @@
 /** How an operator's action treats tasks escalated with its workers, and how it reports the result. */
 import { expect, test } from 'vitest';
-import { settle } from '../../../src/inspector/client/operator/settle.ts';
+import { describeUnsent, settle } from '../../../src/inspector/client/operator/settle.ts';
 
 /** The request, the result, and what can be retried. */
 async function resolve(workers: string[], tasks: [id: string, worker: string][], refused: string[]) {
@@ -33,6 +33,10 @@ test('a task is unchanged if its worker was not resolved, and the text reports w
     problem: 'bob is not escalated',
     again: ['bob'],
   });
+});
+
+test('an answer that can be undone is not said to have happened', () => {
+  expect(describeUnsent('Resume', ['ana', 'bob'])).toBe('Not sent yet: Resume ana, bob');
 });
 
 test('a failed task can be retried together with failed workers, although its own worker is resolved', async () => {

@@ -12,6 +12,7 @@ test.each([
   ['worker.paused', { by: 'Ann' }, 'by Ann, until the session ends'],
   ['worker.paused', { by: 'Ann', forMs: 'soon' }, 'by Ann, for soon'],
   ['worker.unpaused', { by: 'Ann' }, 'by Ann'],
+  ['usage.reported', { model: 'm-1', input: 400, usd: 0.0006000000000000001 }, 'm-1  input 400  usd 0.0006'],
   ['not.known', { any: 1 }, '{"any":1}'],
   ['not.known', {}, ''],
   ['stop.attempted', 'no object', 'not a JSON object: no object'],

@@ -5,14 +5,14 @@ import type { Decision, WorkerView } from '../../../../machines/index.ts';
 import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
 import { describeOutcome, missingIn } from '../../../../machines/replay/standing.ts';
 import type { DiffLine, LineChange } from '../../../text/line-diff.ts';
-import { changesBetween, type Pattern, patternOf } from '../../attempt-changes.ts';
+import { attemptsShown, changesBetween, describePattern, patternOf } from '../../attempt-changes.ts';
 import type { AttemptRecord, AttemptWork } from '../../messages.ts';
 import { verdictOf } from '../../vocabulary.ts';
 import { get, post } from '../data/api.ts';
 import { isPast } from '../data/past.ts';
 import { route } from '../route.ts';
 import { Button } from '../ui/controls.tsx';
-import { age, cost, plural } from '../ui/format.ts';
+import { age, cost, inLocalTime, plural } from '../ui/format.ts';
 import { DecisionMark, Excerpt, Since, Tail, Text, wordsOf } from '../ui/text.tsx';
 import { DecisionCard } from './decision-card.tsx';
 
@@ -96,7 +96,7 @@ const describeWork = ({ tools, files, ms }: AttemptWork): string =>
 /** A decision in one sentence, with the protocol's words as tooltip. */
 export const Answer = ({ decision }: { decision: Decision }) => (
   <b class="answer" data-verdict-kind={verdictOf(decision).kind} title={wordsOf(decision)}>
-    <Excerpt value={sentenceOfDecision(decision)} />
+    <Excerpt value={inLocalTime(sentenceOfDecision(decision))} />
   </b>
 );
 
@@ -170,9 +170,6 @@ const Lines = ({ changes }: { changes: readonly DiffLine[] }) => (
   </ul>
 );
 
-/** Enough to see a cycle of two failures three times. */
-const attemptsShown = 6;
-
 /**
  * Loads the last attempts of a worker.
  * @param version changes when there may be another attempt
@@ -197,20 +194,22 @@ function useAttempts(worker: string, version: unknown): readonly AttemptRecord[]
 function WhyNotYet({ view }: { view: WorkerView }) {
   const { tried, problem, busy, tryNow } = useProbe(view);
   if (view.state === 'stopped') return null;
-  const { missing, note } =
+  const { missing: all, note } =
     tried === null
       ? view.standing
       : { missing: missingIn(tried), note: missingIn(tried).length > 0 ? null : describeOutcome(tried) };
+  // What the card of the last decision says is not repeated.
+  const missing = tried === null ? missingBeyond(all, view.lastDecision) : all;
+  const tryButton = !isPast.value && (
+    <Button disabled={busy} title="Dry run: judges a stop without logging or counting it" onClick={tryNow}>
+      {busy ? 'Trying…' : 'Try now'}
+    </Button>
+  );
+  if (missing.length === 0 && note === null && tried === null && problem === null)
+    return <p class="row buttons">{tryButton}</p>;
   return (
     <section class="not-yet" aria-label="Why not yet">
-      <h3 class="row">
-        Why not yet{' '}
-        {!isPast.value && (
-          <Button disabled={busy} title="Dry run: judges a stop without logging or counting it" onClick={tryNow}>
-            {busy ? 'Trying…' : 'Try now'}
-          </Button>
-        )}
-      </h3>
+      <h3 class="row">Why not yet {tryButton}</h3>
       <div aria-live="polite">
         {problem !== null && <p class="problem">{problem}</p>}
         {tried !== null && (
@@ -225,11 +224,17 @@ function WhyNotYet({ view }: { view: WorkerView }) {
             ))}
           </ul>
         )}
-        {note !== null && <Text as="p" class="muted" value={note} max={400} />}
+        {note !== null && <Text as="p" class="muted" value={inLocalTime(note)} max={400} />}
       </div>
     </section>
   );
 }
+
+/** Returns the lines that the card of the decision does not show. */
+const missingBeyond = (missing: readonly string[], shown: Decision | null): readonly string[] => {
+  const known = new Set(shown === null ? [] : missingIn(shown));
+  return missing.filter((line) => !known.has(line));
+};
 
 /** Asks how a stop would be decided now. Drops the answer at the next decision. */
 function useProbe({ worker, lastDecision }: WorkerView) {
@@ -270,13 +275,4 @@ export function Why({ id, view }: { id: string; view: WorkerView }) {
       {!isForPerson && attempts !== null && <AttemptList attempts={attempts} />}
     </>
   );
-}
-
-function describePattern(pattern: Pattern): string {
-  const { kind, times } = pattern;
-  const attempts = kind === 'same' ? times : times * pattern.length;
-  const howOften = `${attempts < attemptsShown ? '' : 'at least '}${plural(times, 'time')}`;
-  return kind === 'same'
-    ? `The same failure ${howOften} in a row`
-    : `Going in circles: the same ${pattern.length} failures in turn, ${howOften}`;
 }

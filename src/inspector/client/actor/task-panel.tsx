@@ -1,10 +1,11 @@
 /** The panel of a task: its holder, hook results, checkpoints and history. */
-import type { State, TaskView } from '../../../../machines/index.ts';
+import type { TaskView } from '../../../../machines/index.ts';
 import { shownFleet, shownView } from '../data/past.ts';
+import { isShownWithWorker } from '../inbox/find-waiting.ts';
 import { AnswerBox } from '../operator/answer-box.tsx';
 import { EscalationNote, OperatorButtons } from '../operator/escalation-note.tsx';
-import { millis, plural } from '../ui/format.ts';
-import { Ago, Name, StateMark, Text } from '../ui/text.tsx';
+import { millis, plural, usedText } from '../ui/format.ts';
+import { Ago, For, Name, StateMark, Text } from '../ui/text.tsx';
 import type { Held } from '../ui/use-held.ts';
 import {
   ActorChart,
@@ -116,13 +117,7 @@ function KnownTask({ id, view }: { id: string; view: TaskView }) {
         <p class="row lead">
           <StateMark state={state} note={outcome} />
         </p>
-        <OperatorButtons
-          entity="task"
-          id={id}
-          escalation={escalation}
-          ended
-          hasAnswer={partnerOf(escalation) !== 'escalated'}
-        />
+        <OperatorButtons entity="task" id={id} escalation={escalation} ended hasAnswer={!isWithWorker(id)} />
       </div>
       {title !== null && <Text as="p" class="title" value={title} max={200} />}
       {/* An escalation is shown below instead. */}
@@ -152,15 +147,15 @@ function KnownTask({ id, view }: { id: string; view: TaskView }) {
 }
 
 function WhySection({ held: { shown: view }, held }: { held: Held<TaskView> }) {
-  const partner = partnerOf(view.escalation);
+  const isShared = isWithWorker(view.task);
   return (
     <HeldArea held={held}>
       <EscalationNote
         escalation={view.escalation}
         resolution={null}
-        answer={partner !== 'escalated' && <AnswerBox item={{ entity: 'task', id: view.task }} />}
+        answer={!isShared && <AnswerBox item={{ entity: 'task', id: view.task }} />}
       />
-      {view.escalation?.withWorker === true && <EscalatedWith worker={view.escalation.worker} state={partner} />}
+      {view.escalation?.withWorker === true && <EscalatedWith worker={view.escalation.worker} isShared={isShared} />}
       <TaskFacts view={view} />
       <HookList view={view} />
       <RefusedEntries refused={view.refused} />
@@ -168,23 +163,29 @@ function WhySection({ held: { shown: view }, held }: { held: Held<TaskView> }) {
   );
 }
 
-/** The state of the worker that the task was escalated with, or null if there is none. */
-function partnerOf(escalation: TaskView['escalation']): State | null {
-  if (escalation === null || !escalation.withWorker) return null;
-  void shownFleet.value.version.value;
-  const row = shownFleet.value.workers.get(escalation.worker);
-  return row?.state ?? null;
+/** Whether the task shares the answer of the worker that it was escalated with. */
+function isWithWorker(task: string): boolean {
+  const { tasks, workers, version } = shownFleet.value;
+  void version.value;
+  const row = tasks.get(task);
+  return row !== undefined && isShownWithWorker({ workers }, row);
 }
 
 /** Names the worker of an escalated task, and explains what to do if only the worker was resolved. */
-const EscalatedWith = ({ worker, state }: { worker: string; state: State | null }) => (
-  <p>
-    It was escalated with worker <ActorLinks entity="worker" ids={[worker]} />
-    {state === 'escalated'
-      ? ', which waits for the same answer.'
-      : `${state === null ? '' : `, which is ${state} now`}. This task still waits: resume it to put it back in its queue, or stop it to cancel it.`}
-  </p>
-);
+function EscalatedWith({ worker, isShared }: { worker: string; isShared: boolean }) {
+  const row = shownFleet.value.workers.get(worker);
+  const now = row === undefined ? '' : row.escalatedFor === null ? `, which is ${row.state} now` : againText;
+  return (
+    <p>
+      It was escalated with worker <ActorLinks entity="worker" ids={[worker]} />
+      {isShared
+        ? ', which waits for the same answer.'
+        : `${now}. This task still waits: resume it to put it back in its queue, or stop it to cancel it.`}
+    </p>
+  );
+}
+
+const againText = ', which waits for something else now';
 
 const PlanSection = ({ held }: { held: Held<TaskView> }) => (
   <HeldArea held={held}>
@@ -200,8 +201,11 @@ const PlanSection = ({ held }: { held: Held<TaskView> }) => (
 const TaskFacts = ({ view: { usage, ...view } }: { view: TaskView }) => (
   <Facts
     facts={[
-      ['Worker', view.worker === null ? 'none' : <ActorLinks entity="worker" ids={[view.worker]} />],
-      ['Used', usage !== undefined && usedText(usage)],
+      [
+        'Worker',
+        view.worker === null ? 'none' : <Holder worker={view.worker} since={view.standing.waits[0]?.since ?? null} />,
+      ],
+      ['Used', usage !== undefined && (usedText(usage) ?? false)],
       ['Queue', view.queue === null ? 'none' : <Name value={view.queue} />],
       ['Policy', view.policy !== null && <Name value={view.policy} />],
       ['After', view.after.length > 0 && <ActorLinks entity="task" ids={view.after} />],
@@ -214,5 +218,14 @@ const TaskFacts = ({ view: { usage, ...view } }: { view: TaskView }) => (
   />
 );
 
-const usedText = ({ usd, tokens }: NonNullable<TaskView['usage']>): string =>
-  `$${usd.toFixed(2)}${tokens > 0 ? `, ${plural(tokens, 'token')}` : ''}`;
+/** The worker that holds the task, and since when. */
+const Holder = ({ worker, since }: { worker: string; since: string | null }) => (
+  <>
+    <ActorLinks entity="worker" ids={[worker]} />{' '}
+    {since !== null && (
+      <span class="muted">
+        for <For sinceMs={Date.parse(since)} />
+      </span>
+    )}
+  </>
+);

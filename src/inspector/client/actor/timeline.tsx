@@ -9,7 +9,7 @@ import { addPage, type EntryPages, noEntries } from '../data/entry-pages.ts';
 import { isPast } from '../data/past.ts';
 import { route } from '../route.ts';
 import { Button, Link } from '../ui/controls.tsx';
-import { dateTime, duration, time } from '../ui/format.ts';
+import { dateTime, duration, inLocalTime, time } from '../ui/format.ts';
 import { DayHeading, Excerpt, Json } from '../ui/text.tsx';
 import { useHeld } from '../ui/use-held.ts';
 import { Answer } from './attempts.tsx';
@@ -133,7 +133,9 @@ export function Line({ entry, withActor = false }: LineProps) {
           )}
           <span class="type strong">{type}</span>
           {by !== 'agent' && <span class="tag">{by}</span>}
-          <span class="text">{decision === null ? <Excerpt value={text} /> : <Answer decision={decision} />}</span>
+          <span class="text">
+            {decision === null ? <Excerpt value={inLocalTime(text)} /> : <Answer decision={decision} />}
+          </span>
         </summary>
         {isOpen && <FullEntry entry={entry} isDecision={decision !== null} />}
       </details>

@@ -12,7 +12,7 @@ import { InputRequests } from '../operator/questions.tsx';
 import { suggestPrompts } from '../operator/suggestions.ts';
 import { route } from '../route.ts';
 import { createLazy, Link } from '../ui/controls.tsx';
-import { duration, plural } from '../ui/format.ts';
+import { duration, plural, usedText } from '../ui/format.ts';
 import { Ago, Name, StateMark, Text } from '../ui/text.tsx';
 import type { Held } from '../ui/use-held.ts';
 import { Why } from './attempts.tsx';
@@ -28,19 +28,14 @@ import {
   UnknownActor,
   useHeldView,
 } from './panel.tsx';
-
-/** A running timer of a worker. */
-type Timer = {
-  readonly name: string;
-  /** What happens at the end. */
-  readonly outcome: string;
-  readonly fromMs: number;
-  /** Null if it has no end. */
-  readonly untilMs: number | null;
-};
+import { describeBudget, type Timer, timersOf } from './timers.ts';
 
 function Timers({ view }: { view: WorkerView }) {
-  const timers = timersOf(view, hello.value?.staleAfterMs ?? 120_001);
+  const timers = timersOf(view, {
+    staleAfterMs: hello.value?.staleAfterMs ?? 120_001,
+    idleSinceMs: shownFleet.value.workers.get(view.worker)?.idleSinceMs ?? shownMs.value - view.idle.ms,
+    nowMs: shownMs.peek(),
+  });
   if (timers.length === 0) return null;
   return (
     <section aria-label="Timers">
@@ -76,60 +71,10 @@ const Bar = ({ part }: { part: number }) => (
   </span>
 );
 
-const timersOf = (view: WorkerView, staleAfterMs: number): Timer[] =>
-  [attemptTimer(view), pauseTimer(view), idleTimer(view), staleTimer(view, staleAfterMs)].filter(
-    (timer) => timer !== null,
-  );
-
-function attemptTimer({ attempt }: WorkerView): Timer | null {
-  if (attempt === null) return null;
-  const { waitsFor, since, until, pending } = attempt;
-  const isHold = waitsFor === 'hold';
-  return {
-    name: isHold ? 'held stop' : waitsFor,
-    outcome: isHold ? 'then the stop is decided without a new task' : `${pendingText(pending)}then the check times out`,
-    fromMs: Date.parse(since),
-    untilMs: until === null ? null : Date.parse(until),
-  };
-}
-
-/** The check's own message while it is pending. */
-const pendingText = (pending: NonNullable<WorkerView['attempt']>['pending']): string =>
-  pending === null
-    ? ''
-    : `${pending.reason ?? 'it has no result yet'} (asked again at ${pending.askedAgainAt.slice(11, 19)}); `;
-
-/** The view may still have a pause that is over, because a timed pause ends without an entry. */
-function pauseTimer({ paused }: WorkerView): Timer | null {
-  const untilMs = paused === null || paused.until === null ? null : Date.parse(paused.until);
-  if (paused === null || (untilMs !== null && untilMs <= shownMs.peek())) return null;
-  return {
-    name: 'pause',
-    outcome: untilMs === null ? 'until its session ends' : 'then its stops are judged again',
-    fromMs: Date.parse(paused.since),
-    untilMs,
-  };
-}
-
-function idleTimer({ worker, tasks, state, idle }: WorkerView): Timer | null {
-  if (tasks.length > 0 || state === 'stopped') return null;
-  const fromMs = shownFleet.value.workers.get(worker)?.idleSinceMs ?? shownMs.value - idle.ms;
-  return {
-    name: 'idle',
-    outcome: idle.limitMs === null ? 'no limit: persistence is off' : 'then a stop is allowed as idle-timeout',
-    fromMs,
-    untilMs: idle.limitMs === null ? null : fromMs + idle.limitMs,
-  };
-}
-
-function staleTimer({ presence, state, lastSeen }: WorkerView, staleAfterMs: number): Timer | null {
-  if (presence !== 'active' || state === 'stopped') return null;
-  const fromMs = Date.parse(lastSeen);
-  return { name: 'stale', outcome: 'then it is stale, unless an entry comes', fromMs, untilMs: fromMs + staleAfterMs };
-}
+type BudgetsView = Partial<Pick<WorkerView, 'budgets'>> & Pick<WorkerView, 'usage'>;
 
 /** `budgets` is absent in views of a service without budgets. */
-function Budgets({ budgets = [] }: { budgets: WorkerView['budgets'] | undefined }) {
+function Budgets({ view: { budgets = [], usage } }: { view: BudgetsView }) {
   if (budgets.length === 0) return null;
   return (
     <section aria-label="Budgets">
@@ -140,9 +85,7 @@ function Budgets({ budgets = [] }: { budgets: WorkerView['budgets'] | undefined 
             <span class="timer-name">
               {kind} per {per}
             </span>
-            <span class="timer-left age strong">
-              {amount(kind, used)} of {amount(kind, limit)}
-            </span>
+            <span class="timer-left age strong">{describeBudget({ per, kind, used, limit }, usage)}</span>
             <Bar part={limit === 0 ? 1 : used / limit} />
             {used >= limit && <span class="muted">used up: stops are not judged</span>}
           </li>
@@ -151,9 +94,6 @@ function Budgets({ budgets = [] }: { budgets: WorkerView['budgets'] | undefined 
     </section>
   );
 }
-
-const amount = (kind: string, value: number): string =>
-  kind === 'usd' ? `$${value.toFixed(2)}` : kind === 'time' ? duration(value) : value.toLocaleString('en');
 
 /** The fields of a worker, as a list of facts. */
 function WorkerFacts({ id, view: { retry, usage, ...view } }: { id: string; view: WorkerView }) {
@@ -175,11 +115,7 @@ function WorkerFacts({ id, view: { retry, usage, ...view } }: { id: string; view
         ['Children', children.length > 0 && <ActorLinks entity="worker" ids={children} />],
         ['Profile', view.profile !== null && <Name value={view.profile} />],
         ['Folder', view.cwd !== null && <Text value={view.cwd} max={120} />],
-        [
-          'Used',
-          usage !== undefined &&
-            `${amount('usd', usage.session.usd)}${usage.session.tokens > 0 ? `, ${amount('tokens', usage.session.tokens)} tokens` : ''}`,
-        ],
+        ['Used', usage !== undefined && (usedText(usage.session) ?? false)],
         ['Tools used', view.toolCount],
         ['Files modified', filesText(view.filesModified)],
         ['Person', view.interactive === false && 'nobody is at the session'],
@@ -321,7 +257,7 @@ function WhySection({ id, view: { inputs: live, budgets }, held }: Props & HeldP
       <Why id={id} view={view} />
       {view.attempt === null && <Timers view={view} />}
       <BackgroundWork background={view.background} />
-      <Budgets budgets={budgets} />
+      <Budgets view={{ budgets, usage: view.usage }} />
       <RefusedEntries refused={view.refused} />
     </HeldArea>
   );

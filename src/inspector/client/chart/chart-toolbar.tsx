@@ -181,15 +181,20 @@ export function ChartToolbar({
   withSvg,
 }: ChartToolbarProps): JSX.Element {
   const [status, setStatus] = useState('');
-  const save = (kind: string, download: () => void | Promise<void>) => async () => {
+  const name = `stopgate-${machine}`;
+  const save = async (kind: string) => {
+    const downloads: Readonly<Record<string, () => void | Promise<void>>> = {
+      SVG: () => withSvg((svg) => saveSvg(svg, drawing, name)),
+      PNG: () => withSvg((svg) => savePng(svg, drawing, name)),
+      Mermaid: () => saveMermaid(drawing, { active, taken }, name),
+    };
     try {
-      await download();
+      await downloads[kind]?.();
       setStatus(`${kind} saved`);
     } catch (error) {
       setStatus(`${kind} could not be saved: ${error instanceof Error ? error.message : error}`);
     }
   };
-  const name = `stopgate-${machine}`;
   return (
     <div class="row chart-tools" role="toolbar" aria-label={`Chart of a ${machine}`}>
       <button type="button" aria-label="Zoom out" onClick={() => view.zoom(1 / zoomStep)}>
@@ -217,15 +222,20 @@ export function ChartToolbar({
         </button>
       )}
       <span class="chart-gap" />
-      <button type="button" onClick={save('SVG', () => withSvg((svg) => saveSvg(svg, drawing, name)))}>
-        SVG
-      </button>
-      <button type="button" onClick={save('PNG', () => withSvg((svg) => savePng(svg, drawing, name)))}>
-        PNG
-      </button>
-      <button type="button" onClick={save('Mermaid', () => saveMermaid(drawing, { active, taken }, name))}>
-        Mermaid
-      </button>
+      <select
+        aria-label="Save the chart"
+        value=""
+        onChange={(event) => {
+          const { value } = event.currentTarget;
+          event.currentTarget.value = '';
+          void save(value);
+        }}
+      >
+        <option value="">Save as…</option>
+        <option>SVG</option>
+        <option>PNG</option>
+        <option>Mermaid</option>
+      </select>
       <span class="chart-status muted" role="status">
         {status}
       </span>

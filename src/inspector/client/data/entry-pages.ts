@@ -1,5 +1,6 @@
 /** Entries loaded in pages and extended by new ones, oldest first and without gaps. Pure. */
 import type { TimelineEntry } from '../../messages.ts';
+import { plural } from '../ui/format.ts';
 
 /** `before` is where the next older page ends, or null if there is none. */
 export type EntryPages = { readonly entries: readonly TimelineEntry[]; readonly before: number | null };
@@ -18,6 +19,13 @@ export function addPage(known: EntryPages, page: EntryPages, entriesMax: number)
   if (entries.length < all.length && first !== undefined) return { entries, before: first.seq };
   return { entries, before: earlier(known.before, page.before) };
 }
+
+/**
+ * The line below the oldest entry. Timers and replicas that join are in the log, and not in lists: a count without that
+ * would not be the log's.
+ */
+export const endText = (listed: number): string =>
+  `That is all: ${plural(listed, 'entry', 'entries')} listed. Timers and joining replicas are not.`;
 
 const isApart = ({ entries: known }: EntryPages, { entries: [first], before }: EntryPages): boolean =>
   before !== null && first !== undefined && first.seq > (known.at(-1)?.seq ?? first.seq);

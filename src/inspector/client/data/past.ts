@@ -149,11 +149,6 @@ export function leavePast(): void {
   if (pause.peek() !== null) reopen();
 }
 
-/** Resolves when the entry in the route is loaded. */
-export const settled = async (): Promise<void> => {
-  while (busy) await new Promise((done) => setTimeout(done, 30));
-};
-
 /**
  * Number of actors in each of `workerStates`, followed for workers by each of `presences`. Joined into one string, so
  * that components re-render only when a count changes.

@@ -11,9 +11,9 @@ import type { QueueRow, TaskRow, WorkerRow } from '../../rows.ts';
 
 export type { QueueRow, TaskRow, WorkerRow };
 
-/** The fields that determine a worker's urgency. */
+/** The fields that determine a worker's urgency. It stays escalated while a further attempt is judged. */
 const seenOf = (row: WorkerRow) => ({
-  state: row.state,
+  state: row.escalatedFor === null ? row.state : ('escalated' as const),
   presence: row.presence,
   cause: row.lastCause,
   isAcknowledged: row.isAcknowledged,
@@ -36,16 +36,13 @@ export const hasUsage = ({ usd, tokens }: Used): boolean => usd > 0 || tokens > 
 /** Sort key for the highest cost first. Tokens break ties, and count alone if dollars are unknown. */
 export const costOrder = (row: Used): number | null => (hasUsage(row) ? -(row.usd + row.tokens * 1e-15) : null);
 
-/** Since when the worker has been in its state. */
-export const sinceMsOf = (row: WorkerRow): number => row.stateSinceMs ?? row.lastSeenMs;
-
 /** Larger than any time in milliseconds, but small enough that multiples stay exact. */
 const rankStep = 1e14;
 
 /** Sort key by urgency. Within a rank the longest wait comes first, but idle and stopped workers latest first. */
 export function urgencyOf(row: WorkerRow): number {
   const rank = rankOf(row);
-  const sinceMs = sinceMsOf(row);
+  const { sinceMs } = row;
   return urgencies.indexOf(rank) * rankStep + (rank === 'idle' || rank === 'stopped' ? rankStep - sinceMs : sinceMs);
 }
 

@@ -6,11 +6,11 @@ import type { EntriesPage, TimelineEntry } from '../../messages.ts';
 import { Line, useWithheld } from '../actor/timeline.tsx';
 import { fleet, get } from '../data/api.ts';
 import { connection, head, nowMs } from '../data/connection.ts';
-import { addPage, type EntryPages, noEntries } from '../data/entry-pages.ts';
+import { addPage, type EntryPages, endText, noEntries } from '../data/entry-pages.ts';
 import { moment } from '../data/past.ts';
 import { navigate, route } from '../route.ts';
 import { Button, Problem } from '../ui/controls.tsx';
-import { count, dateTime, plural, zone } from '../ui/format.ts';
+import { count, dateTime, zone } from '../ui/format.ts';
 import { DayHeading } from '../ui/text.tsx';
 import { type Filter, readFilter, toQuery, withWord } from './entries-filter.ts';
 
@@ -99,9 +99,7 @@ export function EntriesView() {
       {!busy && before !== null && entries.length < entriesMax && (
         <Button onClick={loadOlder}>{entries.length === 0 ? 'Search further back' : 'Older entries'}</Button>
       )}
-      {!busy && before === null && entries.length > 0 && (
-        <p class="muted">That is all: {plural(entries.length, 'entry', 'entries')}.</p>
-      )}
+      {!busy && before === null && entries.length > 0 && <p class="muted">{endText(shown.length)}</p>}
     </section>
   );
 }

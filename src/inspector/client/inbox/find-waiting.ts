@@ -1,6 +1,6 @@
 /** Finds the workers and tasks that wait for a person, longest wait first, acknowledged ones last. */
 import type { FleetStore } from '../data/fleet-store.ts';
-import { sinceMsOf, type TaskRow, type WorkerRow } from '../data/rows.ts';
+import type { TaskRow, WorkerRow } from '../data/rows.ts';
 
 export type Waiting = { readonly entity: 'worker' | 'task'; readonly id: string };
 export type TaskOfWorker = { readonly id: string; readonly worker: string };
@@ -19,13 +19,20 @@ export function findWaiting(fleet: Fleet): Found[] {
   );
   const tasks = rowsOf(fleet.tasks, fleet.waitingTasks)
     .filter((row) => !isShownWithWorker(fleet, row))
-    .map((row): Found => ({ entity: 'task', id: row.id, sinceMs: row.stateSinceMs ?? 0, isAcknowledged: false }));
+    .map((row): Found => ({ entity: 'task', id: row.id, sinceMs: taskWaitSinceOf(row), isAcknowledged: false }));
   return [...workers, ...tasks].sort(
     (a, b) => Number(a.isAcknowledged) - Number(b.isAcknowledged) || a.sinceMs - b.sinceMs,
   );
 }
 
-export const waitSinceOf = (row: WorkerRow): number => row.personSinceMs ?? sinceMsOf(row);
+/** Why an item that is kept in its place is not among the waiting ones. */
+export function describeGone({ isAnswered, isSnoozed }: { isAnswered: boolean; isSnoozed: boolean }): string {
+  if (isAnswered) return 'answered';
+  return isSnoozed ? 'snoozed' : 'no longer waiting';
+}
+
+export const waitSinceOf = (row: WorkerRow): number => row.personSinceMs ?? row.sinceMs;
+export const taskWaitSinceOf = (row: TaskRow): number => row.escalatedSinceMs ?? row.sinceMs;
 
 function rowsOf<Row>(rows: ReadonlyMap<string, Row>, ids: ReadonlySet<string>): Row[] {
   return [...ids].map((id) => rows.get(id)).filter((row) => row !== undefined);
@@ -39,10 +46,21 @@ export function tasksShownWith(fleet: Fleet, workers: ReadonlySet<string>): Task
     .map(({ id, worker }) => ({ id, worker }));
 }
 
-/** A task and the worker it was escalated with are one inbox item until the worker is resolved. */
-function isShownWithWorker({ workers }: Fleet, task: TaskRow): boolean {
+/**
+ * A task and the worker it was escalated with are one inbox item until the worker is resolved. The times of the
+ * escalations tell, not those of the states: a further attempt moves the worker, but keeps its escalation.
+ */
+export function isShownWithWorker({ workers }: Pick<Fleet, 'workers'>, task: TaskRow): boolean {
   const worker = workers.get(task.escalatedWith ?? '');
-  if (worker === undefined || worker.state !== 'escalated') return false;
+  if (worker === undefined || worker.escalatedFor === null) return false;
   // If the worker was escalated again later, it waits for something else.
-  return (worker.stateSinceMs ?? 0) <= (task.stateSinceMs ?? 0);
+  return waitSinceOf(worker) <= taskWaitSinceOf(task);
+}
+
+/** Says what became of the worker that a task was escalated with. Null if it was escalated alone. */
+export function noteOnWorker({ workers }: Pick<Fleet, 'workers'>, task: TaskRow): string | null {
+  const { escalatedWith: id } = task;
+  if (id === null) return null;
+  const isAgain = (workers.get(id)?.escalatedFor ?? null) !== null;
+  return `Escalated with ${id}, which ${isAgain ? 'waits for something else now' : 'no longer waits'}`;
 }

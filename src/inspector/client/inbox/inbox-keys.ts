@@ -27,6 +27,7 @@ import {
 import { startAnswers, undo, unsent } from './unsent.ts';
 import {
   chosenItems,
+  goneNote,
   type SnoozeLength,
   snooze,
   snoozeLengths,
@@ -73,7 +74,7 @@ export function act(action: OperatorAction): void {
   const isOpen = chosen.length === 1 && chosen[0] !== undefined && waitingKey(chosen[0]) === current?.key;
   if (asking > 0 && !isOpen) say(`${plural(asking, 'item needs', 'items need')} an answer: answer one at a time.`);
   if (escalated.length > 0) void requestForMany(action, escalated);
-  else if (current?.isGone) say(`${current.id} is no longer waiting.`);
+  else if (current?.isGone) say(`${current.id} is ${untracked(() => goneNote(current.key))}.`);
   else if (waiting.peek().length === 0) say('Nobody waits for you.');
   else if (current === undefined) say('Choose an item first, with j.');
   else if (asking > 0 && !isOpen) return;

@@ -11,12 +11,13 @@ import { Button, Link } from '../ui/controls.tsx';
 import { plural } from '../ui/format.ts';
 import { For, Left } from '../ui/text.tsx';
 import { heldByMouse } from '../ui/use-held.ts';
-import { waitSinceOf } from './find-waiting.ts';
+import { noteOnWorker, taskWaitSinceOf, waitSinceOf } from './find-waiting.ts';
 import { act } from './inbox-keys.ts';
 import { holdList, isOutdated, type Listed, listed, noteSeen, sortList } from './open-item.ts';
 import {
   chosenItems,
-  inboxSize,
+  goneNote,
+  inboxCount,
   markAll,
   marked,
   questionOf,
@@ -24,6 +25,7 @@ import {
   toggleMark,
   unattendedQueues,
   type Waiting,
+  waiting,
   waitingKey,
   wake,
 } from './waiting.ts';
@@ -39,7 +41,7 @@ function Card({ item, isCurrent, alike }: CardProps) {
   if (!isGone) lastText.current = found.text;
   const { id: title } = item;
   const { sinceMs, note, text, untilMs } = isGone
-    ? { sinceMs: null, note: 'no longer waiting', text: lastText.current, untilMs: null }
+    ? { sinceMs: null, note: goneNote(key), text: lastText.current, untilMs: null }
     : found;
   const card = useRef<HTMLLIElement>(null);
   useEffect(() => {
@@ -86,10 +88,9 @@ function describe({ entity, id }: Waiting) {
   const row = liveFleet.workers.get(id);
   if (entity === 'task' || row === undefined) {
     const task = liveFleet.tasks.get(id);
-    const worker = task?.escalatedWith ?? null;
-    const left = worker === null ? null : `Escalated with ${worker} and still waiting; ${worker} no longer is`;
-    const text = [left, task?.sentence, task?.title].filter(Boolean).join(' · ');
-    return { text, sinceMs: task?.stateSinceMs ?? null, note: 'task', untilMs: null };
+    if (task === undefined) return { text: '', sinceMs: null, note: 'task', untilMs: null };
+    const text = [noteOnWorker(liveFleet, task), task.sentence, task.title].filter(Boolean).join(' · ');
+    return { text, sinceMs: taskWaitSinceOf(task), note: 'task', untilMs: null };
   }
   const note = { asks: 'asks', acknowledged: 'acknowledged' }[rankOf(row) as string] ?? 'escalated';
   return { text: row.sentence, sinceMs: waitSinceOf(row), note, untilMs: row.askUntilMs };
@@ -112,11 +113,13 @@ export function Inbox() {
     <section class="inbox" aria-label="Inbox" {...held}>
       <p class="row inbox-head">
         <b>
-          {inboxSize.value === 0 ? 'Nobody waits for you' : `${plural(inboxSize.value, 'waits', 'wait')} for a person`}
+          {inboxCount.value === 0
+            ? 'Nobody waits for you'
+            : `${plural(inboxCount.value, 'waits', 'wait')} for a person`}
         </b>
-        {inboxSize.value > 1 && (
-          <Button class="link" onClick={chosenItems().length === inboxSize.value ? unmark : markAll}>
-            {chosenItems().length === inboxSize.value ? 'Select none' : 'Select all'}
+        {waiting.value.length > 1 && (
+          <Button class="link" onClick={chosenItems().length === waiting.value.length ? unmark : markAll}>
+            {chosenItems().length === waiting.value.length ? 'Select none' : 'Select all'}
           </Button>
         )}
         <SnoozedNote />

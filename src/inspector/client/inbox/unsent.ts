@@ -12,9 +12,15 @@ import {
   performAction,
   rememberName,
 } from '../operator/operator-actions.ts';
-import { storedSeq, type TasksVerdict, targetKey, trackActions, untrackAction } from '../operator/settle.ts';
+import {
+  describeUnsent,
+  storedSeq,
+  type TasksVerdict,
+  targetKey,
+  trackActions,
+  untrackAction,
+} from '../operator/settle.ts';
 import { requestSignIn } from '../operator/sign-in.tsx';
-import { namesOf } from '../operator/suggestions.ts';
 import { navigate, selection } from '../route.ts';
 
 /**
@@ -96,8 +102,15 @@ export function undo(): void {
     navigate({ view: 'inbox', ...selection(first.entity, first.id) }, 'replace');
 }
 
-export const describeUnsent = ({ request: { action, targets } }: Unsent): string =>
-  `${actionTexts[action].done}: ${namesOf(targets.map(({ id }) => id))}`;
+export const textOfUnsent = ({ request: { action, targets } }: Unsent): string =>
+  describeUnsent(
+    actionTexts[action].title,
+    targets.map(({ id }) => id),
+  );
+
+/** Whether the answer to this item is on its way, so that it cannot be undone any more. */
+export const isSent = (key: string): boolean =>
+  answers.value.some(({ isSent, request }) => isSent && request.targets.some((target) => targetKey(target) === key));
 
 async function send(answer: Unsent): Promise<void> {
   const sent = { ...answer, isSent: true };

@@ -1,7 +1,7 @@
 /** The live items of the inbox, which of them are snoozed in this browser, and which are marked for a bulk action. */
 import { computed, signal } from '@preact/signals';
 import { liveFleet, tick } from '../data/connection.ts';
-import { findWaiting, type Waiting } from './find-waiting.ts';
+import { describeGone, findWaiting, type Waiting } from './find-waiting.ts';
 import { answeredKeys } from './unsent.ts';
 
 /** `sinceMs` is when the item began to wait. If it later waits for something else, it is shown again. */
@@ -63,16 +63,22 @@ const split = computed(() => {
   const open = findWaiting(liveFleet).map((item) => ({ key: waitingKey(item), sinceMs: item.sinceMs }));
   const left = open.filter(({ key }) => !answeredKeys.value.has(key));
   const shown = left.filter(({ key, sinceMs }) => !isSnoozed(key, sinceMs)).map(({ key }) => key);
-  return { keys: shown.join('\n'), snoozed: left.length - shown.length };
+  const hidden = left.filter(({ key, sinceMs }) => isSnoozed(key, sinceMs)).map(({ key }) => key);
+  return { keys: shown.join('\n'), snoozed: hidden.join('\n') };
 });
 /** One string, so that components re-render only when it differs. */
 const waitingKeys = computed(() => split.value.keys);
-export const snoozedCount = computed(() => split.value.snoozed);
+const snoozedKeys = computed(() => split.value.snoozed);
+const snoozedItems = computed(() => new Set(snoozedKeys.value === '' ? [] : snoozedKeys.value.split('\n')));
+export const snoozedCount = computed(() => snoozedItems.value.size);
+
+/** Why an item of the list that is gone does not wait in it. */
+export const goneNote = (key: string): string =>
+  describeGone({ isAnswered: answeredKeys.value.has(key), isSnoozed: snoozedItems.value.has(key) });
 
 export const waiting = computed((): readonly Waiting[] =>
   waitingKeys.value === '' ? [] : waitingKeys.value.split('\n').map(itemOf),
 );
-export const inboxSize = computed(() => waiting.value.length);
 
 /** Queues with tasks that no live worker could take, the longest first. */
 export const unattendedQueues = computed(() => {
@@ -81,8 +87,8 @@ export const unattendedQueues = computed(() => {
     .filter(({ unattendedMs }) => unattendedMs !== null)
     .sort((a, b) => (a.unattendedMs ?? 0) - (b.unattendedMs ?? 0));
 });
-/** The number shown in the header and in the tab's title. */
-export const inboxCount = computed(() => inboxSize.value + unattendedQueues.value.length);
+/** The one count of the inbox: in the header, in the tab's title and above the list. */
+export const inboxCount = computed(() => waiting.value.length + unattendedQueues.value.length);
 
 /** Keys of the marked items. */
 export const marked = signal<ReadonlySet<string>>(new Set());

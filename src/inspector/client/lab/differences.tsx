@@ -1,46 +1,13 @@
 /** The result of a comparison: stops that would have been decided differently or have an unknown result, in groups. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
-import { workerStates } from '../../../../machines/values/states.ts';
+import { useState } from 'preact/hooks';
 import type { WhatIfAnswer, WhatIfDifference } from '../../messages.ts';
 import { DecisionCard } from '../actor/decision-card.tsx';
-import { Chart } from '../chart/chart.tsx';
-import { charts } from '../chart/machine-charts.tsx';
 import { Link } from '../ui/controls.tsx';
 import { count, dateTime, plural } from '../ui/format.ts';
 import { DecisionMark, Name } from '../ui/text.tsx';
 import { type Group, type Grouping, groupDifferences, groupings } from './share.ts';
-
-type Known = WhatIfDifference & { readonly after: NonNullable<WhatIfDifference['after']> };
-
-/** The states that stops led to, and would lead to, on two charts. */
-function StateCharts({ differences }: { differences: readonly WhatIfDifference[] }) {
-  const known = differences.filter((difference): difference is Known => difference.after !== null);
-  const [before, after] = useMemo(
-    () => [
-      countStates(known.map((difference) => difference.before)),
-      countStates(known.map((difference) => difference.after)),
-    ],
-    [differences],
-  );
-  return (
-    <div class="lab-charts">
-      <figure>
-        <figcaption>Before: where they led</figcaption>
-        <Chart machine="worker" {...charts.worker} counts={before} heat viewKey="lab-before" />
-      </figure>
-      <figure>
-        <figcaption>After: where they would lead</figcaption>
-        <Chart machine="worker" {...charts.worker} counts={after} heat viewKey="lab-after" />
-      </figure>
-    </div>
-  );
-}
-
-/** Counts decisions by state, in the order of the drawing's states. */
-const countStates = (decisions: readonly { readonly state: string }[]): number[] =>
-  workerStates.map((state) => decisions.filter((decision) => decision.state === state).length);
 
 const grouping = signal<Grouping>('guard');
 /** Maximum number of differences listed per group. */
@@ -61,11 +28,6 @@ export function Differences({ answer, isOld }: { answer: WhatIfAnswer; isOld: bo
       {groups.map((group) => (
         <GroupView key={`${grouping.value}:${group.title}`} group={group} isOpen={groups.length === 1} />
       ))}
-      {differences.some((difference) => difference.after !== null) && (
-        <Opened title="On the chart">
-          <StateCharts differences={differences} />
-        </Opened>
-      )}
       {omitted > 0 && (
         <p class="muted">and {count(omitted)} earlier ones; see “stopgate replay --fleet F --policy new.yaml --diff”</p>
       )}

@@ -10,6 +10,7 @@ import { Name } from '../ui/text.tsx';
 import { heldByMouse } from '../ui/use-held.ts';
 import { showAll } from './filters.tsx';
 import { isHeld } from './listed-ids.ts';
+import { directionOf } from './order.ts';
 import { headPx, rowPx, useRowFocus, useVirtualRows } from './virtual-rows.ts';
 
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
@@ -144,11 +145,13 @@ const Gap = ({ px }: { px: number }) => (
   <tr aria-hidden="true" class="gap" style={{ height: `${px}px` }} />
 );
 
-/** The first click sorts ascending, the second descending, the third removes the sorting. */
+const arrows = { ascending: ' ↑', descending: ' ↓', other: ' ↕', none: '' } as const;
+
+/** The first click sorts by what an operator looks for first, the second reverses that, the third removes the sorting. */
 function Heading<Row>({ column: { key, title, rank = 1 } }: { column: Column<Row> }) {
   const { sort } = route.value;
-  const direction = sort === key ? 'ascending' : sort === `-${key}` ? 'descending' : 'none';
-  const next = direction === 'ascending' ? `-${key}` : direction === 'descending' ? '' : key;
+  const direction = directionOf(key, sort);
+  const next = sort === key ? `-${key}` : sort === `-${key}` ? '' : key;
   return (
     <th scope="col" aria-sort={direction} class={`c-${key} rank-${rank}`}>
       <a
@@ -159,7 +162,7 @@ function Heading<Row>({ column: { key, title, rank = 1 } }: { column: Column<Row
         }}
       >
         {title}
-        <span aria-hidden="true">{direction === 'ascending' ? ' ↑' : direction === 'descending' ? ' ↓' : ''}</span>
+        <span aria-hidden="true">{arrows[direction]}</span>
       </a>
     </th>
   );
@@ -185,9 +188,11 @@ export const NameCell = ({ value }: { value: string | null }) =>
 export const Cost = ({ row }: { row: Used }) =>
   hasUsage(row) ? <span title={`${count(row.tokens)} tokens`}>{cost(row)}</span> : <NoValue />;
 
-/** Removes the cost column if no cost is known. */
-export const columnsFor = <Row,>(columns: readonly Column<Row>[], isCostKnown: boolean): readonly Column<Row>[] =>
-  isCostKnown ? columns : columns.filter(({ key }) => key !== 'cost');
+/** Removes columns that would be empty. */
+export const columnsWithout = <Row,>(
+  columns: readonly Column<Row>[],
+  isEmpty: Readonly<Record<string, boolean>>,
+): readonly Column<Row>[] => columns.filter(({ key }) => isEmpty[key] !== true);
 
 export const NoValue = () => (
   <span class="muted" aria-hidden="true">

@@ -1,16 +1,14 @@
-/** The fleet at a glance: names if there are few workers, otherwise a small cell for each on a canvas. */
+/** A large fleet at a glance: a small cell for each worker on a canvas. */
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { workerStates } from '../../../../machines/values/states.ts';
-import { visible } from '../../visible-text.ts';
 import type { FleetStore } from '../data/fleet-store.ts';
 import { shownFleet } from '../data/past.ts';
 import { isUnjudged, type WorkerRow } from '../data/rows.ts';
 import { measure } from '../measure.ts';
-import { navigate, route, selection } from '../route.ts';
-import { Link } from '../ui/controls.tsx';
+import { navigate, selection } from '../route.ts';
 import { plural } from '../ui/format.ts';
-import { listedIds } from './listed-ids.ts';
+import { cellsMin, listedIds } from './listed-ids.ts';
 
 /** In CSS pixels. `cell` is the side length of a cell. */
 type CellLayout = {
@@ -200,45 +198,7 @@ function usePainting(
   }, [ids, layout.width, fleet]);
 }
 
-const namesMax = 200;
-
 export function Overview() {
-  const { workers, version } = shownFleet.value;
   const ids = listedIds.value;
-  if (ids.length > namesMax) return <WorkerCanvas ids={ids} />;
-  void version.value;
-  return (
-    <ul class="row chips" aria-label="Workers at a glance">
-      {ids.map((id) => {
-        const row = workers.get(id);
-        return row === undefined ? null : <Chip key={id} row={row} />;
-      })}
-    </ul>
-  );
-}
-
-function Chip({ row }: { row: WorkerRow }) {
-  const id = row.id;
-  const state = row.state;
-  const presence = row.presence;
-  return (
-    <li>
-      <Link
-        class="chip"
-        to={selection('worker', id)}
-        data-state={state}
-        data-presence={presence}
-        aria-current={route.value.worker === id ? 'true' : undefined}
-      >
-        <i class="dot" aria-hidden="true" />
-        <bdi>{visible(id)}</bdi>
-        <span class="sr-only">, {presence === 'active' ? state : `${state}, ${presence}`} </span>
-        {row.retryCount > 0 && state !== 'stopped' && (
-          <span class="tally" title="blocks in a row">
-            {row.retryCount}
-          </span>
-        )}
-      </Link>
-    </li>
-  );
+  return ids.length > cellsMin ? <WorkerCanvas ids={ids} /> : null;
 }

@@ -6,7 +6,7 @@ import { Link } from '../ui/controls.tsx';
 import { count } from '../ui/format.ts';
 import { Excerpt, Name, Since, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
-import { ActorLink, type Column, Cost, columnsFor, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
+import { ActorLink, type Column, Cost, columnsWithout, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
 import { figuresOfQueue, listedIds } from './listed-ids.ts';
 import { OpenedStrip, StateStrip, StripTools } from './state-strip.tsx';
 
@@ -27,7 +27,7 @@ export function TaskList() {
       <OpenedStrip machine="task" />
       <Grid
         label="Tasks"
-        columns={columnsFor(taskColumns, fleet.isTaskCostKnown.value)}
+        columns={columnsWithout(taskColumns, { cost: !fleet.isTaskCostKnown.value })}
         ids={listedIds.value}
         rowOf={(id) => rowIn(fleet, fleet.tasks, id)}
         isOpened={(id) => route.value.task === id}
@@ -43,7 +43,7 @@ const taskColumns: readonly Column<TaskRow>[] = [
   { key: 'since', title: 'For', render: (row) => <Since sinceMs={row.sinceMs} /> },
   { key: 'title', title: 'Title', render: (row) => <NameCell value={row.title} /> },
   { key: 'reason', title: 'Why', rank: 2, render: (row) => <Excerpt value={row.sentence} /> },
-  { key: 'worker', title: 'Worker', rank: 2, render: (row) => <Holder worker={row.worker} /> },
+  { key: 'worker', title: 'Worker', rank: 2, render: (row) => <Holder row={row} /> },
   { key: 'queue', title: 'Queue', rank: 3, render: (row) => <NameCell value={row.queue} /> },
   { key: 'priority', title: 'Priority', rank: 3, render: (row) => row.priority || <NoValue /> },
   { key: 'iteration', title: 'Iteration', rank: 3, render: (row) => <Iteration row={row} /> },
@@ -51,8 +51,20 @@ const taskColumns: readonly Column<TaskRow>[] = [
   { key: 'cost', title: 'Cost', rank: 3, render: (row) => <Cost row={row} /> },
 ];
 
-const Holder = ({ worker }: { worker: string | null }) =>
-  worker === null ? <NoValue /> : <ActorLink entity="worker" id={worker} />;
+/** The worker that holds the task, and for how long. The state may have changed since the claim. */
+const Holder = ({ row: { worker, heldSinceMs } }: { row: TaskRow }) =>
+  worker === null ? (
+    <NoValue />
+  ) : (
+    <>
+      <ActorLink entity="worker" id={worker} />{' '}
+      {heldSinceMs !== null && (
+        <span class="muted">
+          <Since sinceMs={heldSinceMs} />
+        </span>
+      )}
+    </>
+  );
 
 const Iteration = ({ row }: { row: TaskRow }) =>
   row.iteration === null ? <NoValue /> : `${row.iteration} of ${row.maxIterations}`;
@@ -68,13 +80,14 @@ const NoTasks = () => (
 /** All queues: the filter and the table. */
 export function QueueList() {
   const fleet = shownFleet.value;
-  void fleet.ids.value;
+  void fleet.version.value;
+  const hasReports = [...fleet.queues.values()].some(({ reported }) => reported > 0);
   return (
     <section aria-label="Queues">
       <Filters total={fleet.queues.size} noun="queue" selects={[]} />
       <Grid
         label="Queues"
-        columns={queueColumns}
+        columns={columnsWithout(queueColumns, { reported: !hasReports })}
         ids={listedIds.value}
         rowOf={(id) => rowIn(fleet, fleet.queues, id)}
         isOpened={() => false}

@@ -1,13 +1,14 @@
 /** The list of workers, those that wait for a person first. */
 import { viewedPresences } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
+import type { FleetStore } from '../data/fleet-store.ts';
 import { isPast, shownFleet, shownMs } from '../data/past.ts';
-import { isPaused, isUnjudged, rankOf, sinceMsOf, type WorkerRow, waitsForPerson } from '../data/rows.ts';
+import { isPaused, isUnjudged, rankOf, type WorkerRow, waitsForPerson } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
 import { age, duration } from '../ui/format.ts';
 import { Since, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
-import { ActorLink, type Column, Cost, columnsFor, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
+import { ActorLink, type Column, Cost, columnsWithout, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
 import { listedIds } from './listed-ids.ts';
 import { OpenedStrip, StateStrip, StripTools } from './state-strip.tsx';
 
@@ -42,7 +43,7 @@ const workerColumns: readonly Column<WorkerRow>[] = [
   { key: 'worker', title: 'Worker', render: (row) => <ActorLink entity="worker" id={row.id} /> },
   { key: 'state', title: 'State', render: (row) => <State row={row} /> },
   { key: 'why', title: 'Why', render: (row) => <Why row={row} /> },
-  { key: 'since', title: 'For', render: (row) => <Since sinceMs={sinceMsOf(row)} /> },
+  { key: 'since', title: 'For', render: (row) => <Since sinceMs={row.sinceMs} /> },
   { key: 'retries', title: 'Retries', rank: 3, render: (row) => <Retries row={row} /> },
   { key: 'task', title: 'Task', rank: 2, render: (row) => <Tasks row={row} /> },
   { key: 'agent', title: 'Agent', rank: 3, render: (row) => <NameCell value={row.agent} /> },
@@ -131,6 +132,10 @@ function Tasks({ row }: Cell) {
   );
 }
 
+/** Without persistence, an idle worker waits for nothing. Read when workers come, not at each change of a row. */
+const hasIdleLimit = ({ workers }: FleetStore): boolean =>
+  [...workers.values()].some(({ idleLimitMs }) => idleLimitMs !== null);
+
 export function WorkerList() {
   const fleet = shownFleet.value;
   void fleet.ids.value;
@@ -152,7 +157,7 @@ export function WorkerList() {
       <OpenedStrip machine="worker" />
       <Grid
         label="Workers"
-        columns={columnsFor(workerColumns, fleet.isWorkerCostKnown.value)}
+        columns={columnsWithout(workerColumns, { cost: !fleet.isWorkerCostKnown.value, idle: !hasIdleLimit(fleet) })}
         ids={listedIds.value}
         rowOf={(id) => rowIn(fleet, fleet.workers, id)}
         isOpened={(id) => route.value.worker === id}

@@ -9,12 +9,12 @@ import { liveFleet } from '../data/connection.ts';
 import { tasksShownWith } from '../inbox/find-waiting.ts';
 import { snoozeOne } from '../inbox/inbox-keys.ts';
 import { focusField, wantedField } from '../inbox/open-item.ts';
-import { answeredKeys, draftOf, giveAnswer } from '../inbox/unsent.ts';
+import { answeredKeys, draftOf, giveAnswer, isSent } from '../inbox/unsent.ts';
 import { alikeOf, questionOf, type SnoozeLength, snoozeLengths, type Waiting, waitingKey } from '../inbox/waiting.ts';
 import { Button, Submit } from '../ui/controls.tsx';
 import { Text } from '../ui/text.tsx';
 import { operatorName } from './operator-actions.ts';
-import { isOverBudget } from './operator-dialog.tsx';
+import { budgetNote, isOverBudget } from './operator-dialog.tsx';
 import type { TasksVerdict } from './settle.ts';
 import { namesOf } from './suggestions.ts';
 
@@ -26,7 +26,10 @@ type Props = { readonly item: Waiting; readonly choices?: readonly string[] };
 
 export const AnswerBox = (props: Props) =>
   answeredKeys.value.has(waitingKey(props.item)) ? (
-    <p class="muted">You have answered. The answer is sent in a few seconds.</p>
+    <p class="muted">
+      You have answered.{' '}
+      {isSent(waitingKey(props.item)) ? 'The answer is sent.' : 'The answer is sent in a few seconds.'}
+    </p>
   ) : (
     <AnswerForm {...props} />
   );
@@ -100,7 +103,7 @@ function AnswerForm({ item, choices = [] }: Props) {
         </label>
       )}
       <TasksField tasks={tasks.map(({ id }) => id)} />
-      {isOverBudget(item) && <p class="muted">Its budget is used up. Your answer grants the same budget again.</p>}
+      {isOverBudget(item) && <p class="muted">{budgetNote}</p>}
       <NameField />
       <p class="row buttons">
         <Submit title="Enter">{isTask ? `Back to ${isMany ? 'their queues' : 'its queue'}` : 'Send'}</Submit>

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import type { WorkerView } from '../../../../machines/index.ts';
+import { reasonThen } from '../../../../machines/replay/reason-then.ts';
 import { questionIn } from '../../../../machines/values/questions.ts';
 import { isPast } from '../data/past.ts';
 import { Button } from '../ui/controls.tsx';
@@ -25,7 +26,7 @@ type EscalationProps = {
 const Escalation = ({ escalation, answer }: EscalationProps) => (
   <section class="escalation" aria-label="Escalation">
     <h3>Needs a person</h3>
-    <Text as="p" class="question" value={questionIn(escalation.reason) ?? ''} />
+    <Text as="p" class="question" value={questionIn(reasonThen(escalation)) ?? ''} />
     <p class="muted">
       {escalation.cause}, <Ago thenMs={Date.parse(escalation.since)} /> ·{' '}
       {escalation.acknowledgedBy === null ? (

@@ -64,9 +64,12 @@ function TasksChoice({ tasks: [first, ...others], isOfMany }: Props) {
   );
 }
 
-/** Whether a worker was escalated because its budget is used up. */
+/** Whether a worker was escalated because its budget was used up. It may have been raised since. */
 export const isOverBudget = ({ entity, id }: Target): boolean =>
-  entity === 'worker' && liveFleet.workers.get(id)?.lastCause === 'budget';
+  entity === 'worker' && liveFleet.workers.get(id)?.escalatedFor === 'budget';
+
+/** The effect of an answer on the budget. */
+export const budgetNote = 'Its budget was used up when it tried to stop. An answer grants the same budget again.';
 
 export function OperatorDialog() {
   const request = pendingAction.value;
@@ -107,9 +110,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
         {effectsOf(action, targets).map((text) => (
           <p key={text}>{text}</p>
         ))}
-        {action === 'resume' && targets.some(isOverBudget) && (
-          <p>Its budget is used up. Resuming grants the same budget again.</p>
-        )}
+        {action === 'resume' && targets.some(isOverBudget) && <p>{budgetNote}</p>}
         <Questions targets={targets} />
         {action === 'resume' && !isForTasks && (
           <PromptField

@@ -53,6 +53,10 @@ export async function settle<Target extends Topic>(
   };
 }
 
+/** Describes an answer that can still be undone. Nothing has happened yet. */
+export const describeUnsent = (title: string, ids: readonly string[]): string =>
+  `Not sent yet: ${title} ${namesOf(ids)}`;
+
 async function runAll<Item>(items: readonly Item[], run: Run<Item>): Promise<Settled<Item>> {
   const done: Item[] = [];
   const failed: Failed<Item>[] = [];

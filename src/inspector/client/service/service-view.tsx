@@ -7,7 +7,8 @@ import { isPast } from '../data/past.ts';
 import { Link } from '../ui/controls.tsx';
 import { bytes, count, dateTime, duration, localTime, plural } from '../ui/format.ts';
 import { Name, Text } from '../ui/text.tsx';
-import { DeadEntries, Log, nearShare, percent, Store, Table, Unknown } from './stored.tsx';
+import { concernsOf, describeJudging, isNear, nearShare, shareOf } from './standing.ts';
+import { DeadEntries, Log, percent, Store, Table, Unknown } from './stored.tsx';
 import './service.css';
 
 /** The service builds the report at most once a second for all pages. */
@@ -77,32 +78,13 @@ const Report = ({ report }: Shown) => (
   </>
 );
 
-const shareOf = ({ used, max }: LimitLine): number | null => (used === null ? null : used / max);
-const isNear = (limit: LimitLine): boolean => (shareOf(limit) ?? 0) >= nearShare;
-
-/** Everything that needs attention, the worst first. */
-function concernsOf({ outage, replicas, runners, limits, nats }: ServiceReport): string[] {
-  const away = nats.connections.filter(({ isConnected }) => !isConnected);
-  return [
-    ...(outage === null ? [] : [`nothing has been judged here since ${dateTime(outage.sinceMs)}: ${outage.reason}`]),
-    ...(outage === null && away.length > 0 ? ['NATS is away'] : []),
-    ...replicas.filter(({ state }) => state === 'silent').map(({ name }) => `${name} is silent`),
-    ...replicas.filter(({ state, isSelf }) => state === 'behind' && !isSelf).map(({ name }) => `${name} is behind`),
-    ...runners.filter(({ isServed }) => isServed === false).map(({ name }) => `nobody serves the runner ${name}`),
-    ...limits.filter(isNear).map(({ bound }) => `${bound}: near the limit`),
-  ];
-}
-
 function Standing({ report }: Shown) {
   const concerns = concernsOf(report);
-  const judging = report.replicas.filter(({ state }) => state === 'judging');
-  const since = report.replicas.find(({ isSelf }) => isSelf)?.joinedMs;
   return (
     <div class="standing-service" data-well={concerns.length === 0 || undefined}>
       {concerns.length === 0 ? (
         <p class="sentence">
-          <b>All is well.</b> {judging.length === 1 ? 'One replica judges' : `${judging.length} replicas judge`}
-          {since !== undefined && since > 0 && `; this one since ${dateTime(since)}`}.
+          <b>All is well.</b> {describeJudging(report)}
         </p>
       ) : (
         <>
@@ -223,12 +205,16 @@ const Runners = ({ report: { runners, runnersOmitted } }: Shown) => (
 
 const amount = (bound: string, number: number) => (bound.startsWith('bytes') ? bytes(number) : count(number));
 
-/** The fullest first, unknown ones last. */
+const isShown = (limit: LimitLine): boolean => limit.used === null || isNear(limit);
+
+/** The limits that are near or unknown, the fullest first. */
 const Limits = ({ report: { limits } }: Shown) => (
   <Table
     title="Limits"
+    note={`${count(limits.filter((limit) => !isShown(limit)).length)} are below ${percent(nearShare)}.`}
     heads={['Limit', '#Used', '#Maximum', '#Share']}
     rows={limits
+      .filter(isShown)
       .toSorted((a, b) => (shareOf(b) ?? -1) - (shareOf(a) ?? -1))
       .map((limit) => {
         const { bound, used, max } = limit;

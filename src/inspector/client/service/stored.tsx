@@ -5,12 +5,11 @@ import type { ServiceReport } from '../../service-messages.ts';
 import { Link } from '../ui/controls.tsx';
 import { bytes, count, dateTime, duration, plural } from '../ui/format.ts';
 import { Name, Text } from '../ui/text.tsx';
+import { nearShare } from './standing.ts';
 
 /** For unknown values, which must not be shown as 0. */
 export const Unknown = () => <span class="muted">not known</span>;
 
-/** A limit is near from this share on. The alert for a full fleet uses the same threshold. */
-export const nearShare = 0.8;
 export const percent = (share: number): string =>
   share > 0 && share < 0.01 ? '< 1 %' : `${Math.floor(share * 100)} %`;
 
@@ -27,35 +26,39 @@ export const Table = ({ title, note, heads, rows }: TableProps) => (
   <div class="part">
     <h3>{title}</h3>
     {note !== undefined && <p class="muted">{note}</p>}
-    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on narrow screens */}
-    <section class="scroller" tabIndex={0} aria-label={title}>
-      <table>
-        <thead>
-          <tr>
-            {heads.map((head) => (
-              <th key={head} scope="col" class={classOf(head)}>
-                {head.replace('#', '')}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ key, isBad, cells }) => (
-            <tr key={key} data-key={key} data-bad={isBad || undefined}>
-              {cells.map((cell, index) => {
-                const head = heads[index] ?? '';
-                return (
-                  <td key={head} class={classOf(head)}>
-                    {cell}
-                  </td>
-                );
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    {rows.length > 0 && <Rows title={title} heads={heads} rows={rows} />}
   </div>
+);
+
+const Rows = ({ title, heads, rows }: Pick<TableProps, 'title' | 'heads' | 'rows'>) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on narrow screens
+  <section class="scroller" tabIndex={0} aria-label={title}>
+    <table>
+      <thead>
+        <tr>
+          {heads.map((head) => (
+            <th key={head} scope="col" class={classOf(head)}>
+              {head.replace('#', '')}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ key, isBad, cells }) => (
+          <tr key={key} data-key={key} data-bad={isBad || undefined}>
+            {cells.map((cell, index) => {
+              const head = heads[index] ?? '';
+              return (
+                <td key={head} class={classOf(head)}>
+                  {cell}
+                </td>
+              );
+            })}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
 );
 
 const classOf = (head: string) => (head.startsWith('#') ? 'number' : undefined);

@@ -16,7 +16,7 @@ export type Series = {
   readonly values: readonly number[];
 };
 /** The index of the picked bucket, or null for the whole span. */
-export type Picking = { readonly picked: number | null; readonly pick: (index: number | null) => void };
+type Picking = { readonly picked: number | null; readonly pick: (index: number | null) => void };
 /** `entries` is the search text that finds the counted entries. */
 export type Counting = {
   readonly title: string;

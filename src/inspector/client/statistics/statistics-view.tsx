@@ -11,11 +11,12 @@ import { navigate, route } from '../route.ts';
 import { Button, FoldProgress, Link, Problem } from '../ui/controls.tsx';
 import { count, dateTime, dollars, duration, localTime, millis, plural } from '../ui/format.ts';
 import { Name } from '../ui/text.tsx';
-import { Chart, type Counting, type Picking, timeOf, toEntries } from './chart.tsx';
+import { Chart, type Counting, timeOf, toEntries } from './chart.tsx';
 import { RangePicker, show } from './range-picker.tsx';
 import { RulesTable } from './rules-table.tsx';
+import { flakyText } from './shares.ts';
 import { querySpan, readSpan, spanTitles } from './span.ts';
-import { CheckTable, flakyText, UsageTables } from './tables.tsx';
+import { CheckTable, UsageTables } from './tables.tsx';
 import './statistics.css';
 
 /** Refreshing is cheap, because the service counts only new entries. */
@@ -80,7 +81,7 @@ function Shown({ statistics }: { statistics: FleetStatistics }) {
     <>
       <Headline statistics={statistics} />
       {knownFromMs !== null && <p class="muted">Counted since {dateTime(knownFromMs)}: the log has nothing earlier.</p>}
-      <TimePicker statistics={statistics} picked={index} pick={setPicked} />
+      <ShownTime statistics={statistics} picked={index} />
       <div class="multiples">
         {multiplesOf(statistics, index).map(({ title, value, note, ...counting }) => (
           <figure key={title} class="multiple">
@@ -155,32 +156,13 @@ const Nothing = ({ statistics }: { statistics: FleetStatistics }) => (
   </div>
 );
 
-/** Picks a time by keyboard. The pointer does it over the bars. */
-function TimePicker({ statistics, picked, pick }: Picking & { readonly statistics: FleetStatistics }) {
-  const { buckets } = statistics;
-  const { fromMs, toMs } = timeOf(statistics, picked ?? 0, picked ?? buckets.length - 1);
-  const text = `${dateTime(fromMs)}, ${duration(toMs - fromMs)}`;
+/** The time under the pointer, or the whole time. A click on a bar shows its entries, and a drag only that time. */
+function ShownTime({ statistics, picked }: { statistics: FleetStatistics; picked: number | null }) {
+  const { fromMs, toMs } = timeOf(statistics, picked ?? 0, picked ?? statistics.buckets.length - 1);
   return (
-    <div class="row time-picker">
-      <input
-        type="range"
-        class="no-print"
-        aria-label="Time"
-        aria-valuetext={picked === null ? `the whole time: ${text}` : text}
-        min={0}
-        max={buckets.length - 1}
-        value={picked ?? buckets.length - 1}
-        onInput={(event) => pick(Number(event.currentTarget.value))}
-      />
-      <output>{text}</output>
-      {picked !== null && (
-        <>
-          <Button onClick={() => navigate(toEntries(statistics, picked, ''))}>Its entries</Button>
-          <Button onClick={() => show({ fromMs, toMs })}>Only this time</Button>
-          <Button onClick={() => pick(null)}>Whole span</Button>
-        </>
-      )}
-    </div>
+    <p class="row time-shown">
+      <output>{`${dateTime(fromMs)}, ${duration(toMs - fromMs)}`}</output>
+    </p>
   );
 }
 

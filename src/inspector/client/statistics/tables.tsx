@@ -5,9 +5,10 @@ import type { CheckStatistics, FleetStatistics, UsageLine, UsageStatistics } fro
 import { others } from '../../statistics/spans.ts';
 import { selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
-import { count, dollars, plural } from '../ui/format.ts';
+import { count, dollars } from '../ui/format.ts';
 import { Name } from '../ui/text.tsx';
 import { toEntries } from './chart.tsx';
+import { flakyText, passedText } from './shares.ts';
 
 /** The outcomes of a check that did not pass. */
 const failures = 'outcome:fail,error,timeout';
@@ -63,7 +64,7 @@ type RowProps = {
 };
 
 function Row({ counts, statistics, write }: RowProps) {
-  const { check, runs, passed, failed, errors, p95Ms, differing, compared, blocks } = counts;
+  const { check, runs, failed, errors, p95Ms, differing, compared, blocks } = counts;
   const to = (words: string) => toEntries(statistics, null, `type:check.finished check:${check} ${words}`.trim());
   const isOne = check !== others;
   const bad = failed + errors;
@@ -83,7 +84,7 @@ function Row({ counts, statistics, write }: RowProps) {
         {compared === 0 ? <span class="muted">not known</span> : flakyText(counts)}
       </td>
       <td>{runs > 0 && isOne ? <Link to={to('')}>{count(runs)}</Link> : orNothing(runs)}</td>
-      <td>{part(passed, passed + failed)}</td>
+      <td>{passedText(counts)}</td>
       <td>{orNothing(errors)}</td>
       <td>{p95Ms === null ? '–' : write(p95Ms)}</td>
       <td>{orNothing(blocks)}</td>
@@ -92,19 +93,6 @@ function Row({ counts, statistics, write }: RowProps) {
 }
 
 const orNothing = (number: number): string => (number === 0 ? '–' : count(number));
-
-/** How often results differ, and the number of pairs compared. */
-export const flakyText = ({ differing, compared }: CheckStatistics): string =>
-  `${part(differing, compared)} of ${plural(compared, 'pair')}`;
-
-/** Formats a share in percent. Shows 0 % and 100 % only if exact. */
-function part(some: number, all: number): string {
-  if (all === 0) return '–';
-  const percent = (100 * some) / all;
-  if (some > 0 && percent < 1) return '<1 %';
-  if (some < all && percent > 99) return '>99 %';
-  return `${Math.round(percent)} %`;
-}
 
 export const UsageTables = ({ usage: { days, models, tasks } }: { usage: UsageStatistics }) => (
   <div class="usage-tables">

@@ -1,43 +1,14 @@
 /** The time travel bar: buttons, and the log along a time axis. */
-import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
 import type { Decision } from '../../../../machines/index.ts';
 import { Answer } from '../actor/attempts.tsx';
 import { newestSeq, shownRange } from '../data/outline.ts';
-import { cancelPast, leavePast, logRange, moment, pastProblem, pastProgress, settled } from '../data/past.ts';
+import { cancelPast, logRange, moment, pastProblem, pastProgress } from '../data/past.ts';
 import { navigate, route } from '../route.ts';
 import { Button, FoldProgress } from '../ui/controls.tsx';
 import { count, dateTime } from '../ui/format.ts';
 import { Text } from '../ui/text.tsx';
 import { Strip } from './strip.tsx';
 import { bringIntoView, showRange } from './strip-pointer.ts';
-
-/** Whether the log is played: entry by entry, each once the previous one is on screen. */
-const playing = signal(false);
-const stepMs = 300;
-
-/** @param goTo moves to an entry */
-function usePlayback(at: number, lastSeq: number, goTo: (seq: number) => void): void {
-  const steps = useRef(0);
-  useEffect(() => {
-    if (!playing.value) return;
-    steps.current += 1;
-    const step = steps.current;
-    const timer = setTimeout(async () => {
-      await settled();
-      if (step !== steps.current || !playing.peek()) return;
-      if (at >= lastSeq) playing.value = false;
-      else goTo(at + 1);
-    }, stepMs);
-    return () => clearTimeout(timer);
-  }, [playing.value, at, lastSeq]);
-  useEffect(
-    () => () => {
-      playing.value = false;
-    },
-    [],
-  );
-}
 
 export function TimeTravelBar() {
   const { at } = route.value;
@@ -48,33 +19,17 @@ function Bar({ at }: { at: number }) {
   const firstSeq = Math.max(logRange.value?.firstSeq ?? 0, 0);
   const lastSeq = logRange.value === null ? at : newestSeq.value;
   const goTo = (seq: number) => navigate({ at: Math.min(lastSeq, Math.max(firstSeq, seq)) }, 'replace');
-  usePlayback(at, lastSeq, goTo);
-  const scrubTo = (seq: number) => {
-    playing.value = false;
-    goTo(seq);
-  };
   return (
     <section class="travel" aria-label="Time travel">
       <div class="travel-row">
         <StepButton label="First entry" sign="|◀" disabled={at <= firstSeq} onClick={() => goTo(firstSeq)} />
         <StepButton label="Previous entry" sign="◀" disabled={at <= firstSeq} onClick={() => goTo(at - 1)} />
-        <StepButton
-          label={playing.value ? 'Pause' : 'Play'}
-          sign={playing.value ? '❚❚' : '▶'}
-          onClick={() => {
-            if (!playing.value && at >= lastSeq) goTo(firstSeq);
-            playing.value = !playing.value;
-          }}
-        />
         <StepButton label="Next entry" sign="▶|" disabled={at >= lastSeq} onClick={() => goTo(at + 1)} />
         <CurrentEntry at={at} lastSeq={lastSeq} />
         <ZoomButtons at={at} />
-        <Button class="primary" onClick={leavePast}>
-          Live
-        </Button>
       </div>
-      <Strip at={at} goTo={scrubTo}>
-        <Slider at={at} firstSeq={firstSeq} lastSeq={lastSeq} goTo={scrubTo} />
+      <Strip at={at} goTo={goTo}>
+        <Slider at={at} firstSeq={firstSeq} lastSeq={lastSeq} goTo={goTo} />
       </Strip>
     </section>
   );

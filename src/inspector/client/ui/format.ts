@@ -24,7 +24,7 @@ export const millis = (ms: number): string =>
 export const count = (number: number): string => number.toLocaleString('en');
 
 /** `940`, `1.7k`, `12k`, `3.4M`. */
-export const compact = (number: number): string =>
+const compact = (number: number): string =>
   number < 1_000
     ? String(Math.round(number))
     : number < 999_500
@@ -49,6 +49,13 @@ export const dollars = (usd: number): string =>
 export const cost = ({ usd, tokens }: { readonly usd: number; readonly tokens: number }): string =>
   usd > 0 ? dollars(usd) : `${compact(tokens)} tokens`;
 
+/** What an agent reported of its usage. Most agents report tokens without dollars. Null if nothing was reported. */
+export function usedText({ usd, tokens }: { readonly usd: number; readonly tokens: number }): string | null {
+  if (usd === 0 && tokens === 0) return null;
+  const parts = [...(usd > 0 ? [dollars(usd)] : []), ...(tokens > 0 ? [plural(tokens, 'token')] : [])];
+  return parts.join(', ');
+}
+
 export const plural = (number: number, one: string, many = `${one}s`): string =>
   `${count(number)} ${number === 1 ? one : many}`;
 
@@ -69,6 +76,11 @@ export function date(ms: number): string {
 export const localTime = (ms: number): string => `${date(ms)} ${time(ms)}`;
 
 export const dateTime = (ms: number): string => `${localTime(ms)} ${zone(ms)}`;
+
+const instant = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g;
+
+/** Converts the times in a text of the service to the reader's time zone, which is named. */
+export const inLocalTime = (text: string): string => text.replace(instant, (iso) => dateTime(Date.parse(iso)));
 
 /** The reader's time zone at that time: `UTC`, `UTC+1`, `UTC+5:30`. */
 export function zone(ms: number): string {

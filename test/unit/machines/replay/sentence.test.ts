@@ -66,6 +66,41 @@ describe('a worker', () => {
     expect(sentence(tested(), ...fails('a1', output))).toBe(`Blocked once: ${expected}; 2 tries left`);
   });
 
+  // Root cause: the last line of the output was shown, and runners end with how many passed and how long it took.
+  test('names the line that says what failed, not the last one', () => {
+    const output = '  1 failed\n    [chromium] › e2e/login.spec.ts:3:1 › signs in\n  27 passed (48.3s)';
+    expect(sentence(tested(), ...fails('a1', output))).toBe('Blocked once: login.spec.ts fails in tests; 2 tries left');
+    expect(sentence(tested(), ...fails('a1', 'Error: no browser\n  27 passed (48.3s)'))).toBe(
+      'Blocked once: tests: Error: no browser; 2 tries left',
+    );
+  });
+
+  test('that fell silent or used its budget up says so of then: it may be back, and the budget raised', () => {
+    const silent = [policy({ onStale: 'escalate' }), ['worker.w1.task.claimed', { task: 'T-1' }]] as const;
+    const replay = replayLines(...silent);
+    replay.fold(
+      JSON.stringify({
+        at: '2026-03-02T13:00:00Z',
+        subject: 'stopgate.main.own.worker.w1.timer.fired',
+        data: { timer: 'stale' },
+      }),
+    );
+    const { workers, tasks } = replay.view().fleets.main ?? expect.unreachable();
+    expect(workers.w1?.sentence).toBe('Worker w1 fell silent while it held T-1');
+    expect(tasks['T-1']?.sentence).toBe('Worker w1 fell silent while it held T-1');
+    const spent: Entry = ['worker.w1.usage.reported', { usd: 402 }];
+    const limit = (onBudget: string): Entry => [
+      'own.fleet.main.policy.set',
+      { policies: { default: { onBudget } }, budget: { usd: 400, per: 'day' } },
+    ];
+    expect(sentence(limit('escalate'), spent, stop('a1'))).toBe(
+      "The fleet's budget of the day was used up (usd 402 of 400): a person may grant it once more",
+    );
+    expect(sentence(limit('allow'), spent, stop('a1'))).toBe(
+      "The fleet's budget of the day was used up (usd 402 of 400): the stop was not judged",
+    );
+  });
+
   test('names the steps that remain, and counts the checks beyond the first', () => {
     expect(sentence(policy({ checks: [{ plan: {} }], retries: 2 }), plan('done', 'pending'), stop('a1'))).toBe(
       'Blocked once: 1 of 2 plan steps remain: Step 2; 1 try left',

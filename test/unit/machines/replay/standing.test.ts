@@ -1,6 +1,7 @@
 /** Who waits for whom, and what is missing. It is derived from the current state, so it is never out of date. */
 import { describe, expect, test } from 'vitest';
 import { explainDecision } from '../../../../machines/index.ts';
+import { describeOutcome } from '../../../../machines/replay/standing.ts';
 import { replayLines } from '../../../support/fold-lines.ts';
 
 type Entry = readonly [tail: string, data: object];
@@ -218,6 +219,24 @@ describe('a task', () => {
     expect(standingOf(...first, ...done)?.waits).toMatchObject([{ kind: 'claim' }]);
   });
 
+  // Root cause: the state was compared, which a further attempt changes.
+  test('whose worker tries to stop again still waits with it, and says if it waits for something else', () => {
+    const held = [
+      policy({ promises: true, checks: [{ command: 'tests' }] }),
+      created('T-1'),
+      claim,
+      stop('a1', { output: 'Which key? <promise>ESCALATE</promise>' }),
+    ];
+    expect(standingOf(...held, stop('a2'))).toMatchObject({ waits: [{ kind: 'escalation' }], note: null });
+    const again = [
+      ['worker.w1.prompt.submitted', { text: 'A' }],
+      stop('a2', { output: '<promise>ESCALATE</promise>' }),
+    ];
+    expect(standingOf(...held, ...(again as Entry[]))?.note).toBe(
+      'Worker w1 waits for something else now; the task still waits.',
+    );
+  });
+
   test('whose worker was answered says so, and still waits', () => {
     const held = [created('T-1'), claim, ...escalates];
     expect(standingOf(...held)).toMatchObject({ waits: [{ kind: 'escalation' }], note: null });
@@ -234,6 +253,14 @@ describe('a task', () => {
       note: 'It is cancelled.',
     });
   });
+});
+
+test('a dry run says what would be, because nothing was decided', () => {
+  const { lastDecision } = worker(policy({ checks: [{ plan: {} }], retries: 0 }), plan('pending'), stop('a1'));
+  const decision = lastDecision ?? expect.unreachable();
+  expect(describeOutcome(decision)).toMatch(/^It was allowed at the cap, and/);
+  expect(describeOutcome({ ...decision, dryRun: true })).toMatch(/^It would be allowed at the cap, although/);
+  expect(describeOutcome({ ...decision, dryRun: true, action: 'escalate' })).toBe('A person would be asked.');
 });
 
 describe('the explanation of a decision', () => {
