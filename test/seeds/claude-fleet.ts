@@ -1,8 +1,14 @@
 /** Plays recorded hook calls of Claude Code as one session, answered by a fleet in memory. */
+import { expect } from 'vitest';
 import { type AgentFleet, createAgentFleet } from '../unit/agents/agent-fleet.ts';
 import { recorded } from '../unit/agents/recordings/claude.ts';
 
 export const session = 'session-1';
+
+/** The answer to a stop that keeps a current version of Claude Code at work, with a part of its prompt. */
+export const continues = (prompt = '') => ({
+  hookSpecificOutput: { hookEventName: 'Stop', additionalContext: expect.stringContaining(prompt) },
+});
 
 export type ClaudeFleet = AgentFleet & {
   /** Plays a recorded call of the session. Resolves to the JSON answer, or null if it is empty. */

@@ -20,7 +20,6 @@ import {
   draftStop,
   draftToolCall,
   draftToolOf,
-  isStop,
   promptedBy,
   scheduledBy,
   scheduledPrompts,
@@ -193,7 +192,8 @@ function draftNotification(call: ClaudeCall, prior: PriorWorker): readonly Entry
  */
 function answerCall(call: ClaudeCall, decision: AnswerableDecision, check: UnsolicitedCheck | null): object | null {
   const given = answer(call, decision, check);
-  const isBlock = check === null && isStop(call) && decision.decision === 'block';
+  // Whether a sub-agent's stop honours it was not tried.
+  const isBlock = check === null && call.event === 'Stop' && decision.decision === 'block';
   if (!isBlock || !readsContext(call)) return given;
   return { hookSpecificOutput: { hookEventName: call.event, additionalContext: blockText(decision) } };
 }

@@ -1,7 +1,7 @@
 /** Seed 000, from Adapter Handling to Common Validators. */
 import { expect } from 'vitest';
 import { compositeValidator, todoValidator, ValidationResult, type Validator } from '../../../src/client/index.ts';
-import { createClaudeFleet, session } from '../claude-fleet.ts';
+import { continues, createClaudeFleet, session } from '../claude-fleet.ts';
 import { differs, holds, inCase, part } from '../rule.ts';
 import { createVirtualLog, planOf } from '../virtual-log.ts';
 
@@ -70,13 +70,15 @@ export const adapter = [
     ),
     differs(
       'not complete: the answer is `decision: "block"` with the reason',
-      '`reason` has the next prompt, because it tells the agent what to do, and then how a person can let the agent go',
+      '`reason` has the next prompt, because it tells the agent what to do, and then how a person can let the agent stop; versions that continue by `additionalContext` get the same text there, because they show no error then',
       async () => {
         const fleet = createClaudeFleet(planned);
         await fleet.mark('pending');
         const prompt = 'Not done yet: 1 of 1 plan steps remain: Write the tests. Finish what remains, then stop again.';
         const wayOut = 'A person can let it stop unjudged by typing /stopgate off.';
-        expect(await fleet.claude('Stop')).toEqual({ decision: 'block', reason: `${prompt} ${wayOut}` });
+        const older = { prompt_id: undefined };
+        expect(await fleet.claude('Stop', older)).toEqual({ decision: 'block', reason: `${prompt} ${wayOut}` });
+        expect(await fleet.claude('Stop')).toEqual(continues(`${prompt} ${wayOut}`));
       },
     ),
     holds('complete: an empty answer', async () => {

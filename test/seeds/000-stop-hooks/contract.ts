@@ -1,7 +1,7 @@
 /** Seed 000, from Purpose to Workspace Integration: the validator's input and answer, and where it is attached. */
 import { expect } from 'vitest';
 import { type AgentContext, ValidationResult, type Validator } from '../../../src/client/index.ts';
-import { createClaudeFleet, session } from '../claude-fleet.ts';
+import { continues, createClaudeFleet, session } from '../claude-fleet.ts';
 import { differs, holds, part } from '../rule.ts';
 import { createVirtualLog } from '../virtual-log.ts';
 
@@ -23,7 +23,7 @@ export const contract = [
         const fleet = createClaudeFleet(planned);
         await fleet.mark('pending');
         expect(fleet.causes(session)).toEqual([]);
-        expect(await fleet.claude('Stop')).toMatchObject({ decision: 'block' });
+        expect(await fleet.claude('Stop')).toEqual(continues());
         expect(fleet.causes(session)).toEqual(['incomplete']);
       },
     ),

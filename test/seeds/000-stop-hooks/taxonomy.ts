@@ -1,7 +1,7 @@
 /** Seed 000, Hook Taxonomy, Error Handling and Limitations. */
 import { expect } from 'vitest';
 import { recorded } from '../../unit/agents/recordings/claude.ts';
-import { createClaudeFleet, session } from '../claude-fleet.ts';
+import { continues, createClaudeFleet, session } from '../claude-fleet.ts';
 import { initClaude } from '../claude-settings.ts';
 import { differs, holds, part } from '../rule.ts';
 import { createVirtualLog, planOf } from '../virtual-log.ts';
@@ -44,7 +44,7 @@ export const taxonomy = [
     ),
     holds('Stop: before the end, can block', async () => {
       const fleet = await busyFleet();
-      expect(await fleet.claude('Stop')).toMatchObject({ decision: 'block' });
+      expect(await fleet.claude('Stop')).toEqual(continues());
     }),
     differs(
       'PreToolUse: before a tool, can block',
@@ -125,10 +125,10 @@ export const taxonomy = [
     ),
     differs(
       'Notification: cannot block, observability',
-      '`stopgate init` does not register this hook, because no decision depends on it; a call of it is logged as a heartbeat',
+      'a notification of a permission request or a question is logged as `input.requested`, because the session then waits for a person; any other as a heartbeat',
       async () => {
         const fleet = await busyFleet();
-        expect(await initClaude()).not.toHaveProperty('Notification');
+        expect(await initClaude()).toHaveProperty('Notification');
         const notification = { hook_event_name: 'Notification', message: 'Claude is waiting for your input' };
         expect(await fleet.claude('PreToolUse', notification)).toBeNull();
         expect(fleet.entries.at(-1)).toMatchObject({ id: session, type: 'heartbeat.sent' });

@@ -1,7 +1,7 @@
 /** Seed 002, Claude Agent SDK Integration: the moments at which the checker is asked. */
 import { expect } from 'vitest';
 import { IncompleteError } from '../../../src/client/index.ts';
-import { createClaudeFleet, session } from '../claude-fleet.ts';
+import { continues, createClaudeFleet, session } from '../claude-fleet.ts';
 import { differs, holds, part } from '../rule.ts';
 import { planOf } from '../virtual-log.ts';
 
@@ -20,7 +20,7 @@ export const integration = [
         const policies = { default: {}, strict: planned };
         const assigned = createClaudeFleet({}, { policies, assign: [{ agent: 'claude', policy: 'strict' }] });
         await assigned.mark('pending');
-        expect(await assigned.claude('Stop')).toMatchObject({ decision: 'block' });
+        expect(await assigned.claude('Stop')).toEqual(continues());
       },
     ),
   ),
@@ -53,11 +53,11 @@ export const integration = [
     ),
     differs(
       'Stop: `needsMoreTurns` if incomplete',
-      '`decision: block`, because that is what makes Claude Code continue today',
+      '`additionalContext`, because that is what makes Claude Code continue today; older versions get `decision: block`',
       async () => {
         const fleet = createClaudeFleet(planned);
         await fleet.mark('pending');
-        expect(await fleet.claude('Stop')).toEqual({ decision: 'block', reason: expect.stringContaining('1 of 1') });
+        expect(await fleet.claude('Stop')).toEqual(continues('1 of 1'));
         await fleet.mark('completed');
         expect(await fleet.claude('Stop')).toBeNull();
         expect(fleet.causes(session)).toEqual(['incomplete', 'complete']);

@@ -215,7 +215,7 @@ describe('answers', () => {
     };
     const reason = stdout.hookSpecificOutput.additionalContext;
     expect(answer('Stop', { reason })).toEqual(stdout);
-    expect(answer('SubagentStop')).toMatchObject({ hookSpecificOutput: { hookEventName: 'SubagentStop' } });
+    expect(answer('SubagentStop')).toMatchObject({ decision: 'block' });
     expect(drafts({ ...recorded('UserPromptSubmit'), prompt: fedBack })).toMatchObject([
       ['prompt.submitted', { by: 'system' }],
     ]);
