@@ -13,7 +13,7 @@ import { awaitAnswer, type HeldRequest, request } from './permission-requests.ts
 import { describeCommand, describeStatus, type PersonCommand, personAtSession } from './person-command.ts';
 import { type PriorWorker, toPriorWorker, unknownWorker } from './prior-worker.ts';
 import { createSharedPlans, type SharedPlans, statusesIn } from './shared-plans.ts';
-import { createStopTwins } from './stop-twins.ts';
+import { createStopTwins, type StopTwins } from './stop-twins.ts';
 import {
   createReportedFindings,
   isCompletionCheck,
@@ -83,7 +83,7 @@ export function createHookCallHandler(
   const plans = createSharedPlans();
   const reported = createReportedFindings();
   const isDue = createPacer(stopwatch);
-  const attemptFor = createStopTwins(stopwatch);
+  const twins = createStopTwins(stopwatch);
   const answer = async (
     call: HookCall,
     next: NextStep | null,
@@ -118,7 +118,7 @@ export function createHookCallHandler(
    */
   return async (call, options = {}) => {
     const next = await mutex.runExclusive(call.worker, () =>
-      store(service, { workers, scheduled, added, homes, plans, links, attemptFor }, call, options),
+      store(service, { workers, scheduled, added, homes, plans, links, twins }, call, options),
     );
     return answer(call, next, options);
   };
@@ -137,7 +137,7 @@ type NextStep =
 
 async function store(
   service: HookService,
-  { workers, scheduled, added, homes, plans, links, attemptFor }: HandlerState,
+  { workers, scheduled, added, homes, plans, links, twins }: HandlerState,
   call: HookCall,
   { key, set, taskList, mayWrite = () => true, noteUnread = () => {} }: CallOptions,
 ): Promise<NextStep | null> {
@@ -158,13 +158,14 @@ async function store(
   rememberScheduled({ scheduled, added }, call, rest);
   setNewest(homes, worker, folderOf(worker, entries) ?? home, workersMax);
   for (const field of rest.unread) noteUnread(field);
+  if (entries.some(isWork)) twins.noteWork(worker);
   for (const entry of withMessageIds(entries, key)) await publish(entry);
   const lists = taskList === undefined ? call.planLists : [...call.planLists, `list ${taskList}`];
   if (call.planLists.length > 0) await shareSteps(workers, plans.join(lists, entries).filter(mayWrite), entries);
   if (command !== null) return { kind: 'command', command };
   if (stop !== null) {
     const id = key ?? randomUUID();
-    const attempt = attemptFor({
+    const attempt = twins.attemptFor({
       worker,
       set: set === undefined ? undefined : `${call.program} ${set}`,
       kind: stop.stopReason ?? '',
@@ -184,6 +185,9 @@ async function store(
   if (check === null) return null;
   return now !== null && shouldRunCheck(check, now, () => service.judging(worker)) ? { kind: 'check', check } : null;
 }
+
+/** Whether the agent has continued since its last stop. */
+const isWork = ({ type }: WorkerEntry): boolean => ['prompt.submitted', 'tool.started', 'tool.used'].includes(type);
 
 /** The folder with which these entries register the worker. */
 const folderOf = (worker: string, entries: readonly WorkerEntry[]): string | undefined =>
@@ -212,7 +216,7 @@ type HandlerState = {
   readonly homes: Map<string, string | null>;
   readonly plans: SharedPlans;
   readonly links: ResolveLinks;
-  readonly attemptFor: ReturnType<typeof createStopTwins>;
+  readonly twins: StopTwins;
 };
 
 /** Copies changed step states to the plans of workers that share the list. */

@@ -30,19 +30,29 @@ type StopCall = {
   readonly id: string;
 };
 
-/** Returns the id of the attempt for a call. @param stopwatch monotonic time in milliseconds */
-export function createStopTwins(stopwatch: () => number): (call: StopCall) => string {
+export type StopTwins = {
+  /** Returns the id of the attempt for a call. */
+  attemptFor(call: StopCall): string;
+  /** Notes that the worker has continued: the next call is another stop, from whichever set. */
+  noteWork(worker: string): void;
+};
+
+/** @param stopwatch monotonic time in milliseconds */
+export function createStopTwins(stopwatch: () => number): StopTwins {
   const stops = new Map<string, Stop>();
-  return ({ worker, set, kind, id }) => {
-    if (set === undefined) return id;
-    const last = stops.get(worker);
-    if (last?.calls.get(set) === id) return last.attempt;
-    const isTogether = last !== undefined && last.kind === kind && stopwatch() - last.sinceMs < togetherMs;
-    if (isTogether && !last.calls.has(set) && last.calls.size < setsMax) {
-      last.calls.set(set, id);
-      return last.attempt;
-    }
-    setNewest(stops, worker, { attempt: id, kind, sinceMs: stopwatch(), calls: new Map([[set, id]]) }, workersMax);
-    return id;
+  return {
+    attemptFor({ worker, set, kind, id }) {
+      if (set === undefined) return id;
+      const last = stops.get(worker);
+      if (last?.calls.get(set) === id) return last.attempt;
+      const isTogether = last !== undefined && last.kind === kind && stopwatch() - last.sinceMs < togetherMs;
+      if (isTogether && !last.calls.has(set) && last.calls.size < setsMax) {
+        last.calls.set(set, id);
+        return last.attempt;
+      }
+      setNewest(stops, worker, { attempt: id, kind, sinceMs: stopwatch(), calls: new Map([[set, id]]) }, workersMax);
+      return id;
+    },
+    noteWork: (worker) => void stops.delete(worker),
   };
 }

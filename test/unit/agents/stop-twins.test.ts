@@ -42,6 +42,14 @@ test('another stop is another attempt: of the same hooks, for another reason, or
   expect(late.view('s1').retry.count).toBe(2);
 });
 
+test('after a prompt, the first call of either set is another stop', async () => {
+  const fleet = createAgentFleet(never);
+  await fleet.call('claude', stop, undefined, user);
+  await fleet.call('claude', { ...stop, hook_event_name: 'UserPromptSubmit', prompt: 'Go on' }, undefined, user);
+  await fleet.call('claude', stop, undefined, project);
+  expect(fleet.causes('s1')).toEqual(['incomplete', 'incomplete']);
+});
+
 test('a call that is posted again after the other set has joined keeps its attempt', async () => {
   const fleet = createAgentFleet(never);
   await fleet.call('claude', stop, undefined, { ...user, key: 'k1' });
