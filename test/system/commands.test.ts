@@ -48,6 +48,17 @@ afterAll(() => clear(folder));
 
 /** In the order of help; `dev` is the one that all others ask, and ends last. */
 const rows: Record<string, () => Promise<unknown>> = {
+  async up() {
+    const stdout = await says(['up', '--agent', 'claude', '--dry-run']);
+    expect(stdout).toContain(`the service that runs here (process ${dev.pid}), at ${dev.ready.http}`);
+  },
+  async down() {
+    expect(await run(['down'])).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringContaining('there is nothing to undo'),
+    });
+  },
   async serve() {
     const server = await openNats();
     onTestFinished(() => server.stop());
