@@ -3,6 +3,10 @@ import type { CommandTable } from './command.ts';
 
 export const commandGroups: Readonly<Record<string, CommandTable>> = {
   Start: {
+    demo: {
+      summary: 'watch it at work for half a minute, in a temporary folder',
+      load: async () => (await import('./commands/tools/demo.ts')).demo,
+    },
     up: {
       summary: 'set up everything in this folder: service, policy, agent, and a test turn',
       load: async () => (await import('./commands/agents/up.ts')).up,

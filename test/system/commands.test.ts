@@ -48,6 +48,7 @@ afterAll(() => clear(folder));
 
 /** In the order of help; `dev` is the one that all others ask, and ends last. */
 const rows: Record<string, () => Promise<unknown>> = {
+  demo: async () => expect(await says(['demo', '--fast'])).toContain('Every answer was as expected'),
   async up() {
     const stdout = await says(['up', '--agent', 'claude', '--dry-run']);
     expect(stdout).toContain(`the service that runs here (process ${dev.pid}), at ${dev.ready.http}`);

@@ -12,8 +12,8 @@ import { createNarrator } from '../../../src/demo/narrator.ts';
 import { playAll } from '../../../src/demo/scenes.ts';
 import type { Requester } from '../../../src/nats/requester.ts';
 import { createOutput } from '../../../src/terminal/output.ts';
+import { main } from '../../support/shipped.ts';
 
-const demo = new URL('../../../dist/src/demo/main.js', import.meta.url).pathname;
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** The demo's temporary folder lies in here. */
@@ -30,7 +30,11 @@ afterEach(async () => {
 
 function start(...args: string[]) {
   const env = { PATH: path, HOME: folder, TMPDIR: folder };
-  const child = spawn(process.execPath, [demo, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [main, 'demo', ...args], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   running.add(child);
   const ended = once(child, 'close').then(([code]) => {
     running.delete(child);
@@ -74,7 +78,7 @@ test('every answer is as it must be, and nothing is left', async () => {
   expect(printed).toMatch(/Changed files that must stay: test\/sum\.mjs[\s\S]*Command sum failed \(exit 1\)/);
   expect(printed).toMatch(/cannot tell yet: 1 of 3 jobs[\s\S]*cannot tell yet: 2 of 3 jobs[\s\S]*ci +is green/);
   expect(printed).toMatch(/2 stops: 1 blocked, 1 allowed[\s\S]*you came back after 42 minutes: "You wrote no tests"/);
-  expect(printed).toContain('npm start');
+  expect(printed).toContain('stopgate up');
   expect(await readdir(folder)).toEqual([]);
 });
 
@@ -96,7 +100,7 @@ test('Ctrl-C, which comes twice under npm, leaves no process and no folder', asy
 
 test('an option that it does not have', async () => {
   const { child, ended } = start('--quick');
-  expect(await text(child.stderr)).toContain('usage: npm run demo');
+  expect(await text(child.stderr)).toContain("unknown option '--quick'");
   expect(await ended).toBe(2);
 });
 
