@@ -175,6 +175,8 @@ const rows: Record<string, () => Promise<unknown>> = {
   export: async () => {
     expect(await says(['export', '--worker', 'w1'])).toContain('worker.w1.plan.updated');
   },
+  'dead-letters': async () => expect(await says(['dead-letters', '--json'])).toBe(''),
+  backtest: async () => expect(JSON.parse(await says(['backtest', '--json']))).toMatchObject({ sessions: [] }),
   check: async () => expect(await says(['check'])).toContain('stopgate.yaml is valid'),
   permissions: async () => expect(await says(['permissions', '--role', 'agent'])).toMatch(/^# stopgate, fleet main/),
   token: async () => expect(await says(['token', 'ci', '--role', 'read'])).toMatch(/^token +[0-9a-f]{48}\n/),
