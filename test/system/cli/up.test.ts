@@ -128,8 +128,8 @@ test('what was reported and what was edited since is kept, and named', async () 
 
 test.each([
   ['while the service starts', 'stopgate up will:', ''],
-  ['during the dry turn', 'Claude Code asks:', 'await new Promise((done) => setTimeout(done, 60_000));'],
-])('Ctrl-C %s leaves nothing behind', async (_when, text, pause) => {
+  ['during the dry turn', 'Claude Code asks:', 'await new Promise(() => setInterval(() => {}, 60_000));'],
+])('Ctrl-C %s leaves nothing behind', { timeout: 60_000 }, async (_when, text, pause) => {
   const { start, everything } = await place({ pause });
   const before = await everything();
   const command = start('up', '--yes');

@@ -45,14 +45,16 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
     expect(await readdir(scratch)).toEqual([]);
   });
 
-  test('is ended by Ctrl-C, with the program and its folder', async () => {
+  /** Less than a dry turn may take. */
+  const endlessMs = 60_000;
+  test('is ended by Ctrl-C, with the program and its folder', { timeout: endlessMs }, async () => {
     const { program, folder, cwd } = await makeDoctorFolders();
     const pidFile = join(folder.path, 'pid');
     await program(
       'claude',
       `if (process.argv.includes('--version')) { console.log('2.1.330 (Claude Code)'); process.exit(0); }
        require('node:fs').writeFileSync('${pidFile}', String(process.pid));
-       setTimeout(() => {}, 60_000);`,
+       setInterval(() => {}, 60_000);`,
     );
     const scratch = join(folder.path, 'scratch');
     await mkdir(scratch);
