@@ -17,6 +17,7 @@ rmSync(program, { recursive: true, force: true });
 packages.push(...(await bundleProgram(dist, join(program, 'dist'))));
 for (const [from, to] of [
   ['package.json', 'package.json'],
+  ['templates', 'templates'],
   ...filesOfProgram.map((name) => [join('dist', name), join('dist', name)]),
 ]) {
   const link = join(program, to);

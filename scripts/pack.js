@@ -7,7 +7,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bundleClient } from './pack/bundle.js';
 import { licencesOf } from './pack/licences.js';
@@ -33,7 +33,9 @@ try {
     process.stdout.write(`${JSON.stringify({ name, version, filename, size, unpackedSize, entryCount })}\n`);
   const here = made.filter(({ name }) => name === 'stopgate' || name.endsWith(`-${process.platform}-${process.arch}`));
   const files = here.map(({ filename }) => join(out, filename)).sort();
-  process.stderr.write(`To install them, in the folder of a project: npm install ${files.join(' ')}\n`);
+  process.stderr.write(
+    `To install them, copy them into a project and run there: npm install -D ${files.map((file) => `./${basename(file)}`).join(' ')}\nThey are in ${out}\n`,
+  );
 } catch (error) {
   const old = existsSync(join(out, 'stopgate')) ? `; what is in ${out} is from an earlier run` : '';
   process.stderr.write(`packages: ${error.message}; nothing was packed${old}\n`);
@@ -118,6 +120,7 @@ async function stageProgramPackage(folder) {
   cpSync(join(making, 'client/index.d.ts'), types('src/client/index.d.ts'));
   cpSync(join(making, 'client/claude-agent-sdk.d.ts'), types('src/agents/claude/agent-sdk.d.ts'));
   for (const page of ['CHANGELOG.md', 'SECURITY.md']) cpSync(join(root, page), join(folder, page));
+  cpSync(join(root, 'templates'), join(folder, 'templates'), { recursive: true });
   // Also as files, since messages name them. Pictures, decisions and examples would double the size.
   const isPage = (file) => !/^docs.(pictures|decisions|examples)\b/.test(relative(root, file));
   cpSync(join(root, 'docs'), join(folder, 'docs'), { recursive: true, filter: isPage });

@@ -14,6 +14,7 @@ const entriesOf = (dist) => [
   'src/client/index',
   'src/agents/claude/agent-sdk', // `exports` of package.json
   'src/main',
+  'src/demo/play',
   'src/hook-command/main',
   'src/inspector/history/main',
   ...readdirSync(`${dist}/src/agents`)

@@ -10,6 +10,7 @@ import { commands } from './command-table.ts';
 import { clientArgs } from './option-values.ts';
 import { createProgram, takesCommandLine } from './program.ts';
 import { rewriteCommands } from './program-name.ts';
+import { welcome } from './welcome.ts';
 
 /**
  * Runs one command line (without node and script).
@@ -22,7 +23,9 @@ export async function runCli(argv: readonly string[], io: Io, services: Services
   const asTyped = (text: string) => rewriteCommands(text, io.env, commands);
   const note = (line: string) => void io.stderr.write(`${clean(asTyped(line))}\n`);
   try {
-    const code = await dispatch(argv, { io, out, note, asTyped, services });
+    const around = { io, out, note, asTyped, services };
+    const words = argv.length === 0 ? await welcome(around) : argv;
+    const code = words === null ? 0 : await dispatch(words, around);
     const fault = await out.fault();
     if (fault === null) return code;
     throw new AppError('input.bad', `cannot write to stdout: ${describeSystemError(fault)}`, { cause: fault });
@@ -66,7 +69,6 @@ async function dispatch(argv: readonly string[], around: Surroundings): Promise<
 
 /** Moves the command to the front (connection options may precede it) and turns `help X` into `X --help`. */
 function arrange(argv: readonly string[]): readonly string[] {
-  if (argv.length === 0) return ['--help'];
   const { name, rest } = findCommand(argv);
   if (name === null) return rest;
   if (name === 'help') return rest[0] === undefined ? ['--help'] : arrange([rest[0], '--help']);

@@ -2,6 +2,20 @@
 import type { CommandTable } from './command.ts';
 
 export const commandGroups: Readonly<Record<string, CommandTable>> = {
+  Start: {
+    demo: {
+      summary: 'watch it at work for half a minute, in a temporary folder',
+      load: async () => (await import('./commands/tools/demo.ts')).demo,
+    },
+    up: {
+      summary: 'set up everything in this folder: service, policy, agent, and a test turn',
+      load: async () => (await import('./commands/agents/up.ts')).up,
+    },
+    down: {
+      summary: 'undo everything that "up" did in this folder',
+      load: async () => (await import('./commands/agents/down.ts')).down,
+    },
+  },
   Run: {
     dev: {
       summary: 'start a NATS server and the service on this machine',

@@ -52,22 +52,3 @@ export type CaseEntry = PolicyCase['entries'][number];
 
 /** The default case file of `stopgate test`. */
 export const casesFile = 'stopgate.test.yaml';
-
-/** Example cases that pass. */
-export const firstCases = `# yaml-language-server: $schema=./node_modules/stopgate/dist/schema/cases.schema.json
-topic: my policy
-policy: { default: { checks: [{ command: tests }] } }   # or the path of a file: stopgate.yaml
-cases:
-  - name: failing tests keep the agent at work
-    entries:
-      - { at: "12:00", subject: worker.w1.stop.attempted, data: { attempt: a1 } }
-      - { at: "12:01", subject: own.worker.w1.check.finished, data: { attempt: a1, check: tests, outcome: fail, reason: 2 tests failed } }
-    expect:
-      - { decision: block, cause: incomplete, guard: checks, reason: 2 tests failed }
-  - name: passing tests let it stop
-    entries:
-      - { at: "12:00", subject: worker.w1.stop.attempted, data: { attempt: a1 } }
-      - { at: "12:01", subject: own.worker.w1.check.finished, data: { attempt: a1, check: tests, outcome: pass } }
-    expect:
-      - { decision: allow, cause: complete }
-`;

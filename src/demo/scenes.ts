@@ -18,7 +18,11 @@ const answerTimeoutMs = 10_000;
 const taskArrivesAfterMs = 1_000;
 
 /** @throws AssertionError if an answer is not as expected, AppError if there is none */
-export async function playAll(stage: Stage, narrator: Narrator): Promise<void> {
+export async function playAll(
+  stage: Stage,
+  narrator: Narrator,
+  asTyped: (text: string) => string = String,
+): Promise<void> {
   await narrator.plain(
     'stopgate decides whether a coding agent may stop. Eight agents try, over plain NATS.',
     'The service, its log and the NATS server are real, in a temporary folder. The policies:',
@@ -42,8 +46,8 @@ export async function playAll(stage: Stage, narrator: Narrator): Promise<void> {
     '',
     'Every answer was as expected. Nothing remains on your machine. Next:',
     '',
-    '  npm start    runs the same service for your own agents, and prints what to try',
-    '  README.md    policies, agents, and how to use it from any language',
+    asTyped('  stopgate up          connects your own agent, and "stopgate down" undoes that'),
+    asTyped('  stopgate backtest    judges what your agents did last week'),
   );
 }
 

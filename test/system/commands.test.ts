@@ -48,6 +48,18 @@ afterAll(() => clear(folder));
 
 /** In the order of help. All others use `dev`, which ends last. */
 const rows: Record<string, () => Promise<unknown>> = {
+  demo: async () => expect(await says(['demo', '--fast'])).toContain('Every answer was as expected'),
+  async up() {
+    const stdout = await says(['up', '--agent', 'claude', '--dry-run']);
+    expect(stdout).toContain(`the service that runs here (process ${dev.pid}), at ${dev.ready.http}`);
+  },
+  async down() {
+    expect(await run(['down'])).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringContaining('there is nothing to undo'),
+    });
+  },
   async serve() {
     const server = await openNats();
     onTestFinished(() => server.stop());
@@ -163,6 +175,8 @@ const rows: Record<string, () => Promise<unknown>> = {
   export: async () => {
     expect(await says(['export', '--worker', 'w1'])).toContain('worker.w1.plan.updated');
   },
+  'dead-letters': async () => expect(await says(['dead-letters', '--json'])).toBe(''),
+  backtest: async () => expect(JSON.parse(await says(['backtest', '--json']))).toMatchObject({ sessions: [] }),
   check: async () => expect(await says(['check'])).toContain('stopgate.yaml is valid'),
   permissions: async () => expect(await says(['permissions', '--role', 'agent'])).toMatch(/^# stopgate, fleet main/),
   token: async () => expect(await says(['token', 'ci', '--role', 'read'])).toMatch(/^token +[0-9a-f]{48}\n/),

@@ -19,8 +19,17 @@ export type Connection = {
   readonly check: (context: CheckContext) => Promise<Answer[]>;
   /** Our hooks as text, from which address, policy, fleet and token variable are read. */
   readonly lines: readonly string[];
-  /** Runs one turn of the agent's real program with `path` as its PATH. Null if the doctor cannot run this agent. */
-  readonly dryTurn: ((binary: string, path: string, pass: TokenPass | null) => Promise<Answer>) | null;
+  /** Runs one turn of the agent's real program. Null if the doctor cannot run this agent. */
+  readonly dryTurn: ((options: DryTurnOptions) => Promise<Answer>) | null;
+};
+
+export type DryTurnOptions = {
+  readonly binary: string;
+  /** PATH for the program. */
+  readonly path: string;
+  readonly pass: TokenPass | null;
+  /** Ends the program, and with it the turn. */
+  readonly signal: AbortSignal;
 };
 
 export type CheckContext = {

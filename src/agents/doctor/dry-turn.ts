@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Answer, bad, ok, type TokenPass } from './doctor.ts';
+import { type Answer, bad, type DryTurnOptions, ok } from './doctor.ts';
 import { type FakeModel, type Loopback, openLoopback, sendJson } from './models.ts';
 
 /** How to run one agent. */
@@ -41,14 +41,10 @@ export type Prepared = {
   readonly drive?: (address: string) => Promise<void>;
 };
 
-export type Turn = {
-  readonly binary: string;
-  /** PATH for the program. */
-  readonly path: string;
+export type Turn = DryTurnOptions & {
   readonly stopEvent: string;
   /** Creates settings whose hooks call this address. */
   readonly settingsFor: (http: string) => string;
-  readonly pass: TokenPass | null;
 };
 
 type TurnResult = {
@@ -98,6 +94,8 @@ async function run(
     const prepared = await prepare({ home, project, settings, model: model.url, binary, env, write });
     const program = startProgram(binary, prepared.args, project, { ...env, ...prepared.env });
     const isOver = () => countStops(turn, calls.events) >= 2;
+    turn.signal.addEventListener('abort', program.kill, { once: true });
+    if (turn.signal.aborted) program.kill();
     const failure = await endOf(program, prepared.drive, isOver);
     // It does not wait for this hook.
     if (!holds) await waitFor(() => countStops(turn, calls.events) > 0);

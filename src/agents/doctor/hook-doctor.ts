@@ -163,11 +163,9 @@ function createDryTurn(
     onUnreachable: 'allow',
     program: hookProgram(),
   };
-  return (binary, path, pass) =>
+  return (options) =>
     tryTurn(dryTurn, {
-      binary,
-      path,
-      pass,
+      ...options,
       stopEvent: limits.stopEvent,
       settingsFor: (http) => formatOf(hooks).put(null, settingsFor(hooks, { ...line, http })),
     });

@@ -144,10 +144,10 @@ export const doctor: Doctor = {
       ),
       lines: plugins.map(({ text }) => text),
       check: (context) => runChecks(pluginChecks, { plugins, context }),
-      dryTurn: (binary, path, pass) => {
+      dryTurn: (options) => {
         const tokenEnv = tokenVariableIn(plugins.map(({ text }) => text));
         const settingsFor = (http: string) => pluginText({ http, policy: undefined, fleet: undefined, tokenEnv });
-        return tryTurn(dryTurn, { binary, path, pass, stopEvent: 'session.idle', settingsFor });
+        return tryTurn(dryTurn, { ...options, stopEvent: 'session.idle', settingsFor });
       },
     };
   },

@@ -57,6 +57,12 @@ async function tryLink(draft: string, file: string): Promise<boolean> {
   }
 }
 
+/** Returns the process that holds the lock of a store, or null. */
+export async function holderOf(storeDir: string): Promise<number | null> {
+  const holder = parseHolder((await readLock(join(storeDir, 'lock'))) ?? '');
+  return holder !== null && startTimeOf(holder.pid) === holder.started ? holder.pid : null;
+}
+
 /** Returns null if there is no such file. */
 async function readLock(file: string): Promise<string | null> {
   try {
@@ -72,7 +78,7 @@ function refuseIfHeld(text: string, storeDir: string): void {
   if (holder === null || startTimeOf(holder.pid) !== holder.started) return;
   throw new AppError(
     'config.bad',
-    `another stopgate (process ${holder.pid}) is using '${storeDir}' for its nats-server; stop it, or use another folder with --store`,
+    `another stopgate (process ${holder.pid}) is using '${storeDir}' for its nats-server; stop it ("stopgate down" if "stopgate up" started it), or use another folder with --store`,
   );
 }
 

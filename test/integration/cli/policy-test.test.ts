@@ -111,14 +111,39 @@ describe('bad input is reported with its position and exit code 2', () => {
     expect(await run('none.yaml')).toMatchObject({ code: 2, stderr: expect.stringContaining('none.yaml') });
     const empty = await openTerminal();
     expect(await empty.run('test')).toBe(2);
-    expect(empty.stderr()).toContain('there is no such file; "npx stopgate test --init" writes an example');
+    expect(empty.stderr()).toContain(
+      'there is no such file; "npx stopgate test --init" writes one for your stopgate.yaml',
+    );
   });
 });
 
-test('--init writes cases that pass, and overwrites none', async () => {
-  expect(await run('--init')).toMatchObject({ code: 0 });
-  expect(await run()).toMatchObject({ code: 0, stdout: expect.stringContaining('2 passed, 0 failed') });
-  expect(await run('--init')).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') });
+describe('--init', () => {
+  const rules = (checks: string) => `policies: { default: { checks: [${checks}] } }\n`;
+
+  test('writes cases for the stopgate.yaml of the folder, which fail when it decides differently', async () => {
+    await folder.write('stopgate.yaml', rules('{ plan: {} }, { command: unit }, { files: [a.md] }'));
+    expect(await run('--init')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('has 2 cases for stopgate.yaml'),
+    });
+    expect(await run()).toMatchObject({ code: 0, stdout: expect.stringContaining('2 passed, 0 failed') });
+    expect(await run('--init')).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') });
+    await folder.write('stopgate.yaml', rules('{ plan: {} }'));
+    expect(await run()).toMatchObject({ code: 1, stdout: expect.stringContaining('FAIL') });
+  });
+
+  test('names the policy relative to the case file', async () => {
+    await folder.write('stopgate.yaml', rules('{ plan: {} }'));
+    await folder.write('cases/keep', '');
+    await run('--init', 'cases/first.yaml');
+    expect(await run('cases/first.yaml')).toMatchObject({ code: 0, stdout: expect.stringContaining('1 passed') });
+  });
+
+  test('without a stopgate.yaml it says how to get one', async () => {
+    const empty = await openTerminal();
+    expect(await empty.run('test', '--init')).toBe(2);
+    expect(empty.stderr()).toContain('"npx stopgate init --policy tests" writes one with its cases');
+  });
 });
 
 test('--watch repeats the cases when the policy changes', async () => {

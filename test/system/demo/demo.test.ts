@@ -12,8 +12,8 @@ import { createNarrator } from '../../../src/demo/narrator.ts';
 import { playAll } from '../../../src/demo/scenes.ts';
 import type { Requester } from '../../../src/nats/requester.ts';
 import { createOutput } from '../../../src/terminal/output.ts';
+import { main } from '../../support/shipped.ts';
 
-const demo = new URL('../../../dist/src/demo/main.js', import.meta.url).pathname;
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** The parent of the demo's temporary folder. */
@@ -30,7 +30,11 @@ afterEach(async () => {
 
 function start(...args: string[]) {
   const env = { PATH: path, HOME: folder, TMPDIR: folder };
-  const child = spawn(process.execPath, [demo, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [main, 'demo', ...args], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   running.add(child);
   const ended = once(child, 'close').then(([code]) => {
     running.delete(child);
@@ -78,7 +82,7 @@ test('every answer is correct, and nothing is left behind', async () => {
   expect(printed).toMatch(
     /CI +holds: gil of fleet main was judged complete[\s\S]*CI +after another change: does not hold/,
   );
-  expect(printed).toContain('npm start');
+  expect(printed).toContain('stopgate up');
   expect(await readdir(folder)).toEqual([]);
 });
 
@@ -100,7 +104,7 @@ test('Ctrl-C, which comes twice under npm, leaves no process and no folder', asy
 
 test('an unknown option is an error', async () => {
   const { child, ended } = start('--quick');
-  expect(await text(child.stderr)).toContain('usage: npm run demo');
+  expect(await text(child.stderr)).toContain("unknown option '--quick'");
   expect(await ended).toBe(2);
 });
 

@@ -1,10 +1,12 @@
 /**
  * `stopgate doctor AGENT` runs a turn of the agent's program. Here it is a fake; test/system/agents uses the real ones.
  */
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { holding, makeDoctorFolders } from '../../integration/agents/doctor-place.ts';
+import { isRunning } from '../../integration/runner/workspace.ts';
+import { startCommand } from '../../support/command.ts';
 
 describe('a dry turn', () => {
   afterEach(() => vi.unstubAllEnvs());
@@ -42,6 +44,29 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
         'dry turn: UserPromptSubmit, Stop fired; the first stop was blocked, and the agent continued with the reason',
       ]),
     );
+    expect(await readdir(scratch)).toEqual([]);
+  });
+
+  /** Less than a dry turn may take. */
+  const endlessMs = 60_000;
+  test('is ended by Ctrl-C, with the program and its folder', { timeout: endlessMs }, async () => {
+    const { program, folder, cwd } = await makeDoctorFolders();
+    const pidFile = join(folder.path, 'pid');
+    await program(
+      'claude',
+      `if (process.argv.includes('--version')) { console.log('2.1.330 (Claude Code)'); process.exit(0); }
+       require('node:fs').writeFileSync('${pidFile}', String(process.pid));
+       setInterval(() => {}, 60_000);`,
+    );
+    const scratch = join(folder.path, 'scratch');
+    await mkdir(scratch);
+    vi.stubEnv('TMPDIR', scratch);
+    const env = { HOME: join(folder.path, 'home'), PATH: `${join(folder.path, 'bin')}:/usr/local/bin:/usr/bin:/bin` };
+    const doctor = startCommand(['doctor', 'claude', '--http', '127.0.0.1:59999'], { cwd, env });
+    await expect.poll(() => readFile(pidFile, 'utf8').catch(() => ''), { timeout: 20_000 }).not.toBe('');
+    expect(await doctor.kill('SIGINT')).toBe(130);
+    expect(doctor.stderr()).toBe('stopgate: interrupted\n');
+    expect(await isRunning(Number(await readFile(pidFile, 'utf8')))).toBe(false);
     expect(await readdir(scratch)).toEqual([]);
   });
 

@@ -236,7 +236,7 @@ describe('agents', () => {
   });
 
   test('README names each', () => {
-    for (const agent of agents.keys()) expect(readme.text).toContain(`\`${agent}\``.replace('`claude`', 'init claude'));
+    for (const agent of agents.keys()) expect(readme.text).toContain(`\`${agent}\``);
   });
 });
 

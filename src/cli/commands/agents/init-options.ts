@@ -16,7 +16,11 @@ export const initArgs = {
   agent: optionalArgument('AGENT', names.join(', ')),
   project: flag('change the settings of this folder (default, except for codex)'),
   user: flag('change your own settings, for all folders'),
-  policy: option('P', 'the policy to request for its sessions', idOf('policy')),
+  policy: option(
+    'P',
+    'the policy to request for its sessions; without AGENT: write this one to start from',
+    idOf('policy'),
+  ),
   fleet: option('F', 'the fleet of its sessions, if the service serves several', idOf('fleet')),
   http: option(
     'HOST:PORT',
@@ -45,11 +49,17 @@ export const initArgs = {
   worker: option('W', 'shell: the id of its worker', idOf('worker')),
   remove: flag('remove exactly what init added'),
   yes: flag('do not ask for confirmation'),
-  'dry-run': flag('only show the change'),
+  diff: flag('show every line of the change'),
+  'dry-run': flag('only show the change, with every line'),
   json: flag('print JSON'),
 } as const;
 
 export type InitContext = Context<Flags<typeof initArgs>>;
+
+/** The flags of an `init` without options. */
+export const noFlags = Object.fromEntries(
+  Object.entries(initArgs).map(([name, { type }]) => [name, type === 'flag' ? false : undefined]),
+) as InitContext['flags'];
 
 export function readScope(name: string, { scopes }: SettingsSetup, { project, user }: InitContext['flags']): Scope {
   if (project && user) throw new AppError('input.bad', '--project and --user exclude each other; use one of them');

@@ -1,7 +1,5 @@
 /** init: changes an agent's settings so that it asks before it stops. */
-import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
 import type { Answer } from '../../../agents/doctor/doctor.ts';
 import { checkAnswer } from '../../../agents/doctor/service-checks.ts';
 import { checkSession } from '../../../agents/doctor/session-checks.ts';
@@ -9,16 +7,17 @@ import { describePlans, findPolicies } from '../../../agents/doctor/worker-check
 import { type Agent, agents } from '../../../agents/index.ts';
 import type { Line } from '../../../agents/setup/line.ts';
 import { findInstalled, type Installed, type LocalContext, type Scope } from '../../../agents/setup/local-context.ts';
-import { type Change, diffTexts, openSettings, writeSettings } from '../../../agents/setup/settings-file.ts';
+import { type Change, diffTexts, writeSettings } from '../../../agents/setup/settings-file.ts';
 import type { LineSetup, SettingsSetup } from '../../../agents/setup/setup.ts';
 import { shellWord } from '../../../agents/shared/text.ts';
-import { casesFile, firstCases } from '../../../config/case-schema.ts';
 import { type Config, loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { formatTable } from '../../../terminal/table.ts';
+import { formatCount } from '../../../terminal/text.ts';
 import { defineCommand } from '../../command.ts';
 import { ask, askYes, canAsk } from '../../questions.ts';
+import { rulesFile, templates } from '../../templates.ts';
 import {
   canUseCurl,
   checkScopes,
@@ -29,17 +28,29 @@ import {
   readLine,
   readScope,
 } from './init-options.ts';
+import { writeTemplate } from './write-template.ts';
+
+const templateList = Object.entries(templates)
+  .map(([name, what]) => `${name} (${what})`)
+  .join(', ');
 
 export const init = defineCommand({
   args: initArgs,
   details: [
-    'Shows the change to the settings of the agent and asks before making it. Nothing else in the settings changes.',
+    'Says which settings of the agent it will change, and asks. Nothing else in the settings changes. --diff shows every line.',
     'If a policy checks the plan and the plan tools of Claude Code are off, it offers to turn them on.',
-    'Without AGENT it lists the agents on this machine and asks which one to set up. Without a terminal it only lists them; exit code 2.',
+    `Without AGENT, --policy writes a ${rulesFile} to start from, with the test command of the project, and cases for "stopgate test": ${templateList}.`,
+    'Without AGENT and --policy it lists the agents on this machine and asks which one to set up. Without a terminal it only lists them; exit code 2.',
   ],
-  examples: ['stopgate init claude', 'stopgate init codex --policy strict --yes', 'stopgate init claude --remove'],
+  examples: [
+    'stopgate init claude',
+    'stopgate init codex --policy strict --yes',
+    'stopgate init claude --remove',
+    'stopgate init --policy tests',
+  ],
   run: async (context) => {
     const { flags, io } = context;
+    if (flags.agent === undefined && flags.policy !== undefined) return writeTemplate(flags.policy, context);
     const name = flags.agent ?? (await chooseAgent(context));
     if (name === null) return 2;
     const agent = agents.get(name);
@@ -110,9 +121,7 @@ async function connect(connecting: Connecting): Promise<number> {
   const planTools = !remove && !flags.usage && (await choosePlanTools(connecting, line.http));
   const planned = setup.plan({ scope, places, line, blockCap, planTools, usage: flags.usage, remove });
   const [change] = planned;
-  const settings = planned.filter(({ file, after }) => after !== file.text);
-  const cases = settings.length === 0 || flags.usage ? null : planCases(places.cwd, scope, remove);
-  const changes = cases === null ? settings : [...settings, cases];
+  const changes = planned.filter(({ file, after }) => after !== file.text);
   if (changes.length > 0 && !(await confirm(connecting, { scope, line }, changes))) return 2;
   if (!dryRun) for (const { file, after } of changes) writeSettings(file, after);
   const granted = remove || dryRun || flags.usage ? null : ((await setup.trust?.grant(change, places)) ?? null);
@@ -130,24 +139,11 @@ async function connect(connecting: Connecting): Promise<number> {
   else if (!dryRun) {
     const next = `New sessions use it. To verify the setup, run "stopgate doctor ${agent.name}".`;
     note(remove ? `removed from ${path}` : `written to ${path}. ${next}`);
-    if (cases !== null && !remove)
-      note(`${casesFile} has two example cases. Run "stopgate test" to try your policies before they block an agent.`);
   }
   const isConnected = remove || dryRun || !flags.usage || (setup.connected?.(places) ?? [scope]).length > 0;
   if (!isConnected)
     note(`${agent.title} has no hooks yet, so no stop is judged; to add them, run: stopgate init ${agent.name}`);
   return reportFindings(findings, flags.json ? () => {} : note);
-}
-
-/**
- * Adds an example case file for `stopgate test` if the folder has or gets policies, and never overwrites one. Removes it
- * only if nobody has edited it. Returns null if the file stays as it is.
- */
-function planCases(cwd: string, scope: Scope, remove: boolean): Change | null {
-  const file = openSettings(join(cwd, casesFile), cwd);
-  if (remove) return file.text === firstCases ? { file, after: null } : null;
-  const isWanted = scope === 'project' || existsSync(join(cwd, 'stopgate.yaml'));
-  return isWanted && file.text === null ? { file, after: firstCases } : null;
 }
 
 /** Whether to turn on the agent's plan tools: asks if a policy checks the plan and the tools are off. */
@@ -181,7 +177,10 @@ async function confirm(
 ): Promise<boolean> {
   const { flags, io, out, note } = context;
   if (!flags.json) {
-    for (const change of changes) await out.print(...formatChange(change, out.colors, io.isTTY));
+    const isWhole = flags.diff || flags['dry-run'];
+    for (const change of changes)
+      await out.print(...(isWhole ? formatChange(change, out.colors, io.isTTY) : [summarize(change, line.http)]));
+    if (!isWhole && changes.length > 0) note('--diff shows every line of it');
     const trustNotice = flags.remove ? null : (setup.trust?.describe(places) ?? null);
     if (trustNotice !== null) note(trustNotice);
     if (hasOwnPaths(scope, line) && !flags.remove && !flags.usage) note(ownPathsNotice(line));
@@ -199,6 +198,23 @@ async function confirm(
   return agreed;
 }
 
+/** `.claude/settings.json (new): 20 lines added, which call http://127.0.0.1:4280` */
+function summarize({ file, after }: Change, http: string): string {
+  if (after === null) return describeFile(file, after);
+  const lines = diffTexts(file.text ?? '', after).map(({ sign }) => sign);
+  const counts = [
+    ['added', lines.filter((sign) => sign === '+').length],
+    ['removed', lines.filter((sign) => sign === '-').length],
+  ] as const;
+  const text = counts.flatMap(([what, count]) => (count === 0 ? [] : [`${formatCount(count, 'line')} ${what}`]));
+  return `${describeFile(file, after)}: ${text.join(', ')}${after.includes(new URL(http).host) ? `; calls ${http}` : ''}`;
+}
+
+function describeFile({ path, target, text }: Change['file'], after: string | null): string {
+  const link = target === path ? '' : ` (a link to ${target})`;
+  return `${path}${link}${after === null ? ' (deleted)' : text === null ? ' (new)' : ''}`;
+}
+
 /** A longer line is a shell command. It is shown in full only once. */
 const longChars = 240;
 
@@ -213,13 +229,11 @@ function formatChange({ file, after }: Change, colors: InitContext['out']['color
     seen.add(command);
     return text;
   };
-  const link = file.target === file.path ? '' : ` (a link to ${file.target})`;
-  const what = after === null ? ' (deleted)' : file.text === null ? ' (new)' : '';
   const paint = { '+': colors.green, '-': colors.red, ' ': String, '…': colors.dim };
   const lines = diffTexts(file.text ?? '', after ?? '').map(({ sign, text }) =>
     paint[sign](`${sign} ${shorten(text)}`),
   );
-  return [colors.bold(`${file.path}${link}${what}`), ...lines];
+  return [colors.bold(describeFile(file, after)), ...lines];
 }
 
 /** Says what else usage reports need. The token cannot be in the settings file, because it is often committed. */

@@ -32,6 +32,50 @@ export function runCase(given: PolicyCase, policies: PolicyForm | null): CaseDif
   return differences;
 }
 
+/** An entry that sketches begin with: checks may look at changed files. */
+const change = {
+  at: '12:00',
+  subject: 'worker.w1.tool.used',
+  data: { tool: 'Edit', ok: true, files: ['src/example.js'] },
+};
+const stop = { at: '12:01', subject: 'worker.w1.stop.attempted', data: { attempt: 'a1' } };
+/** More than the checks of any policy that a person would write. */
+const checksMax = 40;
+
+/**
+ * Makes cases from policies: a stop whose checks all pass, and one whose first check fails, with the decisions that the
+ * policies give now.
+ */
+export const sketchCases = (policies: PolicyForm): PolicyCase[] =>
+  (['pass', 'fail'] as const).flatMap((first) => {
+    const entries: CaseEntry[] = [change, stop];
+    for (let count = 0; count < checksMax; count += 1) {
+      const folded = createReplay();
+      foldAll(folded, entries, policies);
+      const results = [...folded.take(), ...folded.open()];
+      const waitsFor = results.flatMap((result) =>
+        'waitsFor' in result && result.waitsFor !== 'hold' ? [result.waitsFor] : [],
+      )[0];
+      if (waitsFor === undefined) return first === 'fail' && count === 0 ? [] : [caseOf(first, entries, results)];
+      const outcome = count === 0 ? first : 'pass';
+      const data = { attempt: 'a1', check: waitsFor, outcome, ...(outcome === 'fail' && { reason: 'it failed' }) };
+      entries.push({ at: '12:02', subject: 'own.worker.w1.check.finished', data });
+    }
+    throw new AppError('input.bad', `the policy default has more than ${checksMax} checks; write its cases yourself`);
+  });
+
+function caseOf(first: 'pass' | 'fail', entries: readonly CaseEntry[], results: readonly ReplayLine[]): PolicyCase {
+  const name =
+    first === 'pass'
+      ? 'a stop after a change, when every check passes'
+      : 'a stop after a change, when the first check fails';
+  const expect = results.map((result) => {
+    const { decision, cause, reason } = result as Json;
+    return decision === null ? { decision } : { decision, cause, reason };
+  });
+  return { name, entries: [...entries], expect };
+}
+
 /** @returns the reasons why entries are bad, by entry number from 1 */
 function foldAll(
   { fold }: ReturnType<typeof createReplay>,

@@ -1,9 +1,9 @@
 /** test: tests policies with cases (entries in, expected decisions out), without a service. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import type { z } from 'zod';
-import { caseFile, casesFile, firstCases, type PolicyCase } from '../../../config/case-schema.ts';
+import { caseFile, casesFile, type PolicyCase } from '../../../config/case-schema.ts';
 import type { PolicyForm } from '../../../config/file.ts';
 import { type Problem, readConfigFile } from '../../../config/file-reader.ts';
 import { describeFaults, describePosition } from '../../../config/problems.ts';
@@ -13,13 +13,14 @@ import { clean } from '../../../terminal/text.ts';
 import { sleep } from '../../../timer.ts';
 import { type Context, defineCommand, type Flags, flag, words } from '../../command.ts';
 import { readText, requireUsual } from '../../input.ts';
+import { rulesFile } from '../../templates.ts';
 import type { Control } from './control.ts';
-import { type CaseDifference, runCase } from './policy-cases.ts';
+import { type CaseDifference, runCase, sketchCases } from './policy-cases.ts';
 
 const args = {
   files: words('FILE', 'case files, YAML or JSON (default: stopgate.test.yaml); with --control a stopgate.yaml'),
   control: flag('show instead that each check of a stopgate.yaml can fail'),
-  init: flag('write an example case file instead of running one'),
+  init: flag('write first cases for the stopgate.yaml of this folder instead of running some'),
   watch: flag('run again whenever a case file, or a stopgate.yaml it names, changes'),
   json: flag('print JSON, one line per case'),
 } as const;
@@ -34,13 +35,13 @@ export const test = defineCommand({
     'Exit code 0: all cases pass. 1: one fails. 2: a file is not a valid case file, or cannot be read.',
     'With --control, builds for each check of each policy a situation in which it must fail: an open step, a missing file, a dirty tree, or for a command a copy of the work tree whose last commit is reverted. Exit code 1: a check passes all the same, or cannot run there. Copies are temporary, and nothing in this folder is changed.',
   ],
-  examples: ['stopgate test --init', 'stopgate test', 'stopgate test cases/*.yaml --watch', 'stopgate test --control'],
+  examples: ['stopgate test', 'stopgate test --init', 'stopgate test cases/*.yaml --watch', 'stopgate test --control'],
   run: async (context) => {
     const { flags, io, note } = context;
     if (flags.control) return runControl(context);
     const files = flags.files.length === 0 ? [casesFile] : flags.files;
     if (flags.init) return writeFirst(files, context);
-    requireUsual(casesFile, flags.files[0], io, '"stopgate test --init" writes an example');
+    requireUsual(casesFile, flags.files[0], io, '"stopgate test --init" writes one for your stopgate.yaml');
     if (!flags.watch) return runFiles(files, context, new Set());
     const signal = io.interrupt();
     for (;;) {
@@ -176,9 +177,14 @@ async function policiesOf(
   }
   const path = resolve(io.cwd, file === '-' ? '.' : dirname(file), policy);
   read.add(path);
+  return readPolicies(path, io, policy);
+}
+
+/** @param name the path as the user wrote it. @throws AppError input.bad */
+async function readPolicies(path: string, io: TestContext['io'], name = path): Promise<PolicyForm | null> {
   const found = readConfigFile(await readText(path, io), path);
   if (found.ok) return found.file.policyForm;
-  throw refusedPolicy(found.problems, policy);
+  throw refusedPolicy(found.problems, name);
 }
 
 const refusedPolicy = (problems: readonly Problem[], file: string): AppError =>
@@ -216,12 +222,38 @@ function formatCase(
   ];
 }
 
+/** The expected decisions are those that stopgate.yaml gives now, so the cases fail when it decides differently. */
 async function writeFirst(files: readonly string[], { io, out, asTyped }: TestContext): Promise<number> {
   const [file = casesFile, ...others] = files;
   if (others.length > 0) throw new AppError('input.bad', '--init writes one file; give one name');
   const path = resolve(io.cwd, file);
   if (existsSync(path)) throw new AppError('input.bad', `'${file}' already exists; it was not changed`);
-  writeFileSync(path, firstCases);
-  await out.print(`${file} has two example cases; run them with: ${asTyped('stopgate test')} ${file}`);
+  requireUsual(rulesFile, undefined, io, '"stopgate init --policy tests" writes one with its cases');
+  const policies = await readPolicies(resolve(io.cwd, rulesFile), io);
+  if (policies === null)
+    throw new AppError(
+      'input.bad',
+      `${rulesFile} has no policies to test; see "stopgate init --help" for some to start from`,
+    );
+  const cases = sketchCases(policies);
+  writeFileSync(path, formatCases(cases, relative(dirname(path), resolve(io.cwd, rulesFile))));
+  const count = `${cases.length} case${cases.length === 1 ? '' : 's'}`;
+  await out.print(`${file} has ${count} for ${rulesFile}; run with: ${asTyped('stopgate test')} ${file}`);
   return 0;
+}
+
+function formatCases(cases: readonly PolicyCase[], policy: string): string {
+  const lines = cases.flatMap(({ name, entries, expect }) => [
+    '',
+    `  - name: ${name}`,
+    '    entries:',
+    ...entries.map((entry) => `      - ${JSON.stringify(entry)}`),
+    '    expect:',
+    ...expect.map((part) => `      - ${JSON.stringify(part)}`),
+  ]);
+  return `# yaml-language-server: $schema=./node_modules/stopgate/dist/schema/cases.schema.json
+# "expect" is what ${rulesFile} decides now. Change it to what it should decide, and add cases.
+policy: ${policy}
+cases:${lines.join('\n')}
+`;
 }

@@ -11,7 +11,7 @@ describe('claude', () => {
 
   test('gets an HTTP hook for each event, and the longest timeout that Claude Code allows for a stop', async () => {
     const { init, read } = await place();
-    const { code, stdout } = await init('claude', '--yes', '--http', '127.0.0.1:4444', '--policy', 'strict');
+    const { code, stdout } = await init('claude', '--yes', '--diff', '--http', '127.0.0.1:4444', '--policy', 'strict');
     expect(code).toBe(0);
     const { hooks } = JSON.parse(await read(file)) as Settings;
     expect(hooks.Stop).toEqual([
@@ -22,6 +22,16 @@ describe('claude', () => {
     );
     expect(Object.keys(hooks)).not.toContain('SessionStart');
     for (const line of (await read(file)).trimEnd().split('\n')) expect(stdout).toContain(`+ ${line}`);
+  });
+
+  test('without --diff a line says what it changes', async () => {
+    const { init, cwd } = await place();
+    const { stdout, stderr } = await init('claude', '--yes', '--form', 'http+curl');
+    expect(stdout).toMatch(
+      /^\S+\.claude\/settings\.json \(new\): \d+ lines added; calls http:\/\/127\.0\.0\.1:4280\n$/,
+    );
+    expect(stdout).toContain(cwd);
+    expect(stderr).toContain('--diff shows every line of it');
   });
 
   test.each([true, false])('a terminal shows its long command once: %s', async (isTTY) => {
@@ -95,7 +105,7 @@ describe('plan tools of Claude Code, which newer models have only with a variabl
     await put('stopgate.yaml', planPolicy);
     const text = '{\n  "env": { "A": "1" }\n}\n';
     await put(file, text);
-    const { code, stdout, stderr } = await init('claude', '--yes', '--block-cap', '20');
+    const { code, stdout, stderr } = await init('claude', '--yes', '--diff', '--block-cap', '20');
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(

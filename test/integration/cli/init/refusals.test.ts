@@ -63,7 +63,7 @@ describe('refuses, and changes nothing', () => {
     const { init, read } = await place();
     const { code, stdout, stderr } = await init('claude');
     expect(code).toBe(2);
-    expect(stdout).toContain('+   "hooks": {');
+    expect(stdout).toContain('.claude/settings.json (new): ');
     expect(stderr).toContain('--yes');
     await isGone(read('.claude/settings.json'));
   });

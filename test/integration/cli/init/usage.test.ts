@@ -104,7 +104,7 @@ test.each(['model = "x"\n', 'model = "x"', '[a]\nb = 1 # c\n\n', null])(
   async (before) => {
     const { init, read, put } = await place();
     if (before !== null) await put(codexFile, before);
-    const { code, stdout } = await init('codex', '--yes', '--usage', ...service, '--fleet', 'red');
+    const { code, stdout } = await init('codex', '--yes', '--diff', '--usage', ...service, '--fleet', 'red');
     expect(code).toBe(0);
     expect(stdout).toContain('+ [otel]');
     const exporter =
@@ -112,7 +112,7 @@ test.each(['model = "x"\n', 'model = "x"', '[a]\nb = 1 # c\n\n', null])(
     const text = await read(codexFile);
     expect(text.startsWith(before ?? '')).toBe(true);
     expect(text).toContain(exporter);
-    expect((await init('codex', '--yes', '--usage', ...service, '--fleet', 'red')).stderr).toContain(
+    expect((await init('codex', '--yes', '--diff', '--usage', ...service, '--fleet', 'red')).stderr).toContain(
       'already up to date',
     );
     await init('codex', '--yes', '--http', '127.0.0.1:6666');

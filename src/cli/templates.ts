@@ -1,0 +1,43 @@
+/** Policies to start from: the files of templates/, which docs/templates.md shows. */
+import { readFileSync } from 'node:fs';
+import { casesFile } from '../config/case-schema.ts';
+import { packageFile } from '../version.ts';
+
+/** By name: what it is for, in the help and before it is written. */
+export const templates = {
+  tests: 'the tests pass',
+  plan: "every step of the agent's plan is done",
+  'ralph-loop': 'an agent in a loop, until its PLAN.md is done',
+  'worker-queue': 'agents that take their tasks from a queue',
+  review: 'a second model reviews the changes',
+  research: 'a report with sources',
+} as const;
+
+export type TemplateName = keyof typeof templates;
+export const templateNames = Object.keys(templates) as TemplateName[];
+
+export const rulesFile = 'stopgate.yaml';
+
+/** The command that `tests` of a template runs until the project's own is known. */
+const exampleTests = 'tests: { run: [npm, test],';
+
+/** @param testCommand the project's own, or null to keep the example */
+export function readRules(name: TemplateName, testCommand: readonly string[] | null): string {
+  const text = readTemplate(name, rulesFile);
+  return testCommand === null ? text : text.replace(exampleTests, `tests: { run: ${JSON.stringify(testCommand)},`);
+}
+
+/** All files of a template, by their names. */
+export function readTemplateFiles(name: TemplateName, testCommand: readonly string[] | null): Map<string, string> {
+  const files = new Map([
+    [rulesFile, readRules(name, testCommand)],
+    [casesFile, readTemplate(name, casesFile)],
+  ]);
+  // The program that the policy runs. The package has it among the files of the documentation.
+  if (name === 'review')
+    files.set('judge-cli.mjs', readFileSync(packageFile('dist/docs/examples/judge-cli.mjs'), 'utf8'));
+  return files;
+}
+
+const readTemplate = (name: TemplateName, file: string): string =>
+  readFileSync(packageFile(`templates/${name}/${file}`), 'utf8');
