@@ -90,6 +90,8 @@ describe('a valid file', () => {
     });
     expect(read('assign: []').file.policyForm).toEqual({ policies: {}, assign: [] });
     expect(read('policies: {}').file.policyForm).toEqual({ policies: {} });
+    const others = { budget: { tokens: 5 }, releaseAfter: '1h', forget: '7d', escalation: { waiting: '5m' } };
+    expect(read(JSON.stringify(others)).file.policyForm).toEqual({ policies: {}, ...others });
   });
 
   test('has paths relative to its own folder', () => {
