@@ -104,6 +104,11 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     const lines = [...problems.map(({ path, message }) => `${path}: ${message}`), ...(serving ? deadNames : [])];
     throw new AppError('config.bad', lines.join('\n'), { issues: problems });
   }
+  if (serving && options.http !== null && new URL(options.http.url).pathname !== '/')
+    throw new AppError(
+      'config.bad',
+      `http: "${options.http.url}" has a path, and a service listens without one: set HOST:PORT, and "publicUrl" to the URL behind the proxy`,
+    );
   const isGiven = (option: Option, among: readonly Source[]) => among.some(({ values }) => values[option] != null);
   const isFound = (option: Option) => {
     const origin = sources.find(({ values }) => values[option] != null)?.values;
