@@ -37,6 +37,7 @@ const args = {
   ),
   fleet: option('F', 'the fleet of the workers (STOPGATE_FLEET; default: main)'),
   config: option('FILE', 'the policies to check (default: stopgate.yaml, otherwise those of the service)'),
+  context: option('CONTEXT', 'the named context to use (STOPGATE_CONTEXT; see "stopgate context")'),
   quick: flag('skip the dry turn'),
   json: flag('print JSON'),
 } as const;
@@ -57,7 +58,7 @@ export const doctor = defineCommand({
   ],
   run: async (context) => {
     const { flags, io } = context;
-    const { agent, http, fleet, config: configFile } = flags;
+    const { agent, http, fleet, config: configFile, context: named } = flags;
     if (agent === 'acp') return report(await examineAcp(context), context);
     if (flags.command[0] !== undefined)
       throw new AppError(
@@ -71,7 +72,12 @@ export const doctor = defineCommand({
     if (agent !== undefined && !names.includes(agent))
       throw new AppError('input.bad', `unknown agent '${agent}'; the doctor checks ${names.join(', ')}, acp`);
     const places: LocalContext = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
-    const loaded = await loadConfig({ flags: { http, fleet, config: configFile }, cwd: io.cwd, env: io.env });
+    const loaded = await loadConfig({
+      flags: { http, fleet, config: configFile },
+      cwd: io.cwd,
+      env: io.env,
+      contexts: { named },
+    });
     // An untrusted checkout may name any server, so its configuration does not get the token.
     const config = withholdSecrets(loaded);
     const service = await checkService(
@@ -125,7 +131,13 @@ async function examineAcp({ flags, io }: DoctorContext): Promise<Finding[]> {
   if (file === undefined)
     throw new AppError('input.bad', 'no agent given; write its command after "--": stopgate doctor acp -- AGENT ARGS…');
   const { checkAcp } = await import('../../../acp/doctor.ts');
-  const address = { nats: undefined, creds: undefined, fleet: flags.fleet, config: flags.config };
+  const address = {
+    nats: undefined,
+    creds: undefined,
+    fleet: flags.fleet,
+    config: flags.config,
+    context: flags.context,
+  };
   const findings = await checkAcp({
     command: [file, ...args],
     cwd: io.cwd,
