@@ -10,5 +10,7 @@ const folder = ['../', '../../', '../../../']
 export const version = (): string =>
   (JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')) as { version: string }).version;
 
+/** Path of a file in dist/, such as `docs/search.json`. When run from source, that of the last build. */
+export const builtFile = (name: string): string => fileURLToPath(new URL(`dist/${name}`, folder));
 /** Path of a built script such as `main.js`. When run from source, that of the last build. */
-export const builtScript = (name: string): string => fileURLToPath(new URL(`dist/src/${name}`, folder));
+export const builtScript = (name: string): string => builtFile(`src/${name}`);
