@@ -178,5 +178,6 @@ test('what no test runs is this, and no more', () => {
     'docs/upgrade.md: needs two releases',
     'docs/upgrade.md: needs two releases',
     'plugins/claude/README.md: needs Claude Code',
+    'plugins/codex/README.md: needs Codex',
   ]);
 });
