@@ -7,6 +7,7 @@ import { checkAnswer } from '../../../agents/doctor/service-checks.ts';
 import { checkSession } from '../../../agents/doctor/session-checks.ts';
 import { describePlans, findPolicies } from '../../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../../agents/index.ts';
+import { agentsMd, withoutSection, withSection } from '../../../agents/setup/agents-md.ts';
 import type { Line } from '../../../agents/setup/line.ts';
 import { findInstalled, type Installed, type LocalContext, type Scope } from '../../../agents/setup/local-context.ts';
 import { type Change, diffTexts, openSettings, writeSettings } from '../../../agents/setup/settings-file.ts';
@@ -101,7 +102,7 @@ async function connect(connecting: Connecting): Promise<number> {
   const [change] = planned;
   const settings = planned.filter(({ file, after }) => after !== file.text);
   const cases = settings.length === 0 ? null : planCases(places.cwd, scope, remove);
-  const changes = cases === null ? settings : [...settings, cases];
+  const changes = [...settings, ...(cases === null ? [] : [cases]), ...planAgentsMd(places.cwd, flags)];
   if (changes.length > 0 && !(await confirm(connecting, { scope, line }, changes))) return 2;
   if (!dryRun) for (const { file, after } of changes) writeSettings(file, after);
   const granted = remove || dryRun ? null : ((await setup.trust?.grant(change, places)) ?? null);
@@ -136,12 +137,25 @@ function planCases(cwd: string, scope: Scope, remove: boolean): Change | null {
   return isWanted && file.text === null ? { file, after: firstCases } : null;
 }
 
+/** Adds a section about stopgate to AGENTS.md if asked to, and takes it out again. */
+function planAgentsMd(cwd: string, flags: InitContext['flags']): Change[] {
+  if (!flags.remove && !flags['agents-md']) return [];
+  const file = openSettings(join(cwd, agentsMd), cwd);
+  const after = flags.remove ? withoutSection(file.text) : withSection(file.text);
+  return after === file.text ? [] : [{ file, after }];
+}
+
 /** Whether to turn on the agent's plan tools: asks if a policy checks the plan and the tools are off. */
 async function choosePlanTools({ agent, setup, places, context }: Connecting, http: string): Promise<boolean> {
   const { flags, io, note } = context;
   const tools = setup.planTools?.(places) ?? null;
   if (tools === null || tools.state === 'on') return false;
-  const config = await loadConfig({ flags: { http: flags.http }, cwd: io.cwd, env: io.env });
+  const config = await loadConfig({
+    flags: { http: flags.http },
+    cwd: io.cwd,
+    env: io.env,
+    contexts: { named: undefined },
+  });
   const effect = describePlans((await findPolicies(config, http))?.policies ?? new Map());
   if (effect === null) return false;
   const asks = tools.state === 'off' && !flags.yes && !flags['dry-run'] && canAsk(io);
