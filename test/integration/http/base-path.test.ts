@@ -1,5 +1,6 @@
 /** A service behind a proxy that serves it under a path. */
 import { afterEach, expect, test } from 'vitest';
+import { readOptions } from '../../../src/hook-command/options.ts';
 import { openPathProxy, type PathProxy } from '../../support/path-proxy.ts';
 import { recorded } from '../../unit/agents/recordings/claude.ts';
 import { useServer } from './server-fixture.ts';
@@ -74,4 +75,11 @@ test('a path that the service itself uses is refused', async () => {
     code: 'config.bad',
     message: expect.stringContaining('begins with /api, which is a path of the service itself'),
   });
+});
+
+test('hooks take a URL with a path, and refuse one that a proxy would resolve', async () => {
+  const { http: url } = await readOptions(['claude', '--http', 'https://tools.example/stopgate/'], {}, '/');
+  expect(url).toBe('https://tools.example/stopgate');
+  for (const bad of ['https://h/a/../b', 'https://h/a//b', 'https://h/a?b', 'h/a b'])
+    await expect(readOptions(['claude', '--http', bad], {}, '/'), bad).rejects.toThrow('is not HOST:PORT');
 });
