@@ -4,7 +4,7 @@
  *
  * For each page it writes NAME.html and NAME.md. It also writes llms.txt (an index for language models), llms-full.txt
  * (all pages in one file, from which the service serves NAME.md, since packages have no other) and search.json (the
- * sections that search.js indexes in the browser).
+ * sections, and how to index them: for search.js in the browser and for the MCP tool `docs_search`).
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, resolve } from 'node:path';
@@ -35,7 +35,14 @@ for (const page of pages.values()) {
   );
   write(`${page.name}.md`, page.siteMarkdown);
 }
-write('search.json', JSON.stringify(sections));
+/** Of MiniSearch. */
+const options = {
+  idField: 'url',
+  fields: ['title', 'page', 'text'],
+  storeFields: ['title', 'page', 'text'],
+  searchOptions: { boost: { title: 4, page: 2 }, prefix: true, fuzzy: 0.2, combineWith: 'AND' },
+};
+write('search.json', JSON.stringify({ options, sections }));
 write('llms.txt', llmsIndex());
 write(
   'llms-full.txt',

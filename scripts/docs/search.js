@@ -10,13 +10,9 @@ let loading = null;
 async function load() {
   const response = await fetch(`${root}search.json`);
   if (!response.ok) throw new Error(`search.json: ${response.status}`);
-  const index = new MiniSearch({
-    idField: 'url',
-    fields: ['title', 'page', 'text'],
-    storeFields: ['title', 'page', 'text'],
-    searchOptions: { boost: { title: 4, page: 2 }, prefix: true, fuzzy: 0.2, combineWith: 'AND' },
-  });
-  index.addAll(await response.json());
+  const { options, sections } = await response.json();
+  const index = new MiniSearch(options);
+  index.addAll(sections);
   return index;
 }
 

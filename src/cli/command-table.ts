@@ -199,6 +199,10 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       summary: 'print accounts and permissions for your own NATS server',
       load: async () => (await import('./commands/tools/permissions.ts')).permissions,
     },
+    context: {
+      summary: 'name the services that you work with, and select one',
+      load: async () => (await import('./commands/tools/context.ts')).context,
+    },
     token: {
       summary: 'generate a token for HTTP and its line for stopgate.yaml',
       load: async () => (await import('./commands/tools/token.ts')).token,

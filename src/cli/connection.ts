@@ -18,6 +18,7 @@ export type ServiceAddress = {
   readonly creds: string | undefined;
   readonly fleet: string | undefined;
   readonly config: string | undefined;
+  readonly context: string | undefined;
 };
 
 /**
@@ -26,12 +27,17 @@ export type ServiceAddress = {
  * @throws AppError config.bad
  */
 export async function resolveAddress(
-  { nats, creds, fleet, config }: ServiceAddress,
+  { nats, creds, fleet, config, context }: ServiceAddress,
   { cwd, env }: Io,
   as: 'operator' | 'agent' = 'operator',
 ) {
   // Commands do not use HTTP, so a bad address in a variable must not stop them.
-  const resolved = await loadConfig({ flags: { nats, creds, fleet, config, http: 'off' }, cwd, env });
+  const resolved = await loadConfig({
+    flags: { nats, creds, fleet, config, http: 'off' },
+    cwd,
+    env,
+    contexts: { named: context },
+  });
   const credsFile = as === 'agent' ? givenCredentials(resolved) : defaultCredentials(resolved, 'operator');
   // Discovered credentials are the operator's, and nobody else may read its replies. Given ones may be anyone's.
   const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInboxPrefix : undefined;

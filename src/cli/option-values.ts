@@ -12,7 +12,7 @@ export const clientArgs = {
   nats: {
     ...option(
       'URL',
-      'the NATS server (STOPGATE_NATS; default: the one of "stopgate dev" in this folder, otherwise nats://127.0.0.1:4222)',
+      'the NATS server (STOPGATE_NATS; default: the one of "stopgate dev" in this folder, the selected context, or nats://127.0.0.1:4222)',
     ),
     group,
   },
@@ -25,6 +25,7 @@ export const clientArgs = {
     ...option('FILE', 'the configuration file (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)'),
     group,
   },
+  context: { ...option('CONTEXT', 'the named context to use (STOPGATE_CONTEXT; see "stopgate context")'), group },
   json: { ...flag('print JSON'), group },
 } as const satisfies Arguments;
 

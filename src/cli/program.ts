@@ -151,7 +151,7 @@ function footer({ asTyped, colors, width }: ProgramOptions): string[] {
     '',
     colors.bold('All commands:'),
     ...indented(
-      'Precedence of options: flags, STOPGATE_* variables, stopgate.yaml, the "dev" that runs in this folder. NO_COLOR=1 disables colors.',
+      'Precedence of options: flags, STOPGATE_* variables, stopgate.yaml, the "dev" that runs in this folder, the context of "stopgate context use". --context and STOPGATE_CONTEXT come before stopgate.yaml. NO_COLOR=1 disables colors.',
     ),
     ...indented(
       'Exit codes: 0 done, 1 the answer is no, 2 bad usage or input, 3 the service cannot be reached, 130 interrupted by Ctrl-C (loop, acp, resumable --run).',

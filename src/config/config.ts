@@ -1,6 +1,7 @@
 /**
- * Configuration. Each option comes from the first of: its flag, its `STOPGATE_*` variable, stopgate.yaml, the running
- * `stopgate dev` of this folder, the built-in default (protocol.md §11).
+ * Configuration. Each option comes from the first of: its flag, the context of `--context`, its `STOPGATE_*` variable, the
+ * context of STOPGATE_CONTEXT, stopgate.yaml, the running `stopgate dev` of this folder, the selected context, the built-in
+ * default (protocol.md §11). Only commands use contexts.
  */
 import { lstatSync, readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
@@ -9,6 +10,7 @@ import { readPlainFile } from '../plain-file.ts';
 import { describeStopped } from '../service-file.ts';
 import { describeSystemError } from '../system-error.ts';
 import { readTokens } from './access-tokens.ts';
+import { contextsFile, findContext, type NamedContext, readContexts } from './contexts.ts';
 import { type Environment, readEnvironment, readVariable } from './environment.ts';
 import { type ConfigFile, emptyConfigFile } from './file.ts';
 import type { FleetSelection } from './fleet-selection.ts';
@@ -71,6 +73,8 @@ export type Surroundings = {
   readonly random?: () => number;
   /** This process becomes the service, so it ignores the address of a running one. */
   readonly serving?: boolean;
+  /** For a command of a person: uses the user's contexts. `named`: the one of `--context`. Default: none is used. */
+  readonly contexts?: { readonly named: string | undefined } | undefined;
   /** The file's rules are this process's own, as for a service: a broken file is an error. Default: `serving`. */
   readonly ownFile?: boolean;
 };
@@ -88,13 +92,14 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     nameOf: () => '.stopgate/service.json',
   };
   const defaults: Source = { values: defaultsWith(random), nameOf: (option) => `default ${option}` };
-  const sources: readonly Source[] = [
-    { values: flags, nameOf: (option) => `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}` },
-    { values: valuesOf(env), nameOf: (option) => variables[option] },
-    ofFile,
-    ofStore,
-    defaults,
-  ];
+  const ofFlags: Source = {
+    values: flags,
+    nameOf: (option) => `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+  };
+  const ofVariables: Source = { values: valuesOf(env), nameOf: (option) => variables[option] };
+  const context =
+    surroundings.contexts === undefined ? null : contextFor(surroundings.contexts.named, { env, home, store });
+  const sources: readonly Source[] = placeContext(context, [ofFlags, ofVariables, ofFile, ofStore, defaults]);
   const { options, problems } = resolveOptions(sources, opened.file.tokens.length > 0);
   // A client must not fail because of a mistake in rules that it does not use: it warns and uses the other sources.
   const isOwnFile = ownFile || flags.config !== undefined || readVariable(variables.config, env) !== undefined;
@@ -104,6 +109,11 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     const lines = [...problems.map(({ path, message }) => `${path}: ${message}`), ...(serving ? deadNames : [])];
     throw new AppError('config.bad', lines.join('\n'), { issues: problems });
   }
+  if (serving && options.http !== null && new URL(options.http.url).pathname !== '/')
+    throw new AppError(
+      'config.bad',
+      `http: "${options.http.url}" has a path, and a service listens without one: set HOST:PORT, and "publicUrl" to the URL behind the proxy`,
+    );
   const isGiven = (option: Option, among: readonly Source[]) => among.some(({ values }) => values[option] != null);
   const isFound = (option: Option) => {
     const origin = sources.find(({ values }) => values[option] != null)?.values;
@@ -120,7 +130,7 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     fleet: fleetIsGiven ? options.fleet : (fleets.names[0] ?? options.fleet),
     fleets,
     fleetIsGiven,
-    fleetsInFile: !isGiven('fleets', sources.slice(0, 2)),
+    fleetsInFile: !isGiven('fleets', [ofFlags, ofVariables]),
     creds: toPath(options.creds),
     tlsCert: toPath(options.tlsCert),
     tlsKey: toPath(options.tlsKey),
@@ -144,6 +154,42 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     credsIsFound: isFound('creds'),
     natsIsDefault: !isGiven('nats', sources.slice(0, -1)),
   });
+}
+
+type UsedContext = {
+  readonly name: string;
+  readonly values: NamedContext;
+  /** How it was chosen, and so the source before which it counts. */
+  readonly by: 'flag' | 'variable' | 'selection';
+};
+
+/** @throws AppError config.bad */
+function contextFor(
+  flag: string | undefined,
+  { env, home, store }: { env: Environment; home: string | undefined; store: Store | null },
+): UsedContext | null {
+  const variable = readVariable('STOPGATE_CONTEXT', env);
+  const contexts = readContexts(contextsFile(env, home));
+  const named = flag ?? variable;
+  if (named !== undefined)
+    return { name: named, values: findContext(contexts, named), by: flag === undefined ? 'variable' : 'flag' };
+  // A folder with a service of its own means that one, also while it is not running.
+  if (contexts.selected === null || store !== null) return null;
+  return { name: contexts.selected, values: findContext(contexts, contexts.selected), by: 'selection' };
+}
+
+/** Adds the context at its place. Its credentials are for its own servers: without these, they do not count. */
+function placeContext(context: UsedContext | null, sources: readonly Source[]): readonly Source[] {
+  if (context === null) return sources;
+  const index = { flag: 1, variable: 2, selection: 4 }[context.by];
+  const before = sources.slice(0, index);
+  const isOther = before.some(({ values }) => values.nats != null);
+  const { creds, ...others } = context.values;
+  const added: Source = {
+    values: isOther ? others : context.values,
+    nameOf: (option) => `context "${context.name}", ${option}`,
+  };
+  return [...before, added, ...sources.slice(index)];
 }
 
 /** Shorter tokens can be guessed by trying. */

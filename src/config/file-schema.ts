@@ -14,9 +14,9 @@ import {
   hasDecodableUser,
   httpFault,
   isNatsUrl,
-  isOriginUrl,
+  isPublicUrl,
   natsFault,
-  originFault,
+  publicUrlFault,
   readHttpAddress,
 } from './values.ts';
 
@@ -216,9 +216,11 @@ export const fileForm = z.strictObject({
   http: httpForm.optional().describe('HOST:PORT for hooks, API and metrics; default 127.0.0.1:4280; "off": no HTTP'),
   publicUrl: z
     .string()
-    .refine(isOriginUrl, originFault)
+    .refine(isPublicUrl, publicUrlFault)
     .optional()
-    .describe('the public URL of the service behind a proxy, such as https://stopgate.example.com'),
+    .describe(
+      'the public URL of the service behind a proxy, such as https://stopgate.example.com or https://example.com/stopgate/',
+    ),
   tls: z
     .strictObject({ cert: word, key: word })
     .optional()

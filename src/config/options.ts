@@ -17,11 +17,11 @@ import {
   isLogLevel,
   isLoopback,
   isNatsUrl,
-  isOriginUrl,
+  isPublicUrl,
   isToken,
   logLevels,
   natsFault,
-  originFault,
+  publicUrlFault,
   readHttpAddress,
   tokenFault,
 } from './values.ts';
@@ -39,7 +39,7 @@ export type Options = {
   /** Null if HTTP is off. */
   readonly http: HttpAddress | null;
   readonly token: string | null;
-  /** The URL behind a proxy, without a path. Null if there is no proxy. */
+  /** The URL behind a proxy. Its path is the prefix that the proxy adds. Null if there is no proxy. */
   readonly publicUrl: string | null;
   /** Paths as written; null without TLS. */
   readonly tlsCert: string | null;
@@ -112,7 +112,7 @@ const rules: { readonly [Name in Option]: Rule<Options[Name]> } = {
   shard: { read: readShard, describe: (text) => `${describeValue(text)} ${shardFault}` },
   http: { read: readHttpAddress, describe: (text) => `${describeValue(text)} ${httpFault}` },
   token: { read: (text) => (isToken(text) ? text : undefined), describe: () => tokenFault },
-  publicUrl: rule(isOriginUrl, originFault),
+  publicUrl: rule(isPublicUrl, publicUrlFault),
   tlsCert: path,
   tlsKey: path,
   replica: rule(isId, idFault),

@@ -36,32 +36,42 @@ export function hasDecodableUser(text: string): boolean {
   }
 }
 
-/** `host` has no brackets. `port` 0 means any free port. `url` has no trailing slash. */
+/** `host` has no brackets. `port` 0 means any free port. `url` has no trailing slash, and a path only behind a proxy. */
 export type HttpAddress = { readonly host: string; readonly port: number; readonly url: string };
 
 /**
- * Reads `HOST:PORT`, `[::1]:PORT`, `PORT` alone (on 127.0.0.1) or an http(s) URL. Returns null for `off` and `none`, and
- * undefined for anything else.
+ * Reads `HOST:PORT`, `[::1]:PORT`, `PORT` alone (on 127.0.0.1) or an http(s) URL, which may have a path if the service is
+ * behind a proxy. Returns null for `off` and `none`, and undefined for anything else.
  */
 export function readHttpAddress(text: string): HttpAddress | null | undefined {
   if (text === 'off' || text === 'none') return null;
-  const [, scheme, host = '', digits] = addressPattern.exec(/^\d+$/.test(text) ? `127.0.0.1:${text}` : text) ?? [];
+  const [, scheme, host = '', digits, path = ''] =
+    addressPattern.exec(/^\d+$/.test(text) ? `127.0.0.1:${text}` : text) ?? [];
   const port = digits ?? { http: '80', https: '443' }[scheme?.toLowerCase() ?? ''];
   if (port === undefined || Number(port) > 65_535 || !URL.canParse(`http://${host}`)) return undefined;
-  const url = `${scheme?.toLowerCase() ?? 'http'}://${host}:${Number(port)}`;
+  const basePath = path.replace(/\/$/, '');
+  if (basePath !== '' && (scheme === undefined || !isBasePath(basePath))) return undefined;
+  const url = `${scheme?.toLowerCase() ?? 'http'}://${host}:${Number(port)}${basePath}`;
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), url };
 }
 export const httpFault = 'is not HOST:PORT, such as 127.0.0.1:4280 (or "off")';
 
-const addressPattern = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?\/?$/i;
+const addressPattern = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?(\/[^?#]*)?$/i;
 
-/** Whether the text is an origin without a path. The page's own paths begin at `/`, so a proxy cannot add a prefix. */
-export function isOriginUrl(text: string): boolean {
+/** Whether the text is the path of a proxy's prefix, without a trailing slash. Nothing in it is escaped or resolved. */
+const isBasePath = (path: string): boolean => /^(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)+$/.test(path);
+
+/** Whether the text can be the service's URL behind a proxy: its path is the prefix under which the proxy serves it. */
+export function isPublicUrl(text: string): boolean {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
-  const { pathname, search, hash, username } = new URL(text);
-  return pathname === '/' && `${search}${hash}${username}` === '';
+  const { pathname, username, password } = new URL(text);
+  const written = /^https?:\/\/[^/?#]*(.*)$/i.exec(text)?.[1]?.replace(/\/$/, '') ?? '';
+  // The URL parser resolves `..`. A path that it changes is refused.
+  const isKept = pathname.replace(/\/$/, '') === written;
+  return isKept && (written === '' || isBasePath(written)) && `${username}${password}` === '';
 }
-export const originFault = 'is not a URL without a path, such as https://stopgate.example.com';
+export const publicUrlFault =
+  'is not an http(s) URL, such as https://stopgate.example.com or https://example.com/stopgate/, with letters, digits, "-", ".", "_" and "~" in its path';
 
 /** Whether only this machine can reach the host. Names that need a resolver count as reachable from outside. */
 export const isLoopback = (host: string): boolean =>

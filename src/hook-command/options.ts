@@ -209,10 +209,11 @@ export function readToken(token: string | undefined): string | undefined {
   throw new Error('the token must be printable ASCII without spaces');
 }
 
-/** Reads `HOST:PORT`, a port or a URL, like all other commands. */
+/** Reads `HOST:PORT`, a port or a URL, like all other commands. A URL behind a proxy may have a path. */
 export function readHttp(text: string): string {
   const url = /^\d+$/.test(text) ? `http://127.0.0.1:${text}` : text.includes('://') ? text : `http://${text}`;
-  if (URL.canParse(url) && /^https?:\/\/[^/?#@]+\/?$/i.test(url)) return url.replace(/\/$/, '');
+  if (URL.canParse(url) && /^https?:\/\/[^/?#@]+(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)*\/?$/i.test(url))
+    return url.replace(/\/$/, '');
   throw new Error(`--http '${text}' is not HOST:PORT such as 127.0.0.1:4280`);
 }
 

@@ -8,6 +8,7 @@ import { type AccessToken, accessRoles, hashOfSession, sessionOf } from '../conf
 import { isLoopback, isPrivate } from '../config/values.ts';
 import { AppError } from '../errors.ts';
 import { type Access, type Caller, checkAccess } from './access.ts';
+import { basePathOf } from './base-path.ts';
 
 export type HttpAdmission = {
   /** The address on which the server listens. */
@@ -78,15 +79,16 @@ export function refuseAnyone(caller: Caller, headers: IncomingHttpHeaders, { tok
 
 /**
  * Returns a `Set-Cookie` header. A null token ends the session. Other sites cannot make the browser send the cookie, and scripts
- * cannot read it. Browsers send cookies to every port of a host, so the name contains our port. The value is derived from the
- * token and useless elsewhere, because the token itself may also give access to NATS.
+ * cannot read it. Browsers send cookies to every port of a host, so the name contains our port; behind a proxy, only to our
+ * prefix. The value is derived from the token and useless elsewhere, because the token itself may also give access to NATS.
  */
 export function sessionCookie({ host }: IncomingHttpHeaders, token: string | null, admission: HttpAdmission): string {
   const { publicUrl, isTls } = admission;
   const isSecure = isTls || (publicUrl?.protocol === 'https:' && readHostName(host) === publicUrl.hostname);
+  const path = host === publicUrl?.host ? `${basePathOf(publicUrl)}/` : '/';
   const value = `${cookieName(host)}=${token === null ? '' : sessionOf(token)}`;
   const ends = token === null ? '; Max-Age=0' : '';
-  return `${value}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}${ends}`;
+  return `${value}; Path=${path}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}${ends}`;
 }
 
 const cookieName = (host = ''): string => `stopgate_session_${/:(\d{1,5})$/.exec(host)?.[1] ?? 80}`;

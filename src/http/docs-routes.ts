@@ -13,7 +13,7 @@ export function addDocsRoutes(app: FastifyInstance): void {
   const folder = ['../../docs', '../../dist/docs']
     .map((path) => fileURLToPath(new URL(path, import.meta.url)))
     .find((path) => existsSync(join(path, 'llms.txt')));
-  app.get('/docs', { config: { access: open } }, async (_request, reply) => reply.redirect('/docs/'));
+  app.get('/docs', { config: { access: open } }, async (_request, reply) => reply.redirect('docs/'));
   app.get<{ Params: { '*': string } }>(
     '/docs/*',
     { config: { access: open, listed: ['GET  /docs/', 'GET  /docs/llms.txt'] } },

@@ -8,6 +8,7 @@ import type { Logger } from '../log.ts';
 import { checkId } from '../service/parse-input.ts';
 import { type Access, checkAccess, fleetsFor } from './access.ts';
 import { checkSource, findCaller, type HttpAdmission, onceRevoked } from './admission.ts';
+import { basePathOf, withoutBasePath } from './base-path.ts';
 import { type FleetDirectory, fleetNamed, type ServedFleet } from './fleet-directory.ts';
 import { toAppError } from './replies.ts';
 
@@ -64,7 +65,10 @@ export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
 async function admit(request: IncomingMessage, open: number, { fleets, admission }: Sockets): Promise<Admitted> {
   checkSource(request.headers, admission);
   const caller = findCaller(request.headers, admission);
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
+  const { pathname, searchParams } = new URL(
+    withoutBasePath(request.url ?? '/', basePathOf(admission.publicUrl)),
+    'http://localhost',
+  );
   if (pathname !== path)
     throw new AppError('actor.unknown', `no WebSocket at ${pathname}; ${path} sends the fleet to XState inspectors`);
   checkAccess(caller, access, {});

@@ -25,8 +25,15 @@ type Document = {
   components: { schemas: Json; responses: Json };
 };
 
-/** @param version of the service */
-export async function openApiDocument(version: string, routes: readonly Route[]): Promise<object> {
+type Described = {
+  /** Of the service. */
+  readonly version: string;
+  /** The prefix behind a proxy, or the empty string. */
+  readonly basePath: string;
+  readonly routes: readonly Route[];
+};
+
+export async function openApiDocument({ version, basePath, routes }: Described): Promise<object> {
   const app = fastify({ exposeHeadRoutes: false });
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
@@ -40,7 +47,7 @@ export async function openApiDocument(version: string, routes: readonly Route[])
         summary: 'May this coding agent stop?',
         description: 'On loopback without tokens, all but the operator endpoints need none.',
       },
-      servers: [{ url: '/' }],
+      servers: [{ url: `${basePath}/` }],
       security: [{ bearer: [] }],
       tags: ['requests', 'reads', 'operator', 'agents', 'service'].map((name) => ({ name })),
       components: {

@@ -16,6 +16,7 @@ import { inTraceOf } from '../telemetry/tracing.ts';
 import { accessOf, type Caller, checkAccess, fleetInPath, fleetsFor, hasRole } from './access.ts';
 import { checkBinding, checkSource, findCaller, type HttpAdmission, refuseAnyone } from './admission.ts';
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
+import { addBasePath, basePathOf, withoutBasePath } from './base-path.ts';
 import { addBodyBudget } from './body-budget.ts';
 import { addBodyParser } from './body-parser.ts';
 import { addDocsRoutes } from './docs-routes.ts';
@@ -51,7 +52,7 @@ export type HttpOptions = {
   readonly operatorToken: string | null;
   /** Returns the current tokens of stopgate.yaml. If there are any, every request needs a token. */
   readonly tokens?: () => readonly AccessToken[];
-  /** The URL for others, through a proxy. Null (default) if clients connect directly. */
+  /** The URL for others, through a proxy, with its prefix. Null (default) if clients connect directly. */
   readonly publicUrl?: string | null;
   /** For HTTPS. Null (default) for plain HTTP. */
   readonly certificate?: Certificate | null;
@@ -105,7 +106,8 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   const { fleets, metrics, version, closeTimeoutMs = 2_000 } = options;
   const admission = createAdmission(options);
   checkBinding(admission, options.token !== null || (options.tokens?.() ?? []).length > 0);
-  const app = createApp(options.log, options.certificate ?? null);
+  const basePath = basePathOf(admission.publicUrl);
+  const app = createApp(options, basePath);
   const routes = recordRoutes(app);
   const close = prepareGracefulClose(app, closeTimeoutMs);
   addTrace(app);
@@ -113,7 +115,7 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   addBodyBudget(app, metrics);
   addBodyParser(app);
   addRequestMetrics(app, options);
-  addStatusRoutes(app, { metrics, version, routes });
+  addStatusRoutes(app, { metrics, version, basePath, routes });
   const { answerLinks = () => null } = options;
   const onHeld: HookRouteOptions['onHeld'] = (service, held, over) =>
     void announceRequest(answerLinks(), service, held, over);
@@ -125,6 +127,7 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   await addApiRoutes(app, { admission, version, bounds: metrics.bounds });
   addInspectSocket(app, { fleets, admission, log: options.log });
   addDocsRoutes(app);
+  addBasePath(app, basePath, routes);
   return { app, routes, close };
 }
 
@@ -179,7 +182,7 @@ const keepAliveTimeoutMs = 72_000;
 /** Ample for any client. `close` waits for handshakes that never finish. */
 const handshakeTimeoutMs = 5_000;
 
-function createApp(log: Logger, certificate: Certificate | null): FastifyInstance {
+function createApp({ log, certificate = null }: Omit<HttpOptions, 'port'>, basePath: string): FastifyInstance {
   const timeouts = { requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs };
   const app = fastify({
     serverFactory: (handler: RequestListener) =>
@@ -192,6 +195,7 @@ function createApp(log: Logger, certificate: Certificate | null): FastifyInstanc
     onConstructorPoisoning: 'remove',
     // Serve requests that arrive on an open connection during the close.
     return503OnClosing: false,
+    rewriteUrl: ({ url = '/' }) => withoutBasePath(url, basePath),
     routerOptions: { maxParamLength: pathPartCharsMax },
     frameworkErrors: (error, request, reply) => answerError(log, error, request, reply),
   });

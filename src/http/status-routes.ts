@@ -15,11 +15,13 @@ import type { Route } from './routes.ts';
 type StatusOptions = {
   readonly metrics: Metrics;
   readonly version: string;
+  /** The prefix behind a proxy, or the empty string. */
+  readonly basePath: string;
   /** All routes of the server, once it is ready. */
   readonly routes: readonly Route[];
 };
 
-export function addStatusRoutes(app: FastifyInstance, { metrics, version, routes }: StatusOptions): void {
+export function addStatusRoutes(app: FastifyInstance, { metrics, version, basePath, routes }: StatusOptions): void {
   // Reveals nothing about the fleet, so load balancers need no token.
   const health = {
     config: { access: open },
@@ -39,7 +41,7 @@ export function addStatusRoutes(app: FastifyInstance, { metrics, version, routes
     reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   );
   addEndpointList(app, routes);
-  addOpenApi(app, version, routes);
+  addOpenApi(app, { version, basePath, routes });
 }
 
 /** `GET /api`, and `GET /` for clients that do not accept HTML. */
@@ -69,10 +71,10 @@ function addEndpointList(app: FastifyInstance, routes: readonly Route[]): void {
 }
 
 /** The document takes a while to create and few clients need it, so it is created on first use and kept. */
-function addOpenApi(app: FastifyInstance, version: string, routes: readonly Route[]): void {
+function addOpenApi(app: FastifyInstance, about: Omit<StatusOptions, 'metrics'>): void {
   const make = async () => {
     const { openApiDocument } = await import('./openapi.ts');
-    const text = JSON.stringify(await openApiDocument(version, routes));
+    const text = JSON.stringify(await openApiDocument(about));
     return { text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"` };
   };
   let made: ReturnType<typeof make> | null = null;

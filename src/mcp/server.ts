@@ -35,7 +35,8 @@ const instructions = `stopgate decides whether your work on a task is complete. 
    COMPLETE: iteration_complete({ iterationId, completionPromise: "COMPLETE" }). ESCALATE: stop and tell a person the reason.
 Write <promise>COMPLETE</promise> in agentOutput only when everything is done, <promise>BLOCKED</promise> if you are stuck.
 checkpoint_create saves your progress, checkpoint_resume returns it in a later session; hooks survive too.
-decide tells you whether you may stop; if it blocks, nextPrompt says what is missing.`;
+decide tells you whether you may stop; if it blocks, nextPrompt says what is missing.
+docs_search answers how stopgate works and is configured.`;
 
 export function createMcpServer(options: McpOptions): Server {
   const { port, worker = null, mutex = createKeyedMutex(), newId = shortId, onCall = () => {} } = options;

@@ -72,7 +72,7 @@ const warn = (message: string): void => process.emitWarning(message, 'StopgateWa
 export function stopHooks(options: StopHooksOptions = {}): StopHooks {
   const { http = '127.0.0.1:4280', policy, onUnjudged = warn } = options;
   const token = readToken(options.token);
-  const url = new URL('/hooks/claude', readHttp(http));
+  const url = new URL(`${readHttp(http)}/hooks/claude`);
   if (policy !== undefined) url.searchParams.set('policy', policy);
   const ask: HookCallback = async (input, _toolUseId, { signal }) => {
     const { hook_event_name: event, tool_name: tool = '' } = input as HookInput & { tool_name?: string };

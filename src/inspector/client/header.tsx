@@ -121,7 +121,7 @@ function FleetName() {
       class="fleet muted"
       aria-label="Fleet"
       value={fleet.value}
-      onChange={(event) => location.assign(`/?fleet=${encodeURIComponent(event.currentTarget.value)}`)}
+      onChange={(event) => location.assign(`?fleet=${encodeURIComponent(event.currentTarget.value)}`)}
     >
       {fleets.value.map((name) => (
         <option key={name}>{name}</option>

@@ -2,6 +2,7 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { basePath } from './data/base-path.ts';
 import { startConnection } from './data/connection.ts';
 import { startOutline } from './data/outline.ts';
 import { startPast } from './data/past.ts';
@@ -41,7 +42,7 @@ function startTitle(): void {
     document.title = count === 0 ? 'stopgate inspector' : `(${count}) stopgate inspector`;
     const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
     // Drawn by the service, because the content security policy forbids images made by the page.
-    if (icon !== null) icon.href = count === 0 ? '/favicon.ico' : `/icon/${Math.min(count, shownMax)}.svg`;
+    if (icon !== null) icon.href = basePath() + (count === 0 ? 'favicon.ico' : `icon/${Math.min(count, shownMax)}.svg`);
   });
 }
 

@@ -73,7 +73,7 @@ export function hrefOf(change: Partial<Route>): string {
   }
   if (paused !== null) query.set('paused', String(paused));
   const text = query.toString().replaceAll('%2C', ',');
-  return text === '' ? '/' : `/?${text}`;
+  return text === '' ? location.pathname : `${location.pathname}?${text}`;
 }
 
 /** The route change that selects an actor. */

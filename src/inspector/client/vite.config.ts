@@ -7,6 +7,8 @@ const built = (file: string) => fileURLToPath(new URL(`../../../dist/${file}`, i
 export default defineConfig({
   root: import.meta.dirname,
   logLevel: 'warn',
+  // Relative, because a proxy may serve the page under a prefix.
+  base: './',
   resolve: {
     alias: {
       'stopgate:charts': built('machines.json'),

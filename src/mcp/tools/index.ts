@@ -2,6 +2,7 @@
 import { workerTools } from './actors.ts';
 import { checkpointTools } from './checkpoints.ts';
 import { decisionTools } from './decisions.ts';
+import { docsTools } from './docs.ts';
 import { hookTools } from './hooks.ts';
 import { iterationTools } from './iterations.ts';
 import { operatorTools } from './operator.ts';
@@ -15,6 +16,7 @@ const all: readonly Tool[] = [
   ...decisionTools,
   ...workerTools,
   ...taskTools,
+  ...docsTools,
   ...operatorTools,
 ];
 

@@ -57,7 +57,7 @@ test('GET / is the inspector, or the endpoints for clients that accept plain tex
   expect((await ask(http.server.url, '/', { headers: { accept: 'text/plain' } })).text).toMatch(/^stopgate\n/);
   const again = await ask(http.server.url, '/', { headers: { ...html, 'if-none-match': page.headers.etag ?? '' } });
   expect([again.status, again.text]).toEqual([304, '']);
-  const [, script = ''] = /src="([^"]+)"/.exec(page.text) ?? [];
+  const [, script = ''] = /src="\.([^"]+)"/.exec(page.text) ?? [];
   const file = await ask(http.server.url, script, { headers: { 'accept-encoding': 'gzip' } });
   expect(file.headers).toMatchObject({
     'content-encoding': 'gzip',

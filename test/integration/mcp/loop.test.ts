@@ -181,6 +181,7 @@ describe('over stdio, whose requests go through NATS', () => {
       'checkpoint_create',
       'checkpoint_resume',
       'decide',
+      'docs_search',
       'hook_clear',
       'hook_evaluate',
       'hook_list',
@@ -209,6 +210,16 @@ describe('over stdio, whose requests go through NATS', () => {
     }
     expect(mcp.client.getInstructions()).toContain('iteration_validate');
     expect(mcp.client.getServerVersion()).toMatchObject({ name: 'stopgate', version: expect.stringMatching(/^\d/) });
+  });
+
+  test('finds sections of the documentation, also for a question in a sentence', async () => {
+    const { results } = await mcp.ok('docs_search', { query: 'budget dollars' });
+    const [first] = results as { url: string; text: string; isCut: boolean }[];
+    expect(first?.url).toMatch(/^[\w/-]+\.html/);
+    expect(first?.text).toMatch(/budget/i);
+    const asked = await mcp.ok('docs_search', { query: 'whatever shall I do xyzzy about fleetPattern shards' });
+    expect((asked.results as unknown[]).length).toBeGreaterThan(0);
+    expect((await mcp.ok('docs_search', { query: 'xyzzyplugh' })).results).toEqual([]);
   });
 
   test('with rules in the iteration, an unreported rule has failed, and other rules do not count', async () => {

@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const resolve = (nats?: string) => {
-  const flags = { nats, creds: undefined, fleet: undefined, config: undefined };
+  const flags = { nats, creds: undefined, fleet: undefined, config: undefined, context: undefined };
   return resolveAddress(flags, { cwd: folder, env: {} } as Parameters<typeof resolveAddress>[1]);
 };
 const writeRules = () => writeFileSync(join(folder, 'stopgate.yaml'), 'policies: {}\n');

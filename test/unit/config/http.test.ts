@@ -15,6 +15,7 @@ describe('http', () => {
     ['http://127.0.0.1:4281/', '127.0.0.1', 4281, 'http://127.0.0.1:4281'],
     ['http://localhost', 'localhost', 80, 'http://localhost:80'],
     ['HTTPS://localhost', 'localhost', 443, 'https://localhost:443'],
+    ['http://localhost/tools/stopgate/', 'localhost', 80, 'http://localhost:80/tools/stopgate'],
   ])('%s is understood', async (http, host, port, url) => {
     expect((await load({ flags: { http } })).http).toEqual({ host, port, url });
   });
@@ -42,13 +43,22 @@ describe('http', () => {
     '[:::1]:1',
     '*:4280',
     'a b:1',
-    'http://h:1/path',
+    'h:1/path',
+    'http://h:1/a//b',
+    'http://h:1/../a',
+    'http://h:1/a?b',
     'ftp://h:1',
     'u@h:1',
     '65536',
     '-1',
   ])('%s is refused', async (http) => {
     expect(await problemsOf({ flags: { http, token: 't' } })).toHaveLength(1);
+  });
+
+  test('with a path is for clients behind a proxy, not for a service', async () => {
+    expect(await problemsOf({ flags: { http: 'http://127.0.0.1:4280/stopgate' }, serving: true })).toEqual([
+      expect.stringContaining('has a path, and a service listens without one: set HOST:PORT'),
+    ]);
   });
 
   test.each(['0.0.0.0:4280', '[::]:4280', '10.0.0.1:1', 'example.com:1', 'https://example.com', '127.evil.com:1'])(

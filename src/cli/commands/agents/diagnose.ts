@@ -24,6 +24,8 @@ export type DiagnosisRequest = {
   /** Only this agent, with a dry turn. Undefined: every connected one. */
   readonly agent: string | undefined;
   readonly http: string | undefined;
+  /** The context to use, by its name. */
+  readonly named?: string | undefined;
   readonly fleet: string | undefined;
   /** The path of stopgate.yaml. */
   readonly config: string | undefined;
@@ -35,12 +37,12 @@ export type DiagnosisRequest = {
 
 /** @param signal ends a dry turn */
 export async function diagnose(
-  { agent, http, fleet, config: configFile, quick, isFirst = false }: DiagnosisRequest,
+  { agent, http, fleet, named, config: configFile, quick, isFirst = false }: DiagnosisRequest,
   { cwd, env }: Pick<Io, 'cwd' | 'env'>,
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const places: LocalContext = { cwd, home: env.HOME || homedir(), env };
-  const loaded = await loadConfig({ flags: { http, fleet, config: configFile }, cwd, env });
+  const loaded = await loadConfig({ flags: { http, fleet, config: configFile }, cwd, env, contexts: { named } });
   // An untrusted checkout may name any server, so its configuration does not get the token.
   const config = withholdSecrets(loaded);
   const service = await checkService(config, { nodeVersion: process.version, env }, config.token !== loaded.token);

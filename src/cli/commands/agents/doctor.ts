@@ -23,6 +23,7 @@ const args = {
   ),
   fleet: option('F', 'the fleet of the workers (STOPGATE_FLEET; default: main)'),
   config: option('FILE', 'the policies to check (default: stopgate.yaml, otherwise those of the service)'),
+  context: option('CONTEXT', 'the named context to use (STOPGATE_CONTEXT; see "stopgate context")'),
   quick: flag('skip the dry turn'),
   json: flag('print JSON'),
 } as const;
@@ -43,7 +44,7 @@ export const doctor = defineCommand({
   ],
   run: async (context) => {
     const { flags, io, note } = context;
-    const { agent, http, fleet, config: configFile } = flags;
+    const { agent, http, fleet, config: configFile, context: named } = flags;
     if (agent === 'acp') return report(await examineAcp(context), context);
     if (flags.command[0] !== undefined)
       throw new AppError(
@@ -57,7 +58,7 @@ export const doctor = defineCommand({
     if (agent !== undefined && !names.includes(agent))
       throw new AppError('input.bad', `unknown agent '${agent}'; the doctor checks ${names.join(', ')}, acp`);
     const signal = io.interrupt();
-    const found = await diagnose({ agent, http, fleet, config: configFile, quick: flags.quick }, io, signal);
+    const found = await diagnose({ agent, http, fleet, config: configFile, named, quick: flags.quick }, io, signal);
     if (!signal.aborted) return report(found, context);
     note('stopgate: interrupted');
     return 130;
@@ -82,7 +83,13 @@ async function examineAcp({ flags, io }: DoctorContext): Promise<Finding[]> {
   if (file === undefined)
     throw new AppError('input.bad', 'no agent given; write its command after "--": stopgate doctor acp -- AGENT ARGS…');
   const { checkAcp } = await import('../../../acp/doctor.ts');
-  const address = { nats: undefined, creds: undefined, fleet: flags.fleet, config: flags.config };
+  const address = {
+    nats: undefined,
+    creds: undefined,
+    fleet: flags.fleet,
+    config: flags.config,
+    context: flags.context,
+  };
   const findings = await checkAcp({
     command: [file, ...args],
     cwd: io.cwd,

@@ -46,6 +46,7 @@ export const initArgs = {
   usage: flag(
     'only report usage (for budgets and "stopgate spend"), and write no hooks: claude and codex with --user, gemini, qwen; for copilot, print the variables to set',
   ),
+  'agents-md': flag('also add a section about stopgate to AGENTS.md, for the agent'),
   worker: option('W', 'shell: the id of its worker', idOf('worker')),
   remove: flag('remove exactly what init added'),
   yes: flag('do not ask for confirmation'),
@@ -116,7 +117,12 @@ export async function readLine(name: string, setup: Setup, { flags, io, note }: 
   const { policy, fleet, autostart, wake, 'on-unreachable': onUnreachable = 'allow' } = flags;
   if (wake && !(setup.kind === 'settings' && setup.wakes))
     throw new AppError('input.bad', `--wake is only for claude: ${name} has no hooks that could wake it`);
-  const config = await loadConfig({ flags: { http: flags.http, fleet }, cwd: io.cwd, env: io.env });
+  const config = await loadConfig({
+    flags: { http: flags.http, fleet },
+    cwd: io.cwd,
+    env: io.env,
+    contexts: { named: undefined },
+  });
   const { http } = config;
   if (http === null) {
     const problem = 'the service has HTTP off, but hooks need it; pass --http HOST:PORT';

@@ -1,13 +1,15 @@
 /** init: changes an agent's settings so that it asks before it stops. */
 import { homedir } from 'node:os';
+import { join } from 'node:path';
 import type { Answer } from '../../../agents/doctor/doctor.ts';
 import { checkAnswer } from '../../../agents/doctor/service-checks.ts';
 import { checkSession } from '../../../agents/doctor/session-checks.ts';
 import { describePlans, findPolicies } from '../../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../../agents/index.ts';
+import { agentsMd, withoutSection, withSection } from '../../../agents/setup/agents-md.ts';
 import type { Line } from '../../../agents/setup/line.ts';
 import { findInstalled, type Installed, type LocalContext, type Scope } from '../../../agents/setup/local-context.ts';
-import { type Change, diffTexts, writeSettings } from '../../../agents/setup/settings-file.ts';
+import { type Change, diffTexts, openSettings, writeSettings } from '../../../agents/setup/settings-file.ts';
 import type { LineSetup, SettingsSetup } from '../../../agents/setup/setup.ts';
 import { shellWord } from '../../../agents/shared/text.ts';
 import { type Config, loadConfig } from '../../../config/config.ts';
@@ -121,7 +123,8 @@ async function connect(connecting: Connecting): Promise<number> {
   const planTools = !remove && !flags.usage && (await choosePlanTools(connecting, line.http));
   const planned = setup.plan({ scope, places, line, blockCap, planTools, usage: flags.usage, remove });
   const [change] = planned;
-  const changes = planned.filter(({ file, after }) => after !== file.text);
+  const settings = planned.filter(({ file, after }) => after !== file.text);
+  const changes = [...settings, ...planAgentsMd(places.cwd, flags)];
   if (changes.length > 0 && !(await confirm(connecting, { scope, line }, changes))) return 2;
   if (!dryRun) for (const { file, after } of changes) writeSettings(file, after);
   const granted = remove || dryRun || flags.usage ? null : ((await setup.trust?.grant(change, places)) ?? null);
@@ -146,12 +149,25 @@ async function connect(connecting: Connecting): Promise<number> {
   return reportFindings(findings, flags.json ? () => {} : note);
 }
 
+/** Adds a section about stopgate to AGENTS.md if asked to, and takes it out again. */
+function planAgentsMd(cwd: string, flags: InitContext['flags']): Change[] {
+  if (!flags.remove && !flags['agents-md']) return [];
+  const file = openSettings(join(cwd, agentsMd), cwd);
+  const after = flags.remove ? withoutSection(file.text) : withSection(file.text);
+  return after === file.text ? [] : [{ file, after }];
+}
+
 /** Whether to turn on the agent's plan tools: asks if a policy checks the plan and the tools are off. */
 async function choosePlanTools({ agent, setup, places, context }: Connecting, http: string): Promise<boolean> {
   const { flags, io, note } = context;
   const tools = setup.planTools?.(places) ?? null;
   if (tools === null || tools.state === 'on') return false;
-  const config = await loadConfig({ flags: { http: flags.http }, cwd: io.cwd, env: io.env });
+  const config = await loadConfig({
+    flags: { http: flags.http },
+    cwd: io.cwd,
+    env: io.env,
+    contexts: { named: undefined },
+  });
   const effect = describePlans((await findPolicies(config, http))?.policies ?? new Map());
   if (effect === null) return false;
   const asks = tools.state === 'off' && !flags.yes && !flags['dry-run'] && canAsk(io);

@@ -15,7 +15,7 @@ export const serveArgs = {
   token: option('TOKEN', 'the token for HTTP callers (prefer STOPGATE_TOKEN: process lists show options)'),
   'public-url': option(
     'URL',
-    'the public URL of the service behind a proxy, e.g. https://stopgate.example.com (STOPGATE_PUBLIC_URL)',
+    'the public URL of the service behind a proxy, e.g. https://stopgate.example.com or https://example.com/stopgate/ (STOPGATE_PUBLIC_URL)',
   ),
   'tls-cert': option('FILE', 'serve HTTPS with this PEM certificate, reloaded when it changes (STOPGATE_TLS_CERT)'),
   'tls-key': option('FILE', 'the private key of the certificate (STOPGATE_TLS_KEY)'),

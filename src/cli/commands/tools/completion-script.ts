@@ -13,7 +13,7 @@ export function readShell(text: string): Shell {
   return shell;
 }
 
-export const completionLists = ['workers', 'tasks', 'queues', 'policies', 'agents'] as const;
+export const completionLists = ['workers', 'tasks', 'queues', 'policies', 'agents', 'contexts'] as const;
 export type CompletionList = (typeof completionLists)[number];
 
 const hints: Readonly<Record<string, CompletionList>> = {
@@ -24,6 +24,7 @@ const hints: Readonly<Record<string, CompletionList>> = {
   Q: 'queues',
   P: 'policies',
   AGENT: 'agents',
+  CONTEXT: 'contexts',
 };
 /** The list that completes a value, by its hint in the help. Undefined if there is none. */
 const listOf = (valueHint: string): CompletionList | undefined => hints[valueHint];

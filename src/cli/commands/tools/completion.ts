@@ -1,6 +1,7 @@
 /** completion: prints a completion script for the shell, and the values that the scripts ask for. */
 import { isId } from '../../../../machines/index.ts';
 import { loadConfig } from '../../../config/config.ts';
+import { contextsFile, readContexts } from '../../../config/contexts.ts';
 import { AppError } from '../../../errors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { withTimeout } from '../../../timer.ts';
@@ -53,6 +54,7 @@ const listValues = async (list: CompletionList, address: ServiceAddress, io: Io)
 
 async function findValues(list: CompletionList, address: ServiceAddress, io: Io): Promise<readonly string[]> {
   if (list === 'agents') return [...(await import('../../../agents/index.ts')).agents.keys()];
+  if (list === 'contexts') return [...readContexts(contextsFile(io.env)).byName.keys()];
   if (list === 'policies') return policiesIn(address, io).catch(() => []);
   const late = new AbortController();
   const values = askService(list, address, io, late.signal).catch(() => []);

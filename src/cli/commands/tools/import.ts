@@ -35,11 +35,12 @@ export const importLog = defineCommand({
   ],
   examples: ['stopgate import log.jsonl --fleet main', 'stopgate import archive/ log.jsonl'],
   run: async ({ flags, io, out }) => {
-    const { files: named, nats, creds, fleet: given, config } = flags;
+    const { files: named, nats, creds, fleet: given, config, context } = flags;
     const resolved = await loadConfig({
       flags: { nats, creds, fleet: given, config, http: 'off' },
       cwd: io.cwd,
       env: io.env,
+      contexts: { named: context },
     });
     refuseOtherService(resolved);
     const { fleet } = resolved;

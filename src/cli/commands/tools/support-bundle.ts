@@ -13,6 +13,7 @@ import { describeSystemError } from '../../../system-error.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { version } from '../../../version.ts';
 import { defineCommand, option } from '../../command.ts';
+import { clientArgs } from '../../option-values.ts';
 import { serveArgs } from '../run/services.ts';
 
 const { http, fleet, config: configFile } = serveArgs;
@@ -24,6 +25,7 @@ export const supportBundle = defineCommand({
     http: { ...http, description: 'the service (STOPGATE_HTTP)' },
     fleet: { ...fleet, description: 'the fleet (STOPGATE_FLEET; default: main)' },
     config: configFile,
+    context: clientArgs.context,
     out: option('FILE', 'the file to write (default: stopgate-support-TIME.json)'),
   },
   details: [
@@ -32,10 +34,10 @@ export const supportBundle = defineCommand({
     'The file contains no secrets and no texts of agents, policies or commands: for a text in stopgate.yaml it has only the length. It does contain the names of fleets, policies and replicas. Read it before you send it.',
   ],
   examples: ['stopgate support-bundle', 'stopgate support-bundle --out bundle.json'],
-  run: async ({ flags: { out: file, ...flags }, io, out, note }) => {
+  run: async ({ flags: { out: file, context, ...flags }, io, out, note }) => {
     const now = new Date().toISOString();
     const path = resolve(io.cwd, file ?? `stopgate-support-${now.replace(/[-:]|\.\d+/g, '')}.json`);
-    const config = await loadConfig({ flags, cwd: io.cwd, env: io.env });
+    const config = await loadConfig({ flags, cwd: io.cwd, env: io.env, contexts: { named: context } });
     const service = await describeService(config);
     const missing = gapsIn(service, config);
     const bundle = { at: now, missing, ...describeMachine(), ...describeConfig(config, io), ...service };

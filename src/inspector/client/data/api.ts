@@ -1,6 +1,7 @@
 /** Requests to the service that served this page. The session is a cookie that scripts cannot read. */
 import { signal } from '@preact/signals';
 import { fleetInAddress } from '../route.ts';
+import { basePath } from './base-path.ts';
 
 export type Issue = {
   readonly path: string;
@@ -27,7 +28,7 @@ export const fleets = signal<readonly string[]>([]);
 /** Whether the service requires a token for reading. */
 export const locked = signal(false);
 
-export const apiPath = (path: string): string => `/api/${encodeURIComponent(fleet.value)}/${path}`;
+export const apiPath = (path: string): string => `${basePath()}api/${encodeURIComponent(fleet.value)}/${path}`;
 
 type Service = { readonly fleet: string | null; readonly fleets: readonly string[] };
 
@@ -41,7 +42,7 @@ function readService(service: Service): void {
 
 /** Asks the service for its fleets. @throws ApiError */
 export async function identifyService(): Promise<void> {
-  readService(await request('GET', '/api'));
+  readService(await request('GET', `${basePath()}api`));
   locked.value = false;
 }
 
@@ -53,7 +54,7 @@ export const post = <Body>(path: string, body: object): Promise<Body> => request
 export async function signIn(token: string): Promise<void> {
   const authorization = { authorization: `Bearer ${token}` };
   if (fleet.value === '') {
-    readService(await request('GET', '/api', undefined, undefined, authorization));
+    readService(await request('GET', `${basePath()}api`, undefined, undefined, authorization));
   }
   await request('POST', apiPath('session'), { token }, undefined, authorization);
   locked.value = false;

@@ -1,4 +1,5 @@
 /** An EventSource that reopens when the browser gives up, and reports why. */
+import { basePath } from './base-path.ts';
 
 export const streamEvents = ['hello', 'full', 'delta', 'worker', 'task'] as const;
 export type StreamEvent = (typeof streamEvents)[number];
@@ -66,8 +67,10 @@ export function createEventStream({ onMessage, onLost, onLocked }: Listener) {
 
 /** Asks the service why it does not serve this stream's fleet. Status 0 means no response. */
 async function askReadiness(streamUrl: string): Promise<{ status: number; problem: string }> {
-  const [, , fleet = ''] = new URL(streamUrl).pathname.split('/');
-  const reply = await fetch(`/readyz?fleet=${fleet}`, { headers: { accept: 'application/json' } }).catch(() => null);
+  const fleet = /\/api\/([^/]+)\/stream$/.exec(new URL(streamUrl).pathname)?.[1] ?? '';
+  const reply = await fetch(`${basePath()}readyz?fleet=${fleet}`, { headers: { accept: 'application/json' } }).catch(
+    () => null,
+  );
   if (reply === null) return { status: 0, problem: noResponse };
   const body = (await reply.json().catch(() => null)) as { error?: { message?: string } } | null;
   const unexplained = reply.ok ? 'its event stream was refused' : `the service replied with status ${reply.status}`;

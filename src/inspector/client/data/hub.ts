@@ -6,6 +6,7 @@
 import type { Delta, Focus, Full, Hello, Topic } from '../../messages.ts';
 import { createMoves } from '../../moves.ts';
 import { idOf, type PackedRow } from '../../rows.ts';
+import { basePath } from './base-path.ts';
 import { createEventStream, type StreamEvent } from './event-stream.ts';
 
 type Tell = (message: { readonly event: StreamEvent; readonly text: string }) => void;
@@ -229,5 +230,5 @@ function addressOf(fleet: string, topics: readonly Topic[], known: ReturnType<ty
   const query = new URLSearchParams(topics.map(({ entity, id }) => [entity, id]));
   const seq = known.seq();
   if (seq !== null) query.set('after', seq);
-  return `/api/${encodeURIComponent(fleet)}/stream?${query}`;
+  return `${basePath()}api/${encodeURIComponent(fleet)}/stream?${query}`;
 }
