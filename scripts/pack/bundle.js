@@ -6,7 +6,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { build } from 'vite';
 
 /** Not bundled: exporters that a user may install, and optional modules of `ws`. */
-const optional = [/^@opentelemetry\/(?!api$)/, 'bufferutil', 'utf-8-validate'];
+const optional = [/^@opentelemetry\/(?!api(-logs)?$)/, 'bufferutil', 'utf-8-validate'];
 
 /** Programs and modules that are started or imported by their path, relative to dist/. */
 const entriesOf = (dist) => [

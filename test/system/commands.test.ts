@@ -176,6 +176,9 @@ const rows: Record<string, () => Promise<unknown>> = {
     expect(await says(['export', '--worker', 'w1'])).toContain('worker.w1.plan.updated');
   },
   'dead-letters': async () => expect(await says(['dead-letters', '--json'])).toBe(''),
+  context: async () => expect(JSON.parse(await says(['context', '--json']))).toBeInstanceOf(Array),
+  rules: async () => expect(JSON.parse(await says(['rules', '--json']))).toMatchObject({ rules: expect.any(Array) }),
+  attest: async () => expect(await run(['attest', '--worker', 'nobody'])).toMatchObject({ code: 1 }),
   backtest: async () => expect(JSON.parse(await says(['backtest', '--json']))).toMatchObject({ sessions: [] }),
   check: async () => expect(await says(['check'])).toContain('stopgate.yaml is valid'),
   permissions: async () => expect(await says(['permissions', '--role', 'agent'])).toMatch(/^# stopgate, fleet main/),

@@ -71,7 +71,7 @@ test('a hook call loads its own small program and the part of its agent', async 
   expect(
     files.filter(
       (file) =>
-        !/^dist\/src\/(?:main|plain-file|text\/body-text|hook-command\/[\w-]+|agents\/claude\/hook-command)\.js$/.test(
+        !/^dist\/src\/(?:main|plain-file|service-file|text\/body-text|hook-command\/[\w-]+|agents\/claude\/hook-command)\.js$/.test(
           file,
         ),
     ),

@@ -29,8 +29,8 @@ test('unknown requests pass in both directions with all fields', async () => {
 
 test('a newer protocol version is answered with the supported one', async () => {
   const editor = await scene.openAlone({});
-  const answer = await editor.agent.request(methods.agent.initialize, { protocolVersion: 2 });
-  expect(answer).toMatchObject({ protocolVersion: 1, agentCapabilities: { _meta: { theirs: true } } });
+  const answer = await editor.agent.request(methods.agent.initialize, { protocolVersion: 3 });
+  expect(answer).toMatchObject({ protocolVersion: 2, agentCapabilities: { _meta: { theirs: true } } });
 });
 
 test('tools and files, plan, mode and usage are logged', async () => {

@@ -68,7 +68,7 @@ test('bash completes ids, also after npx', async () => {
   expect(complete('_stopgate', program, 'init', 'claude', '--policy', 'one')).toBe('one-of-policies');
   expect(complete('_stopgate', program, 'check', '--policy', 'one')).toBe('');
   // Only options of the command.
-  expect(complete('_stopgate', program, 'doctor', 'c')).toBe('claude codex copilot cursor');
+  expect(complete('_stopgate', program, 'doctor', 'c')).toBe('claude codex copilot cursor cline');
   expect(complete('_stopgate', program, 'doctor', 's')).toBe('');
   expect(complete('_stopgate', program, 'worker', '--js')).toBe('--json');
   expect(complete('_stopgate_npx', 'npx', 'stopgate', 'worker', 'one')).toBe('one-of-workers');

@@ -49,7 +49,10 @@ authorization { users: [
     ].map(([worker = '', creds = '']) => decide(worker, creds)),
   );
   expect(own).toMatchObject({ code: 1, stdout: expect.stringContaining('Command tests failed (exit 1)') });
-  expect(foreign).toMatchObject({ code: 3, stderr: expect.stringContaining('Permissions Violation for Publish') });
+  expect(foreign).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('these credentials are for another role or another fleet'),
+  });
   expect(half).toMatchObject({ code: 2, stderr: expect.stringContaining('each goes with the other') });
   expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('not a certificate and its key') });
   expect(without).toMatchObject({ code: 3, stderr: expect.stringContaining('requires a client certificate') });

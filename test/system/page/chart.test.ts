@@ -302,7 +302,9 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(lines).toContain('[*] --> state_idle');
     expect(lines).toContain('--');
     expect(lines).toContain('state_working --> state_validating : stop.attempted [else]');
-    expect(lines).toContain('state_validating --> state_idle : [limited], [waiting], [done], [else] (taken last)');
+    expect(lines).toContain(
+      'state_validating --> state_idle : [bypass], [limited], [waiting], [done], [else] (taken last)',
+    );
     expect(lines.filter((line) => line.endsWith(' active'))).toEqual([
       'class state_idle active',
       'class presence_active active',
