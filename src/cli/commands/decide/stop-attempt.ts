@@ -4,6 +4,7 @@ import type { Decision, WorkerView } from '../../../../machines/index.ts';
 import { isId } from '../../../../machines/values/id.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
+import { describeLonger } from '../../actor-id.ts';
 import {
   type Arguments,
   argument,
@@ -117,11 +118,14 @@ async function askAttempt(
     return answer;
   };
   return withRequester(flags, io, async (requester, fleet) => {
+    const entity = verb === 'verify-task' ? 'task' : 'worker';
+    const longer = io.isTTY ? await describeLonger(id, { requester, entity, fleet }).catch(() => null) : null;
+    if (longer !== null) context.note(`stopgate: no ${entity} is called ${id} yet; did you mean ${longer}?`);
     try {
       const request = requester.request(verb, id, body, timeoutMs);
       const shown = io.isTTY && verb === 'decide' ? withProgress(request, id, requester, context) : request;
       const answer = verb === 'decide' ? withRepeatHint(shown, body.attempt) : shown;
-      const decision = await show(await orNamed(answer, verb === 'verify-task' ? 'task' : 'worker', fleet));
+      const decision = await show(await orNamed(answer, entity, fleet));
       return decision.decision === 'allow' ? 0 : 1;
     } catch (error) {
       // The error carries the decision. With --json it is part of the error's body.
