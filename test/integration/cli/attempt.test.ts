@@ -38,6 +38,14 @@ test('on a terminal, decide says what a slow decision waits for', async () => {
   expect(await runOnce(argv, { isTTY: true })).toMatchObject({ code: 0, stderr: 'stopgate: w1: Waits for slow\n' });
 });
 
+test('the feedback of a command names the line that failed, not only its exit code', async () => {
+  const details =
+    ' FAIL  sum.test.ts > adds\nAssertionError: expected 3 to be 4\n\n Tests  1 failed (4)\n Duration  1.2s';
+  const feedback = [{ check: 'tests', outcome: 'fail' as const, message: 'Command tests failed (exit 1)', details }];
+  const { stdout } = await ask(['probe', 'w1'], () => ({ ...blocked, feedback }));
+  expect(stdout).toContain('\n  tests (fail): Command tests failed (exit 1): AssertionError: expected 3 to be 4\n');
+});
+
 describe('the exit code', () => {
   test.each(['decide', 'probe'])('%s: 0 for allow, 1 for block', async (verb) => {
     expect((await ask([verb, 'w1'], () => allowed)).code).toBe(0);
