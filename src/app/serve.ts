@@ -49,7 +49,7 @@ export type ServeOptions = {
   readonly creds: string | null;
   readonly acceptEmptyLog: boolean;
   /** The log is known to have existed, so it is not created. */
-  readonly hadLog?: boolean;
+  readonly hadLog?: boolean | undefined;
   readonly streamReplicas: number | undefined;
   /** The highest rules version that the replicas announce. */
   readonly rulesMax?: number | undefined;
@@ -166,7 +166,7 @@ type Parts = {
 
 async function openFleet(link: Link, options: ServeOptions, fleet: string, parts: Parts): Promise<Replica> {
   const { metrics, checks, liveConfig, idle, onFolding, interrupted } = parts;
-  const { acceptEmptyLog, hadLog = false, streamReplicas, rulesMax } = options;
+  const { acceptEmptyLog, hadLog, streamReplicas, rulesMax } = options;
   const atStart = liveConfig.current();
   const replica = await openReplica(link, {
     onFolding,

@@ -176,6 +176,14 @@ describe('the exit code', () => {
     expect(code).toBe(3);
   });
 
+  // A NATS server refuses messages over 1 MiB, so this one could not even be sent.
+  test('a request over 64 KiB is refused before it is sent: 2', async () => {
+    const stdin = JSON.stringify({ output: 'x', mood: 'x'.repeat(2_000_000) });
+    const { code, stderr, asked } = await ask(['decide', 'w1', '-'], () => allowed, { stdin });
+    expect(stderr).toBe(`stopgate: the request has ${stdin.length} bytes; the limit is 65536\n`);
+    expect({ code, asked }).toEqual({ code: 2, asked: [] });
+  });
+
   test('an answer that is not a decision: 3', async () => {
     const { code, stdout, stderr } = await ask(['decide', 'w1'], () => ({ hello: 'world' }));
     expect(stderr).toContain('the answer is not a decision');
