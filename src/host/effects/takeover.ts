@@ -99,8 +99,8 @@ export function createTakeover(options: TakeoverOptions): Takeover {
       outbox.resend();
       await checkOwners();
     } catch (error) {
-      // The connection is closing; the other replicas send what is left.
-      logger.warn({ err: error }, 'takeover check failed');
+      // While the connection closes, the other replicas send what is left.
+      if (lifecycle.isRunning()) logger.warn({ err: error }, 'takeover check failed');
     } finally {
       checking = false;
     }

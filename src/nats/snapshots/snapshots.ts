@@ -74,7 +74,9 @@ export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logge
   const onDrop = (old: OldSnapshot) =>
     past.keep(old).catch((cause: unknown) => {
       const { seq } = old.info.position;
-      logger.warn({ err: cause, seq }, 'an older snapshot was not kept; time travel to that point will take longer');
+      // Another replica may have dropped it meanwhile.
+      const why = (cause as Error).message;
+      logger.warn({ why, seq }, 'an older snapshot was not kept; time travel to that point will take longer');
     });
   const isOfLogNow = async (info: SnapshotInfo) => isOfLog(info, await positionAt(info.position.seq));
   const store = createSnapshotStore(nc, fleet, { onDrop, isOfLog: isOfLogNow });
