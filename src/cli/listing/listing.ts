@@ -96,7 +96,7 @@ function commonLength(a: string, b: string): number {
 }
 
 /** Returns the items of a row whose headings are in `shown`. */
-export const itemsUnder = <Item>(headings: readonly string[], shown: readonly string[], items: readonly Item[]) =>
+const itemsUnder = <Item>(headings: readonly string[], shown: readonly string[], items: readonly Item[]) =>
   items.filter((_, index) => shown.includes(headings[index] ?? ''));
 
 /** A command line to copy. Names the fleet unless it is the default. */
