@@ -22,7 +22,7 @@ export type RecordedStep = {
       /** Becomes the id of a stop. */
       readonly key: string;
     }
-  /** The tokens of one request to the model. `worker`: the session, as in the agent's telemetry. */
+  /** The tokens of one request to the model, or what a process has cost. `worker`: the session, as in the agent's telemetry. */
   | { readonly kind: 'usage'; readonly worker: string; readonly report: UsageReport }
 );
 
