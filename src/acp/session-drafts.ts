@@ -114,7 +114,9 @@ export function createSessionDrafts(worker: string) {
       else if (update.sessionUpdate.startsWith('tool_call')) output.endMessage();
       return drafters[update.sessionUpdate]?.(update) ?? [];
     },
-    /** Handles an update that the agent replays while resuming a session. Only the plan and the cost are still current. */
+    /**
+     * Handles an update that the agent replays while resuming a session. Only the plan and the cost are still current.
+     */
     replayed(update: Update): readonly EntryDraft[] {
       if (update.sessionUpdate.startsWith('plan')) replayedPlan = drafters[update.sessionUpdate]?.(update) ?? [];
       if (update.sessionUpdate === 'usage_update') draftCost(update);

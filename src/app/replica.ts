@@ -70,7 +70,10 @@ export type Replica = {
   close(): Promise<void>;
 };
 
-/** An attempt that the log does not deliver within this time gets a 503. Shorter than the timeout of common NATS clients. */
+/**
+ * An attempt that the log does not deliver within this time gets a 503. Shorter than the timeout of common NATS
+ * clients.
+ */
 const entryTimeoutMs = 1_500;
 /** Maximum number of open reads, and separately of open probes and verifications, which wait for checks. */
 const openReadsMax = 1_000;

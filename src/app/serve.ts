@@ -1,4 +1,6 @@
-/** `stopgate serve`: opens NATS, the replicas and HTTP, follows the configuration file, and closes all in reverse order. */
+/**
+ * `stopgate serve`: opens NATS, the replicas and HTTP, follows the configuration file, and closes all in reverse order.
+ */
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
@@ -279,8 +281,8 @@ function byTwo<Made>(make: (first: string, second: string) => Made): (first: str
 }
 
 /**
- * Describes how a session of an agent would be judged: the service and its user, the policy, and whether its checks can read
- * the session's folder.
+ * Describes how a session of an agent would be judged: the service and its user, the policy, and whether its checks can
+ * read the session's folder.
  * @param current returns the configuration file in force
  */
 function createSessionPlaces(filePath: string, current: () => ConfigFile): FindSessionContext {

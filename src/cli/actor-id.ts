@@ -18,7 +18,8 @@ type Search = {
 };
 
 /**
- * Requests the view of an actor. `id` may be the beginning of one id, if no actor is called that; stderr then names the actor.
+ * Requests the view of an actor. `id` may be the beginning of one id, if no actor is called that; stderr then names the
+ * actor.
  * @throws AppError actor.unknown, also if several ids begin with it, and the errors of a request
  */
 export async function getActor<View>(id: string, search: Search): Promise<View> {
@@ -35,8 +36,9 @@ export async function getActor<View>(id: string, search: Search): Promise<View> 
 }
 
 /**
- * Finds the id of a worker for a command that reads the log. Returns `id` unchanged if it is the id of a worker, if no id
- * begins with it, or if no service can be asked: the log may have entries about workers that the fleet has forgotten.
+ * Finds the id of a worker for a command that reads the log. Returns `id` unchanged if it is the id of a worker, if no
+ * id begins with it, or if no service can be asked: the log may have entries about workers that the fleet has
+ * forgotten.
  * @throws AppError actor.unknown if several ids begin with it
  */
 export async function findWorker(id: string, search: Omit<Search, 'entity'>): Promise<string> {
@@ -53,8 +55,8 @@ export async function findWorker(id: string, search: Omit<Search, 'entity'>): Pr
 }
 
 /**
- * Names the actors whose ids begin with `id`, if no actor is called that: for commands that act for programs and take exact
- * ids only. Returns null if there are none.
+ * Names the actors whose ids begin with `id`, if no actor is called that: for commands that act for programs and take
+ * exact ids only. Returns null if there are none.
  */
 export async function describeLonger(id: string, search: Omit<Search, 'note'>): Promise<string | null> {
   const { requester, entity, timeoutMs = timeoutMsDefault } = search;
@@ -79,7 +81,10 @@ export function onlyLonger(entity: Entity, id: string, ids: readonly string[]): 
 const findLonger = async (id: string, search: Omit<Search, 'note'>): Promise<string | null> =>
   onlyLonger(search.entity, id, await listLonger(id, search));
 
-/** Lists are sorted by id, so the ids that begin with `id` follow it. One more than `namedMax` shows that there are more. */
+/**
+ * Lists are sorted by id, so the ids that begin with `id` follow it. One more than `namedMax` shows that there are
+ * more.
+ */
 async function listLonger(id: string, { requester, entity, timeoutMs = timeoutMsDefault }: Omit<Search, 'note'>) {
   if (id.length < prefixMin) return [];
   const page = await requester.request('list', `${entity}s`, { after: id, limit: namedMax + 1 }, timeoutMs);

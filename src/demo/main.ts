@@ -1,6 +1,7 @@
 /**
- * `npm run demo`: shows stopgate at work for half a minute, and checks that it works on this machine. `--fast` omits the
- * pauses. Exit code 0: all answers were as expected; 1: one was not, and is printed; 2: bad usage; 130: interrupted.
+ * `npm run demo`: shows stopgate at work for half a minute, and checks that it works on this machine. `--fast` omits
+ * the pauses. Exit code 0: all answers were as expected; 1: one was not, and is printed; 2: bad usage; 130:
+ * interrupted.
  */
 import { AssertionError } from 'node:assert/strict';
 import { parseArgs } from 'node:util';

@@ -1,6 +1,6 @@
 /**
- * Reads the transcripts of Claude Code (`~/.claude/projects/**.jsonl`) as hook calls. Tested with 2.1.330. Older versions
- * omit fields, such as the reason for which a message ended; then the lines that follow decide.
+ * Reads the transcripts of Claude Code (`~/.claude/projects/**.jsonl`) as hook calls. Tested with 2.1.330. Older
+ * versions omit fields, such as the reason for which a message ended; then the lines that follow decide.
  *
  * A transcript does not record the end of a turn. A turn ends with a message of the model that uses no tool, when a
  * prompt, the feedback of a Stop hook or the end of the file follows.
@@ -184,8 +184,8 @@ function createReader({ session, child: ownChild }: RecordedSession): RecordRead
   }
 
   /**
-   * A process writes what its session has cost when it ends, in newer versions. The line has no time, and the sum goes on
-   * when the session is resumed.
+   * A process writes what its session has cost when it ends, in newer versions. The line has no time, and the sum goes
+   * on when the session is resumed.
    */
   function readCost({ totalCostUSD: total, sessionId }: RecordedFields): RecordedStep[] {
     if (ownChild !== null || sessionId !== session) return [];

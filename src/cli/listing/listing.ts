@@ -32,8 +32,8 @@ export type Filter = Readonly<Record<string, string | undefined>>;
 const columnMin = 16;
 
 /**
- * Formats one row per view. If the rows are too wide, first leaves out empty columns, then shortens long ids to what tells
- * them apart, and then leaves out more columns. Ages are relative to `nowMs`, by default now.
+ * Formats one row per view. If the rows are too wide, first leaves out empty columns, then shortens long ids to what
+ * tells them apart, and then leaves out more columns. Ages are relative to `nowMs`, by default now.
  */
 export function formatListing<View>(
   { headings, optional, rowOf }: Pick<Listing<View>, 'headings' | 'optional' | 'rowOf'>,
@@ -69,8 +69,8 @@ const nameMax = 24;
 const idMin = 8;
 
 /**
- * Cuts a long id in each row's first cell, such as `w1` or `worker w1`, to the shortest beginning that no other id has. Commands
- * take it for the id.
+ * Cuts a long id in each row's first cell, such as `w1` or `worker w1`, to the shortest beginning that no other id has.
+ * Commands take it for the id.
  */
 function shortenIds(rows: readonly Row[]): Row[] {
   const idIn = (row: Row): string => row[0]?.text.split(' ').at(-1) ?? '';

@@ -205,7 +205,8 @@ export function createSnapshotTaker(options: SnapshotsOptions, parts: HostStateP
       if (timer === null) return;
       clearInterval(timer);
       timer = null;
-      // Replicas that stop together write and drop the same snapshots, so one of them may fail. It is no fault of theirs.
+      // Replicas that stop together write and drop the same snapshots, so one of them may fail. It is no fault of
+      // theirs.
       const last = takeLast().catch((error: unknown) =>
         logger.warn({ why: (error as Error).message }, 'no last snapshot was taken; the next start folds more entries'),
       );

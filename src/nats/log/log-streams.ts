@@ -37,8 +37,8 @@ export type LogStreamOptions = {
   /** Continue with the log as it is, even if entries are gone. */
   readonly acceptEmptyLog: boolean;
   /**
-   * Whether a marker outside JetStream says that there was a log: do not create one if both streams are gone. Undefined:
-   * nothing could say so.
+   * Whether a marker outside JetStream says that there was a log: do not create one if both streams are gone.
+   * Undefined: nothing could say so.
    */
   readonly hadLog?: boolean | undefined;
   /** Whether the fold starts from a snapshot. Called only with `acceptEmptyLog`. */

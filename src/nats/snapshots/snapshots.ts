@@ -155,8 +155,8 @@ function joinStores(store: SnapshotStore, past: PastSnapshots, logger: Logger): 
 
 /**
  * Loads a snapshot of the current log, for a fold of the entries that retention has left: the newest from before
- * `beforeMs`, or without it the oldest. Resolves to null if there is none. Not part of the log's client, which is also in
- * the clients' package, and that must not include the machines.
+ * `beforeMs`, or without it the oldest. Resolves to null if there is none. Not part of the log's client, which is also
+ * in the clients' package, and that must not include the machines.
  * @throws AppError rules.unknown, log.unavailable; input.unauthorized if the server denies reading snapshots
  */
 export async function loadStart(nc: NatsConnection, fleet: string, beforeMs?: number): Promise<FoldStart | null> {

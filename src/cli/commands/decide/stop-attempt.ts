@@ -101,7 +101,10 @@ export const verify = defineCommand({
 
 type AttemptFlags = Omit<Flags<typeof attemptArgs>, 'worker'>;
 
-/** @returns exit code 0 for allow, 1 for block. @throws AppError input.bad, service.unreachable, stop.incomplete and others */
+/**
+ * @returns exit code 0 for allow, 1 for block. @throws AppError input.bad, service.unreachable, stop.incomplete and
+ * others
+ */
 async function askAttempt(
   verb: 'decide' | 'probe' | 'verify' | 'verify-task',
   name: string,
@@ -160,7 +163,10 @@ async function withProgress<Answer>(
   return answer.finally(() => clearInterval(timer));
 }
 
-/** Without an answer it is unknown whether the attempt counts. Adds to the error how to repeat it so that it counts once. */
+/**
+ * Without an answer it is unknown whether the attempt counts. Adds to the error how to repeat it so that it counts
+ * once.
+ */
 async function withRepeatHint<Answer>(answer: Promise<Answer>, attempt: unknown): Promise<Answer> {
   try {
     return await answer;
@@ -224,8 +230,8 @@ function toResult(text: string): { rule: string; passed: boolean } {
   throw new AppError('input.bad', `'${text}' is not a result; write rule=pass or rule=fail, separated by commas`);
 }
 
-// The fields that printing a decision needs. Loading the whole schema takes longer than waiting for a decision, so it is
-// used only to explain an invalid answer.
+// The fields that printing a decision needs. Loading the whole schema takes longer than waiting for a decision, so it
+// is used only to explain an invalid answer.
 
 type Test = (value: unknown) => boolean;
 

@@ -99,7 +99,8 @@ async function readTo(requester: Requester, count: number, onMessage: (message: 
 }
 
 // Finds the newest matches in a log that is read from further back: keeps matches until it reaches the head of the log,
-// then passes everything on. It has reached the head when the requested number of messages has come, or none for a moment.
+// then passes everything on. It has reached the head when the requested number of messages has come, or none for a
+// moment.
 
 const quietMs = 100;
 
