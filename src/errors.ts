@@ -1,8 +1,8 @@
 /** The only error class, and the meaning of each code at every edge. Imports nothing. */
 
 /**
- * `status`: the `Nats-Service-Error-Code` and HTTP status. `exit`: the exit code of the command line. `wire`: the code in
- * the body of an error reply. `retry`: the same call may succeed later.
+ * `status`: the `Nats-Service-Error-Code` and HTTP status. `exit`: the exit code of the command line. `wire`: the code
+ * in the body of an error reply. `retry`: the same call may succeed later.
  */
 export const errorCodes = {
   'input.bad': { status: 400, exit: 2, wire: 'BAD_REQUEST', retry: false },

@@ -3,15 +3,17 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Whether the user, or the owner of the working folder, owns the file: in a shared folder such as /tmp, a stranger could
- * answer for us. @throws SystemError if one of them does not exist
+ * Whether the user, or the owner of the working folder, owns the file: in a shared folder such as /tmp, a stranger
+ * could answer for us. @throws SystemError if one of them does not exist
  */
 export function isTrustedFile(path: string, cwd: string): boolean {
   if (process.getuid === undefined) return true; // Windows has no user ids
   return [process.getuid(), statSync(cwd).uid].includes(statSync(path).uid);
 }
 
-/** Why the service of `folder` is not used, and what to do. @param option names another service, such as `--nats URL` */
+/**
+ * Why the service of `folder` is not used, and what to do. @param option names another service, such as `--nats URL`
+ */
 export function describeStopped(folder: string, option: string): string {
   const owner = statSync(join(folder, '.stopgate', 'service.json'), { throwIfNoEntry: false })?.uid;
   return owner === undefined || owner === process.getuid?.()

@@ -25,8 +25,8 @@ export function startTimer(ms: number, onDue: () => void): Timer {
 export type TimerQueue = { start(onDue: () => void): Timer };
 
 /**
- * Serves all waits of `ms` with a single Node timer. Nearly all of them are cleared early, and starting and clearing one
- * costs no more than a list entry. Does not keep the process alive.
+ * Serves all waits of `ms` with a single Node timer. Nearly all of them are cleared early, and starting and clearing
+ * one costs no more than a list entry. Does not keep the process alive.
  */
 export function createTimerQueue(ms: number): TimerQueue {
   // Sorted by due time, since all have the same length. `ends` is the sentinel of the circular list.
@@ -99,7 +99,9 @@ export function startTimedSignal(ms: number): TimedSignal {
   return { signal: abort.signal, clear };
 }
 
-/** Waits at most `ms` for `work`, otherwise returns `late()`. @throws what `work` rejects with, or what `late` throws */
+/**
+ * Waits at most `ms` for `work`, otherwise returns `late()`. @throws what `work` rejects with, or what `late` throws
+ */
 export async function withTimeout<Result, Late>(
   ms: number,
   work: Promise<Result>,

@@ -45,6 +45,8 @@ export const tokensOf = ({ input = 0, output = 0, cacheWrite = 0 }: UsageReport)
   capped(input + output + cacheWrite);
 
 const nanoUsdOf = (usd: number): number => capped(Math.round(usd * nanosPerUsd));
+/** Rounds to billionths of a dollar, in which usage is summed. A difference of two sums may be 0.0006000000000000001. */
+export const roundUsd = (usd: number): number => usdOf(nanoUsdOf(usd));
 /** Returns the double nearest to the decimal sum. */
 export const usdOf = (nanoUsd: number): number => nanoUsd / nanosPerUsd;
 

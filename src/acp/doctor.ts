@@ -1,7 +1,7 @@
 /**
  * `stopgate doctor acp -- AGENT`: does the service answer, does the agent speak ACP, and does a block keep it working?
- * Starts the agent as an editor would, with the user's account and a session in a temporary folder. A fake service blocks
- * the first stop, so the test leaves no trace in the log.
+ * Starts the agent as an editor would, with the user's account and a session in a temporary folder. A fake service
+ * blocks the first stop, so the test leaves no trace in the log.
  */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -6,8 +6,8 @@
  * 3. On a block we send the agent the next prompt under our own id, and continue with 1.
  * 4. On an allow we send the editor the update.
  *
- * A repeated `idle` is no stop. What makes a decision pointless (a prompt of the editor, new work of the agent) sends the
- * update at once.
+ * A repeated `idle` is no stop. What makes a decision pointless (a prompt of the editor, new work of the agent) sends
+ * the update at once.
  */
 import { randomUUID } from 'node:crypto';
 import { blockText } from '../agents/shared/block-text.ts';

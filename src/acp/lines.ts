@@ -2,14 +2,16 @@
 import type { Readable, Writable } from 'node:stream';
 import { AppError } from '../errors.ts';
 
-/** Twice the limit of the ACP SDK: large enough for a big diff, and bounds the memory used by a line that never ends. */
+/**
+ * Twice the limit of the ACP SDK: large enough for a big diff, and bounds the memory used by a line that never ends.
+ */
 const lineBytesMax = 64 * 1024 * 1024;
 
 const newline = 0x0a;
 
 /**
- * Yields each line without its newline, including an unterminated last line. Reads on demand, so backpressure reaches the
- * sender.
+ * Yields each line without its newline, including an unterminated last line. Reads on demand, so backpressure reaches
+ * the sender.
  * @throws AppError input.bad if a line exceeds `bytesMax`
  */
 export async function* readLines(from: Readable, who: string, bytesMax = lineBytesMax): AsyncGenerator<Buffer> {

@@ -1,6 +1,7 @@
 /**
- * The part of the Agent Client Protocol (versions 1 and 2, agentclientprotocol.com) that we read. Agents and editors may be newer
- * than we are: an optional field of an unexpected type counts as missing, and an unreadable message is only forwarded.
+ * The part of the Agent Client Protocol (versions 1 and 2, agentclientprotocol.com) that we read. Agents and editors
+ * may be newer than we are: an optional field of an unexpected type counts as missing, and an unreadable message is
+ * only forwarded.
  */
 import { AGENT_METHODS, CLIENT_METHODS, PROTOCOL_METHODS } from '@agentclientprotocol/sdk';
 import { z } from 'zod';
@@ -168,7 +169,9 @@ export const planUpdate = z.object({ entries: z.array(z.unknown()) });
 export const namedPlan = z.object({ plan: z.object({ planId: z.string(), entries: z.array(z.unknown()) }) });
 export const removedPlan = z.object({ planId: z.string() });
 export const modeUpdate = z.object({ currentModeId: z.string() });
-/** Codex ends a turn that failed with `end_turn` too, and reports that its thread failed (seen with codex-acp 2.6.0). */
+/**
+ * Codex ends a turn that failed with `end_turn` too, and reports that its thread failed (seen with codex-acp 2.6.0).
+ */
 export const failedThread = z.object({
   _meta: z.object({ codex: z.object({ threadStatus: z.object({ type: z.literal('systemError') }) }) }),
 });
@@ -236,8 +239,8 @@ const limitTimes = z.object({
 });
 
 /**
- * Returns when a usage limit ends as an ISO time, from the error's data (seconds from now, or since the epoch) or its text;
- * null if it does not say.
+ * Returns when a usage limit ends as an ISO time, from the error's data (seconds from now, or since the epoch) or its
+ * text; null if it does not say.
  */
 export function limitEndOf(error: unknown, nowMs: number): string | null {
   const { resetsAt, retryAfter, retry_after } = limitTimes.safeParse(error).data?.data ?? {};

@@ -1,6 +1,6 @@
 /**
- * Tracks an agent's questions to a person. The editor shows each one as usual, and the fleet's inbox lists it until it is
- * answered. If the policy has `ask`, an operator can answer a permission request there too; the first answer wins.
+ * Tracks an agent's questions to a person. The editor shows each one as usual, and the fleet's inbox lists it until it
+ * is answered. If the policy has `ask`, an operator can answer a permission request there too; the first answer wins.
  */
 import type { InputAnswer, WorkerView } from '../../machines/index.ts';
 import type { EntryDraft } from '../agents/shared/entry-drafts.ts';

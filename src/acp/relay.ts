@@ -1,6 +1,6 @@
 /**
- * Forwards messages between an editor and an agent. Every message passes unchanged, except the end of a turn (turns.ts in
- * version 1 of the protocol, foreground.ts in version 2) and a permission answered by an operator (permissions.ts).
+ * Forwards messages between an editor and an agent. Every message passes unchanged, except the end of a turn (turns.ts
+ * in version 1 of the protocol, foreground.ts in version 2) and a permission answered by an operator (permissions.ts).
  */
 import { createForeground } from './foreground.ts';
 import type { LineWriter } from './lines.ts';

@@ -1,4 +1,6 @@
-/** `stopgate acp`: starts the agent and relays between it and the editor on our stdin and stdout until one of them ends. */
+/**
+ * `stopgate acp`: starts the agent and relays between it and the editor on our stdin and stdout until one of them ends.
+ */
 import type { Readable, Writable } from 'node:stream';
 import { cannotRun, type GroupEnd, killAtExit, startGroup } from '../runner/process-group.ts';
 import { createInterruption, startTimer, within } from '../timer.ts';

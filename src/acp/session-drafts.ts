@@ -1,5 +1,6 @@
 /** Derives a worker's entries from its session's messages. Keeps a little state, does no I/O. */
 import type { AttemptFields } from '../../machines/index.ts';
+import { roundUsd } from '../../machines/values/usage.ts';
 import { claudeTools } from '../agents/claude/tools.ts';
 import {
   type BaseCall,
@@ -63,7 +64,7 @@ export function createSessionDrafts(worker: string) {
     const { amount } = read.data.cost;
     const more = usd === null ? 0 : amount - usd;
     usd = Math.max(usd ?? 0, amount);
-    return more > 0 ? [draftUsage({ usd: more })] : [];
+    return more > 0 ? [draftUsage({ usd: roundUsd(more) })] : [];
   };
   const plans = followPlans();
   const drafters: Readonly<Record<string, (update: Update) => readonly EntryDraft[]>> = {
@@ -113,7 +114,9 @@ export function createSessionDrafts(worker: string) {
       else if (update.sessionUpdate.startsWith('tool_call')) output.endMessage();
       return drafters[update.sessionUpdate]?.(update) ?? [];
     },
-    /** Handles an update that the agent replays while resuming a session. Only the plan and the cost are still current. */
+    /**
+     * Handles an update that the agent replays while resuming a session. Only the plan and the cost are still current.
+     */
     replayed(update: Update): readonly EntryDraft[] {
       if (update.sessionUpdate.startsWith('plan')) replayedPlan = drafters[update.sessionUpdate]?.(update) ?? [];
       if (update.sessionUpdate === 'usage_update') draftCost(update);

@@ -43,8 +43,8 @@ export type Session = {
 
 export type Sessions = {
   /**
-   * Returns the session. One that is unknown gets its folder with `start`, or ours if it is needed before. What the agent
-   * reports until then waits, because its service and its files depend on the folder.
+   * Returns the session. One that is unknown gets its folder with `start`, or ours if it is needed before. What the
+   * agent reports until then waits, because its service and its files depend on the folder.
    */
   get(id: string): Session;
   /** The agent opened or resumed the session. */

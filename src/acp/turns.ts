@@ -6,8 +6,8 @@
  * 3. On a block we send the agent the next prompt under our own id, and continue with 2.
  * 4. On an allow we send the editor the last answer under the editor's id.
  *
- * A cancelled turn is never prompted again. When a budget is used up, we cancel the turn at the agent's next tool and then
- * judge the stop.
+ * A cancelled turn is never prompted again. When a budget is used up, we cancel the turn at the agent's next tool and
+ * then judge the stop.
  */
 import { randomUUID } from 'node:crypto';
 import { formatDuration } from '../../machines/index.ts';
@@ -74,7 +74,9 @@ export type Turns = {
   /** Answers a prompt that is a command to stopgate. Returns false if the prompt is for the agent. */
   answers(prompt: Request): boolean;
   begin(prompt: Request): void;
-  /** Resolves when the editor or the agent has received the next message. Returns undefined if `answer` ends no turn. */
+  /**
+   * Resolves when the editor or the agent has received the next message. Returns undefined if `answer` ends no turn.
+   */
   end(answer: Answer): Promise<void> | undefined;
   /** Returns what to send to the agent instead; null for nothing, if the agent has already ended that turn. */
   cancel(notification: Notification): object | 'unchanged' | null;

@@ -1,6 +1,6 @@
 /**
- * One worker's connection to the service. Entries are stored one at a time and in order, before any later question. While
- * the service is unreachable they are buffered.
+ * One worker's connection to the service. Entries are stored one at a time and in order, before any later question.
+ * While the service is unreachable they are buffered.
  */
 import { randomUUID } from 'node:crypto';
 import type { AttemptFields, Decision, WorkerView } from '../../machines/index.ts';

@@ -1,7 +1,8 @@
 /**
  * Everything that stopgate knows about a coding agent. To add one whose hooks look like Claude Code's, add a row to
- * table/rows.ts. For any other, create a folder that exports the result of `defineAgent` and add a line to index.ts. Reading, translating and answering a hook call is pure: no clock, no I/O,
- * and no memory between calls. The caller looks the worker up and passes it in.
+ * table/rows.ts. For any other, create a folder that exports the result of `defineAgent` and add a line to index.ts.
+ * Reading, translating and answering a hook call is pure: no clock, no I/O, and no memory between calls. The caller
+ * looks the worker up and passes it in.
  */
 import { z } from 'zod';
 import { type AttemptFields, describeIssues, type InputAnswer, toIssues } from '../../machines/index.ts';
@@ -28,11 +29,16 @@ import type { UnsolicitedCheck } from './shared/unsolicited-checks.ts';
 
 /** What `init`, the doctor and the hook command need to know about an agent. */
 type Profile = {
-  /** As in `/hooks/<name>`, `stopgate hook <name>`, and the `agent` of its workers. Also the name of its folder or row. */
+  /**
+   * As in `/hooks/<name>`, `stopgate hook <name>`, and the `agent` of its workers. Also the name of its folder or row.
+   */
   readonly name: string;
   /** The name that people see. */
   readonly title: string;
-  /** Must be the export of the agent's `hook-command.ts`, or its row's in tabl./hook-command.ts: the hook command loads that file alone. */
+  /**
+   * Must be the export of the agent's `hook-command.ts`, or its row's in tabl./hook-command.ts: the hook command loads
+   * that file alone.
+   */
   readonly hookCommand: HookAgent;
   /** Loads the parts for `stopgate init` and `stopgate doctor`. Lazy, because the service needs neither. */
   readonly settings: () => Promise<{ readonly setup: Setup; readonly doctor?: Doctor }>;

@@ -10,8 +10,8 @@ export type RecordedFields = Readonly<Record<string, unknown>>;
 export type RecordedStep = {
   readonly atMs: number | null;
   /**
-   * Names the turn, equally in every file that holds a copy of it: a fork or a resumed session begins with a copy of the
-   * earlier one. Null before the first turn.
+   * Names the turn, equally in every file that holds a copy of it: a fork or a resumed session begins with a copy of
+   * the earlier one. Null before the first turn.
    */
   readonly turn: string | null;
 } & (
@@ -22,7 +22,10 @@ export type RecordedStep = {
       /** Becomes the id of a stop. */
       readonly key: string;
     }
-  /** The tokens of one request to the model. `worker`: the session, as in the agent's telemetry. */
+  /**
+   * The tokens of one request to the model, or what a process has cost. `worker`: the session, as in the agent's
+   * telemetry.
+   */
   | { readonly kind: 'usage'; readonly worker: string; readonly report: UsageReport }
 );
 

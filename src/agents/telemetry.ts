@@ -106,7 +106,8 @@ const claudeTokens: ReadonlyMap<unknown, keyof UsageReport> = new Map([
 ]);
 
 /**
- * Reads Claude Code's cost and token metrics. Returns null for any other metric, and for a point without a session or usage.
+ * Reads Claude Code's cost and token metrics. Returns null for any other metric, and for a point without a session or
+ * usage.
  * @param value the increase since the previous report
  */
 export function usageOfMetric(name: string, attributes: TelemetryAttributes, value: number): ReportedUsage | null {

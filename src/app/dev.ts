@@ -1,4 +1,7 @@
-/** `stopgate dev` and `serve --embedded`: starts the service with its own NATS server, which stores its data in a folder. */
+/**
+ * `stopgate dev` and `serve --embedded`: starts the service with its own NATS server, which stores its data in a
+ * folder.
+ */
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { DevFlags } from '../cli/command.ts';

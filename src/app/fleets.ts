@@ -1,6 +1,6 @@
 /**
- * The fleets that one process serves: every fleet of a selection has its own replica on the shared connection. If a fleet
- * cannot be opened, the process retries and meanwhile serves the others.
+ * The fleets that one process serves: every fleet of a selection has its own replica on the shared connection. If a
+ * fleet cannot be opened, the process retries and meanwhile serves the others.
  */
 import { createSemaphore } from '../concurrency/semaphore.ts';
 import { type FleetSelection, isInShard, matchesSelection, type Shard, shardOf } from '../config/fleet-selection.ts';
@@ -86,7 +86,10 @@ export async function openFleets(options: FleetsOptions): Promise<Fleets> {
   };
 }
 
-/** While the cluster has no leader (an election, or missing nodes), waits for the process's only fleet instead of failing. */
+/**
+ * While the cluster has no leader (an election, or missing nodes), waits for the process's only fleet instead of
+ * failing.
+ */
 async function untilLeader(
   { logger, isInterrupted = () => false }: FleetsOptions,
   { isOnly, refresh, opened }: Supervisor,

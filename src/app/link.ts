@@ -1,7 +1,7 @@
 /**
- * The connections that all fleets of a process share: one for requests, answers and discovery, and one for the logs. Two,
- * because a server with a full disk may stop reading from a connection that stores entries (nats-server 2.9), and our answers
- * would be stuck.
+ * The connections that all fleets of a process share: one for requests, answers and discovery, and one for the logs.
+ * Two, because a server with a full disk may stop reading from a connection that stores entries (nats-server 2.9), and
+ * our answers would be stuck.
  */
 import { nameTaken } from '../host/maintenance/membership.ts';
 import type { HistorySource } from '../inspector/history/history-process.ts';
@@ -137,9 +137,9 @@ const claimAgainMsMax = 500;
 /**
  * Serves under a name that no other replica uses, because replicas ping each other by name.
  *
- * Two replicas that start at the same moment do not find each other by a ping. So each one subscribes to claims, publishes its
- * own claim, pings the name, and only then serves. The one that subscribes first receives the other's claim or answers its
- * ping. After receiving another's claim, it withdraws and retries after a random delay.
+ * Two replicas that start at the same moment do not find each other by a ping. So each one subscribes to claims,
+ * publishes its own claim, pings the name, and only then serves. The one that subscribes first receives the other's
+ * claim or answers its ping. After receiving another's claim, it withdraws and retries after a random delay.
  * @throws AppError replica.running
  */
 async function serveAs(name: string, nc: NatsConnection, bus: Bus, serve: () => RequestServer): Promise<RequestServer> {
@@ -164,5 +164,8 @@ async function serveAs(name: string, nc: NatsConnection, bus: Bus, serve: () => 
   throw nameTaken(name);
 }
 
-/** Next to the heartbeats (protocol.md §2). No agent may publish there, no stream captures it, and `$` is not a fleet name. */
+/**
+ * Next to the heartbeats (protocol.md §2). No agent may publish there, no stream captures it, and `$` is not a fleet
+ * name.
+ */
 const claimSubject = (name: string) => `stopgate.$.alive.${name}`;

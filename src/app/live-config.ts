@@ -1,4 +1,7 @@
-/** Applies stopgate.yaml, and each change of it, to all fleets of the process: policies, escalation, commands, tokens, fleets. */
+/**
+ * Applies stopgate.yaml, and each change of it, to all fleets of the process: policies, escalation, commands, tokens,
+ * fleets.
+ */
 import { type Config, deadNamesIn, selectFleets, tokensWithoutFleets } from '../config/config.ts';
 import type { ConfigFile, PolicyForm, RetentionRules } from '../config/file.ts';
 import { readFleetSelection } from '../config/fleet-selection.ts';
@@ -23,7 +26,10 @@ export type LiveConfigOptions = {
   readonly logger: Logger;
 };
 
-/** `policies` is null to leave the log's policies unchanged. All fleets share one escalation, so that its limits hold for all. */
+/**
+ * `policies` is null to leave the log's policies unchanged. All fleets share one escalation, so that its limits hold
+ * for all.
+ */
 type Current = {
   readonly file: ConfigFile;
   readonly policies: PolicyForm | null;
@@ -46,7 +52,8 @@ export function createLiveConfig({ config, checks, access, metrics, env, logger 
   let file = config.file;
   let current: Current = { file, policies: file.policyForm, ...readNotices(file), retention: file.retention };
   const apply = (changed: ConfigFile, { replicas }: Fleets) => {
-    // A file that never had policies leaves those of the log alone. Removing them from the file removes them there, too.
+    // A file that never had policies leaves those of the log alone. Removing them from the file removes them there,
+    // too.
     const hadPolicies = file.policyForm !== null;
     const policies = changed.policyForm ?? (hadPolicies ? { policies: {} } : null);
     // Changes elsewhere in the file do not restart a delivery in progress.

@@ -1,7 +1,7 @@
 /**
- * Sends traces, metrics and events (`logs`) to an OpenTelemetry collector, if the standard variables name one. Only then is the
- * SDK loaded: its packages are optional dependencies. The SDK reads the other `OTEL_*` variables, except the timeouts, so that nothing waits
- * long for a collector.
+ * Sends traces, metrics and events (`logs`) to an OpenTelemetry collector, if the standard variables name one. Only
+ * then is the SDK loaded: its packages are optional dependencies. The SDK reads the other `OTEL_*` variables, except
+ * the timeouts, so that nothing waits long for a collector.
  */
 import { context, type DiagLogger, diag, metrics, propagation, trace } from '@opentelemetry/api';
 import { logs } from '@opentelemetry/api-logs';
@@ -179,7 +179,10 @@ function reportArrival<Items>(exporter: Exporter<Items>, signal: Signal, logger:
     });
 }
 
-/** Warns of exporters and protocols that are not supported. OpenTelemetry's specification says to ignore them, not to fail. */
+/**
+ * Warns of exporters and protocols that are not supported. OpenTelemetry's specification says to ignore them, not to
+ * fail.
+ */
 function warnOfOtherFormats(signal: Signal, env: Environment, logger: Logger): void {
   const kind = exporterVariable(signal);
   const exporters = readVariable(kind, env);
@@ -195,8 +198,8 @@ function warnOfOtherFormats(signal: Signal, env: Environment, logger: Logger): v
 }
 
 /**
- * Returns the URL for a signal, or null if it is not sent. A signal's own variable has the full URL; the general one is a
- * base URL.
+ * Returns the URL for a signal, or null if it is not sent. A signal's own variable has the full URL; the general one is
+ * a base URL.
  * @throws AppError config.bad
  */
 function collectorUrl(signal: Signal, env: Environment): string | null {

@@ -35,7 +35,7 @@ export type ReplicaOptions = {
   readonly metrics: HostMetrics & { readonly answered: OnAnswer };
   readonly acceptEmptyLog?: boolean;
   /** The log is known to have existed, so it is not created. */
-  readonly hadLog?: boolean;
+  readonly hadLog?: boolean | undefined;
   /** Number of stream replicas for a new log. Default: three if the cluster has enough nodes, otherwise one. */
   readonly streamReplicas?: number;
   /** When to take snapshots. Default: the schedule of protocol.md §15. */
@@ -70,14 +70,17 @@ export type Replica = {
   close(): Promise<void>;
 };
 
-/** An attempt that the log does not deliver within this time gets a 503. Shorter than the timeout of common NATS clients. */
+/**
+ * An attempt that the log does not deliver within this time gets a 503. Shorter than the timeout of common NATS
+ * clients.
+ */
 const entryTimeoutMs = 1_500;
 /** Maximum number of open reads, and separately of open probes and verifications, which wait for checks. */
 const openReadsMax = 1_000;
 
 /** @throws AppError log.unavailable, log.lost, stream.foreign or input.unauthorized */
 export async function openReplica(link: Link, options: ReplicaOptions): Promise<Replica> {
-  const { logger, metrics, acceptEmptyLog = false, hadLog = false, streamReplicas: replicas = null } = options;
+  const { logger, metrics, acceptEmptyLog = false, hadLog, streamReplicas: replicas = null } = options;
   const { fleet } = options;
   const snapshots = createSnapshots(link.logNc, fleet, logger);
   const findCoveredTo = snapshots.coveredTo;

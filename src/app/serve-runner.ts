@@ -1,4 +1,7 @@
-/** `stopgate runner`: serves `command`, `files`, `git` and `judge` checks of its own stopgate.yaml, next to a workspace (protocol.md §8). */
+/**
+ * `stopgate runner`: serves `command`, `files`, `git` and `judge` checks of its own stopgate.yaml, next to a workspace
+ * (protocol.md §8).
+ */
 import { readJson, slotTimeoutMs } from '../../machines/index.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';

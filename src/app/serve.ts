@@ -1,4 +1,6 @@
-/** `stopgate serve`: opens NATS, the replicas and HTTP, follows the configuration file, and closes all in reverse order. */
+/**
+ * `stopgate serve`: opens NATS, the replicas and HTTP, follows the configuration file, and closes all in reverse order.
+ */
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
@@ -49,7 +51,7 @@ export type ServeOptions = {
   readonly creds: string | null;
   readonly acceptEmptyLog: boolean;
   /** The log is known to have existed, so it is not created. */
-  readonly hadLog?: boolean;
+  readonly hadLog?: boolean | undefined;
   readonly streamReplicas: number | undefined;
   /** The highest rules version that the replicas announce. */
   readonly rulesMax?: number | undefined;
@@ -166,7 +168,7 @@ type Parts = {
 
 async function openFleet(link: Link, options: ServeOptions, fleet: string, parts: Parts): Promise<Replica> {
   const { metrics, checks, liveConfig, idle, onFolding, interrupted } = parts;
-  const { acceptEmptyLog, hadLog = false, streamReplicas, rulesMax } = options;
+  const { acceptEmptyLog, hadLog, streamReplicas, rulesMax } = options;
   const atStart = liveConfig.current();
   const replica = await openReplica(link, {
     onFolding,
@@ -279,8 +281,8 @@ function byTwo<Made>(make: (first: string, second: string) => Made): (first: str
 }
 
 /**
- * Describes how a session of an agent would be judged: the service and its user, the policy, and whether its checks can read
- * the session's folder.
+ * Describes how a session of an agent would be judged: the service and its user, the policy, and whether its checks can
+ * read the session's folder.
  * @param current returns the configuration file in force
  */
 function createSessionPlaces(filePath: string, current: () => ConfigFile): FindSessionContext {

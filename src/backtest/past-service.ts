@@ -2,9 +2,9 @@
  * The service of a backtest: folds the entries of one session in memory, under given policies, with the times of the
  * past. Nothing is run, stored or sent.
  *
- * A command cannot be run in the past. When a stop waits for such a check, it is judged twice, as if all of these checks
- * passed and as if all failed. If both give the same answer, that is the answer. Otherwise the stop is not judged. No
- * check can turn a failure into a pass, so these two cases bound all others.
+ * A command cannot be run in the past. When a stop waits for such a check, it is judged twice, as if all of these
+ * checks passed and as if all failed. If both give the same answer, that is the answer. Otherwise the stop is not
+ * judged. No check can turn a failure into a pass, so these two cases bound all others.
  */
 import {
   type AwaitedCheck,

@@ -1,4 +1,6 @@
-/** The policy of a backtest in a folder without a stopgate.yaml. Both checks need nothing but what a transcript holds. */
+/**
+ * The policy of a backtest in a folder without a stopgate.yaml. Both checks need nothing but what a transcript holds.
+ */
 export const starterPolicy = `policies:
   default:
     checks:

@@ -1,4 +1,6 @@
-/** Sums up the sessions of a backtest. Keeps counts and three stops, so it does not grow with the number of sessions. */
+/**
+ * Sums up the sessions of a backtest. Keeps counts and three stops, so it does not grow with the number of sessions.
+ */
 import type { PolicySet } from '../../machines/index.ts';
 import type { Check } from '../../machines/policy/checks/check.ts';
 import type { JudgedSession, JudgedStop, StopOutcome } from './past-stop.ts';
@@ -15,7 +17,10 @@ export type Summary = {
   readonly blockedBy: Readonly<Record<string, number>>;
   /** How many stops were not judged because this check has no result, most first. */
   readonly notJudgedFor: Readonly<Record<string, number>>;
-  /** Checks that never failed although their results are known, as `check`, or `policy/check` if there are several policies. */
+  /**
+   * Checks that never failed although their results are known, as `check`, or `policy/check` if there are several
+   * policies.
+   */
   readonly neverFired: readonly string[];
   readonly damagedLines: number;
   readonly refusedCalls: number;
@@ -80,8 +85,8 @@ const absenceMsMax = 8 * 60 * 60 * 1_000;
 
 /**
  * How much a blocked stop mattered. First come stops after which a person had to prompt the agent again, the longest
- * absence first. Then come stops after which nothing followed, so that the work stayed as it was. Stops that did not end
- * the work, of a sub-agent or of an agent that went on, come last.
+ * absence first. Then come stops after which nothing followed, so that the work stayed as it was. Stops that did not
+ * end the work, of a sub-agent or of an agent that went on, come last.
  */
 function weightOf({ next, again, subagent }: JudgedStop): number {
   if (subagent !== null || again) return 0;

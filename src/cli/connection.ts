@@ -22,8 +22,8 @@ export type ServiceAddress = {
 };
 
 /**
- * Resolves the options of a requester. Uses the given credentials, otherwise the operator's if they are found, otherwise
- * none (an agent's).
+ * Resolves the options of a requester. Uses the given credentials, otherwise the operator's if they are found,
+ * otherwise none (an agent's).
  * @throws AppError config.bad
  */
 export async function resolveAddress(
@@ -111,8 +111,8 @@ export async function withRequester<Result>(
 }
 
 /**
- * Describes whose service answered if it belongs to another folder. With two projects on one machine, the first to start
- * has the default address.
+ * Describes whose service answered if it belongs to another folder. With two projects on one machine, the first to
+ * start has the default address.
  * @returns null if it belongs to this folder, or if that is unknown
  */
 export function describeOtherFolder(

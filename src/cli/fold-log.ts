@@ -1,4 +1,6 @@
-/** Folds the live log of a fleet in a command, from its beginning or, if retention has removed that, from a snapshot. */
+/**
+ * Folds the live log of a fleet in a command, from its beginning or, if retention has removed that, from a snapshot.
+ */
 import { createFleet, type Fleet } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log/log-reader.ts';
 import type { Requester } from '../nats/requester.ts';

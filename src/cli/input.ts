@@ -8,8 +8,8 @@ import { AppError } from '../errors.ts';
 import type { Io } from '../terminal/process-io.ts';
 
 /**
- * Longer lines become null and their text is dropped. Longer than any entry that can be stored, prompt or config, and than
- * a line of a transcript without several images.
+ * Longer lines become null and their text is dropped. Longer than any entry that can be stored, prompt or config, and
+ * than a line of a transcript without several images.
  */
 const charactersMax = 8 * 1_048_576;
 
@@ -56,7 +56,9 @@ function openFile(path: string): Readable {
   return path.endsWith('.gz') ? pipeline(file, createGunzip(), () => {}) : file;
 }
 
-/** Returns the log files of an archive folder, sorted by name, which is log order. A file or `-` is returned unchanged. */
+/**
+ * Returns the log files of an archive folder, sorted by name, which is log order. A file or `-` is returned unchanged.
+ */
 export async function findLogFiles(path: string, { cwd }: Io): Promise<readonly string[]> {
   if (path === '-') return [path];
   const whole = resolve(cwd, path);

@@ -12,9 +12,9 @@ type Fold = Pick<Replay, 'fold' | 'foldMessage' | 'startFrom' | 'firstLines'>;
 type Source = Context<ServiceAddress & { readonly file: string | undefined; readonly archive: string | undefined }>;
 
 /**
- * How much of a live log a replay needs if retention has removed its beginning and no archive is given: `whole` needs all
- * of it, `rest` only the part that is left, and `fromMs` the state just before that time and everything after it. `rest`
- * and `fromMs` can continue from a snapshot.
+ * How much of a live log a replay needs if retention has removed its beginning and no archive is given: `whole` needs
+ * all of it, `rest` only the part that is left, and `fromMs` the state just before that time and everything after it.
+ * `rest` and `fromMs` can continue from a snapshot.
  */
 export type Reach = 'whole' | 'rest' | { readonly fromMs: number };
 type Extent = { readonly untilMs?: number | undefined; readonly reach: Reach };

@@ -97,7 +97,9 @@ export const countFrom =
     throw refuse(`'${text}' is not a whole number from ${min} to ${max}`);
   };
 
-/** @param what the kind of actor, for the error. @throws AppError input.bad if `text` is not a single token of a subject */
+/**
+ * @param what the kind of actor, for the error. @throws AppError input.bad if `text` is not a single token of a subject
+ */
 export function readId(what: string, text: string): string {
   if (isId(text)) return text;
   throw refuse(

@@ -95,7 +95,8 @@ function toOption(name: string, option: Option, argv: readonly string[]): Parser
   const { type, valueHint, parse } = option;
   return parsed.argParser((text, before: unknown): unknown => {
     const isEmpty = text === '' && valueHint !== 'TEXT';
-    // Commander takes any next word as the value. A word with a dash is probably an option, and the value was forgotten.
+    // Commander takes any next word as the value. A word with a dash is probably an option, and the value was
+    // forgotten.
     const isForgotten = text.startsWith('-') && text !== '-' && !argv.includes(`--${name}=${text}`);
     if (isEmpty) throw new AppError('input.bad', `--${name} needs a value`);
     if (isForgotten)

@@ -8,7 +8,9 @@ const hasInputTerminal = ({ stdin }: Io): boolean => (stdin as { isTTY?: boolean
 
 export const canAsk = (io: Io): boolean => io.isTTY && hasInputTerminal(io);
 
-/** Asks for one line and returns it trimmed; '' at the end of the input. Asks on stderr, because stdout may be piped. */
+/**
+ * Asks for one line and returns it trimmed; '' at the end of the input. Asks on stderr, because stdout may be piped.
+ */
 export async function ask({ stdin, stderr }: Io, question: string): Promise<string> {
   stderr.write(question);
   return (await readLine(stdin)).trim();

@@ -1,6 +1,7 @@
 /**
  * The client: requests decisions, publishes entries, queries the fleet, and serves checks and hooks. Without options it
- * finds the service like the command line does: STOPGATE_* variables, stopgate.yaml, a `stopgate dev` running in this folder.
+ * finds the service like the command line does: STOPGATE_* variables, stopgate.yaml, a `stopgate dev` running in this
+ * folder.
  */
 import type { AttemptFields, Decision, TaskDetail, TaskView, WorkerView } from '../../machines/index.ts';
 import { loadConfig, refuseOtherService } from '../config/config.ts';
@@ -27,7 +28,10 @@ export type ConnectOptions = {
   /** One or more server URLs, separated by commas. May contain user and password. */
   readonly nats?: string;
   readonly fleet?: string;
-  /** Path of a NATS `.creds` file, or JSON: `{ "user", "pass" }` or `{ "cert", "key" }`. Default: the credentials of `role`. */
+  /**
+   * Path of a NATS `.creds` file, or JSON: `{ "user", "pass" }` or `{ "cert", "key" }`. Default: the credentials of
+   * `role`.
+   */
   readonly creds?: string;
   /** Credentials for serving checks and hooks. Default: those of role `check` if they exist, otherwise `creds`. */
   readonly checkCreds?: string;

@@ -60,8 +60,8 @@ const lookEveryMs = 5_000;
 const lookMsMax = 5_000;
 
 /**
- * Waits for an answer as long as the fleet has a service. A request may find a listener that is none, such as a person who
- * watches the bus, and would then get no answer at all.
+ * Waits for an answer as long as the fleet has a service. A request may find a listener that is none, such as a person
+ * who watches the bus, and would then get no answer at all.
  * @throws AppError service.unreachable if no service answers a simple question
  */
 async function whileServed<Answer>(link: Pick<ClientLink, 'request'>, answer: Promise<Answer>): Promise<Answer> {
@@ -110,8 +110,8 @@ export class IncompleteError extends AppError {
 export type CallOptions = { readonly timeoutMs?: number };
 export type Verification = { readonly complete: boolean; readonly decision: Decision };
 /**
- * `decision` is null for a task without a holder that was never judged. `said` is true if its worker reported completion
- * but no check judged it.
+ * `decision` is null for a task without a holder that was never judged. `said` is true if its worker reported
+ * completion but no check judged it.
  */
 export type TaskVerification = {
   readonly complete: boolean;
@@ -123,8 +123,8 @@ export type TaskVerification = {
 /** The calls that ask for a decision. They send at most the last 32 KiB of an attempt's `output`. */
 export type DecisionCalls = {
   /**
-   * May the worker stop? Generates an attempt id if none is given. A repeated id returns the same decision and counts once,
-   * so the call repeats its request when a replica dies, until the timeout.
+   * May the worker stop? Generates an attempt id if none is given. A repeated id returns the same decision and counts
+   * once, so the call repeats its request when a replica dies, until the timeout.
    */
   decide(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
   /** A dry run of `decide`: nothing is logged or counted. */

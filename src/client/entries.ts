@@ -25,7 +25,9 @@ type EntryInputs = {
 };
 type InputOf<Schema> = Schema extends { readonly _zod: { readonly input: infer Fields } } ? Fields : never;
 
-/** `seq`: position in the log. `duplicate`: an entry with this `messageId` already existed, and `seq` is its position. */
+/**
+ * `seq`: position in the log. `duplicate`: an entry with this `messageId` already existed, and `seq` is its position.
+ */
 export type Stored = { readonly seq: number; readonly duplicate: boolean };
 export type Publish = <Entity extends EntryEntity, Type extends EntryType<Entity>>(
   entity: Entity,
@@ -49,7 +51,8 @@ export const createPublish =
 const timeoutMs = 5_000;
 
 /**
- * Asks whether the fold refused a stored entry. Returns normally if no service answers, because the entry is stored anyway.
+ * Asks whether the fold refused a stored entry. Returns normally if no service answers, because the entry is stored
+ * anyway.
  * @throws AppError entry.refused
  */
 async function throwIfRefused(link: ClientLink, entity: string, id: string, seq: number): Promise<void> {

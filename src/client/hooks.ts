@@ -30,9 +30,9 @@ export type HookList = {
 export type Hooks = {
   registerHook(registration: HookRegistration): Promise<RegisteredHook>;
   /**
-   * Registers a function as a hook. The hook is stored in the log and outlives this process; the function does not. While
-   * no process serves it, the hook fails. Other processes can serve it under the same `taskId` and `hookId`, even at the
-   * same time.
+   * Registers a function as a hook. The hook is stored in the log and outlives this process; the function does not.
+   * While no process serves it, the hook fails. Other processes can serve it under the same `taskId` and `hookId`, even
+   * at the same time.
    */
   readonly registerStopHook: StopHooks['register'];
   /** Removes the hook from its task, frees its id and stops serving it. */

@@ -22,8 +22,8 @@ export type InputReply = {
 export type OperatorCalls = {
   /**
    * Answers a request of an agent whose policy has `ask`. Resolves to the updated worker.
-   * @throws StopgateError entry.refused (not open any longer, or somebody else answered), input.bad (a question without an
-   * answer) or actor.unknown
+   * @throws StopgateError entry.refused (not open any longer, or somebody else answered), input.bad (a question without
+   * an answer) or actor.unknown
    */
   answer(worker: string, reply: InputReply): Promise<WorkerView>;
 };
@@ -48,8 +48,8 @@ export type ClaimOptions = { readonly queue?: string; readonly request?: string 
 /** @throws StopgateError entry.refused (the worker does not hold the task, or may not claim one) or actor.unknown */
 export type TaskCalls = {
   /**
-   * Claims the first ready task of `queue` (default: the worker's queue): highest priority first, then oldest. Resolves to
-   * null if no task is ready. Repeats the request with the same id if a replica stops or dies.
+   * Claims the first ready task of `queue` (default: the worker's queue): highest priority first, then oldest. Resolves
+   * to null if no task is ready. Repeats the request with the same id if a replica stops or dies.
    */
   claimNext(worker: string, options?: ClaimOptions): Promise<TaskView | null>;
   /** Escalates the task to a person, with the reason. */

@@ -34,14 +34,14 @@ const timeoutDefaultMs = 600_000;
 /** Half of these can be queued at once: as many as one replica of the service keeps open. */
 const waitingMax = 20_000;
 /**
- * A worker waits for one check at a time. More requests come from superseded attempts, or from a script that sends its own,
- * perhaps a hundred.
+ * A worker waits for one check at a time. More requests come from superseded attempts, or from a script that sends its
+ * own, perhaps a hundred.
  */
 const waitingPerWorkerMax = 128;
 
 /**
- * Starts serving one check. A throw, a rejection or an invalid result is reported as an error of the check, never as a pass;
- * `onError` of the policy or hook decides what follows.
+ * Starts serving one check. A throw, a rejection or an invalid result is reported as an error of the check, never as a
+ * pass; `onError` of the policy or hook decides what follows.
  * @throws AppError input.bad, input.unauthorized
  */
 async function serveCheck(

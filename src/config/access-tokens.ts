@@ -1,6 +1,6 @@
 /**
- * The HTTP tokens: their names, permissions and secrets. stopgate.yaml contains no secret, and nobody can sign in with a
- * hash from it: the hash is derived from the session that a browser keeps, which is derived from the token.
+ * The HTTP tokens: their names, permissions and secrets. stopgate.yaml contains no secret, and nobody can sign in with
+ * a hash from it: the hash is derived from the session that a browser keeps, which is derived from the token.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -207,8 +207,8 @@ export const isOneFleet = ({ fleets, shard }: Pick<Config, 'fleets' | 'shard'>):
   fleets.names.length === 1 && fleets.patterns.length === 0 && shard === null;
 
 /**
- * Reports tokens limited to workers but not to fleets. Agents choose worker ids per fleet: a token for the workers `box-*`
- * of one fleet must not reach those of other fleets by accident.
+ * Reports tokens limited to workers but not to fleets. Agents choose worker ids per fleet: a token for the workers
+ * `box-*` of one fleet must not reach those of other fleets by accident.
  */
 export function tokensWithoutFleets(
   { file, locate, path }: Pick<OpenedFile, 'file' | 'locate' | 'path'>,
@@ -270,7 +270,9 @@ function valuesOfService(store: Store | null): Written {
   return service === null ? {} : { nats: service.nats, fleet: service.fleet, http: service.http ?? 'off' };
 }
 
-/** `text` is null without a file. `problems`: why it could not be read. `unknownNames`: from a file that could be read. */
+/**
+ * `text` is null without a file. `problems`: why it could not be read. `unknownNames`: from a file that could be read.
+ */
 type OpenedFile = {
   readonly path: string;
   readonly text: string | null;
@@ -282,7 +284,10 @@ type OpenedFile = {
   readonly problems: readonly ErrorIssue[];
 };
 
-/** Opens the configuration file. If it has problems, `file` has the defaults, so that the other options are still checked. */
+/**
+ * Opens the configuration file. If it has problems, `file` has the defaults, so that the other options are still
+ * checked.
+ */
 async function openFile(flags: Flags, cwd: string, env: Environment): Promise<OpenedFile> {
   const variable = readVariable(variables.config, env);
   const path = resolve(cwd, flags.config ?? variable ?? 'stopgate.yaml');

@@ -1,6 +1,6 @@
 /**
- * Reads stopgate.yaml (protocol.md §8) from a text. Strict: unknown keys and invalid values are problems with a line and
- * column. Reads no files, environment or clock.
+ * Reads stopgate.yaml (protocol.md §8) from a text. Strict: unknown keys and invalid values are problems with a line
+ * and column. Reads no files, environment or clock.
  */
 import { dirname, posix, resolve } from 'node:path';
 import { payloadBytesMax } from '../../machines/index.ts';

@@ -49,7 +49,10 @@ export type EscalationConfig = {
   } | null;
 };
 
-/** How much of the log to keep; null for no limit. `archive`: absolute path of a folder; null to discard removed entries. */
+/**
+ * How much of the log to keep; null for no limit. `archive`: absolute path of a folder; null to discard removed
+ * entries.
+ */
 export type RetentionRules = {
   readonly forMs: number | null;
   readonly bytesMax: number | null;

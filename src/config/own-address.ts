@@ -1,8 +1,8 @@
 /**
  * Which addresses may get a secret of the user. People run commands in a checkout without reading its files: a
- * stopgate.yaml or `.stopgate/service.json` in it may name any server, also one on this machine, and `git clone` makes the
- * user the owner of these files. So an address that comes only from files of the folder gets no token, and only credentials
- * from the same folder (docs/security.md).
+ * stopgate.yaml or `.stopgate/service.json` in it may name any server, also one on this machine, and `git clone` makes
+ * the user the owner of these files. So an address that comes only from files of the folder gets no token, and only
+ * credentials from the same folder (docs/security.md).
  */
 import { realpathSync } from 'node:fs';
 import { dirname, sep } from 'node:path';

@@ -12,8 +12,8 @@ export type Position = { readonly line: number; readonly column: number };
 export type Path = readonly PropertyKey[];
 
 /**
- * Returns the position of the value at `path`, or of its key. A missing value has the position of its parent's key (or of
- * the start of the file), and a value inside an alias that of its anchor.
+ * Returns the position of the value at `path`, or of its key. A missing value has the position of its parent's key (or
+ * of the start of the file), and a value inside an alias that of its anchor.
  */
 export type Locate = (path: Path, part?: 'key' | 'value') => Position;
 

@@ -6,8 +6,8 @@ export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const s
 export const isLogLevel = (text: string): text is LogLevel => logLevels.some((level) => level === text);
 
 /**
- * One or more servers, separated by commas: `HOST`, `HOST:PORT`, `nats://…` or `tls://…`. All of them may be `ws://…`, or
- * all `wss://…`.
+ * One or more servers, separated by commas: `HOST`, `HOST:PORT`, `nats://…` or `tls://…`. All of them may be `ws://…`,
+ * or all `wss://…`.
  */
 export function isNatsUrl(text: string): boolean {
   const parts = text.split(',').map((part) => part.trim());
@@ -24,7 +24,9 @@ function isServer(text: string): boolean {
   return ['nats:', 'tls:', 'ws:', 'wss:'].includes(protocol) && hostname !== '' && hasDecodableUser(url);
 }
 
-/** Clients decode user and password, and fail at a "%" that begins no escape. Returns true for a text that is not a URL. */
+/**
+ * Clients decode user and password, and fail at a "%" that begins no escape. Returns true for a text that is not a URL.
+ */
 export function hasDecodableUser(text: string): boolean {
   if (!URL.canParse(text)) return true;
   const { username, password } = new URL(text);

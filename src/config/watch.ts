@@ -26,9 +26,9 @@ type WatchOptions = {
 export type ConfigWatch = { close(): void };
 
 /**
- * Reads a changed file once two polls in a row find the same state, so that it is not read half-written; a change takes one
- * to two intervals. A file that cannot be read is reported once and polled again. The watch does not keep the process
- * alive, and no error here may end it.
+ * Reads a changed file once two polls in a row find the same state, so that it is not read half-written; a change takes
+ * one to two intervals. A file that cannot be read is reported once and polled again. The watch does not keep the
+ * process alive, and no error here may end it.
  */
 export function watchFile({ path, onChange, logger, intervalMs = 500, known }: WatchOptions): ConfigWatch {
   const poll = createPoll(path);
@@ -73,8 +73,8 @@ export function watchFile({ path, onChange, logger, intervalMs = 500, known }: W
 }
 
 /**
- * Returns a poll function. It returns the text (null: no file) if the file has changed since the last read but not since
- * the last poll, otherwise undefined.
+ * Returns a poll function. It returns the text (null: no file) if the file has changed since the last read but not
+ * since the last poll, otherwise undefined.
  * @throws Error of the file system if the file cannot be read
  */
 function createPoll(path: string): () => Promise<string | null | undefined> {

@@ -1,7 +1,7 @@
 /**
  * What the hook command needs to know about an agent. Each agent provides it in `agents/<name>/hook-command.ts` or as a
- * row of `agents/table/rows.ts`, and the program loads only the one it needs, because agents start it at every tool call. Only the service knows how to read and
- * answer the calls (src/agents).
+ * row of `agents/table/rows.ts`, and the program loads only the one it needs, because agents start it at every tool
+ * call. Only the service knows how to read and answer the calls (src/agents).
  */
 
 export type Answer = {

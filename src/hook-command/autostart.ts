@@ -10,8 +10,8 @@ const startMsMax = 15_000;
 const pollEveryMs = 50;
 
 /**
- * Resolves to true once the service is ready. If several hooks start one at the same time, the lock of the store leaves one
- * running, and the others exit.
+ * Resolves to true once the service is ready. If several hooks start one at the same time, the lock of the store leaves
+ * one running, and the others exit.
  */
 export async function startService(folder: string, http: string, timeoutMs: number): Promise<boolean> {
   const main = fileURLToPath(new URL('../main.js', import.meta.url));

@@ -1,4 +1,6 @@
-/** The arguments of `stopgate hook`, parsed by hand: an agent waits for each call, and `parseArgs` takes a millisecond. */
+/**
+ * The arguments of `stopgate hook`, parsed by hand: an agent waits for each call, and `parseArgs` takes a millisecond.
+ */
 import type { HookAgent } from './agent.ts';
 import type { Found } from './find-service.ts';
 
@@ -11,7 +13,9 @@ export type HookOptions = {
   readonly token: string | undefined;
   /** The address that did not get the token. Null if nothing was withheld. */
   readonly withheld: string | null;
-  /** The folder whose service is not running, if no address was given. The call must not go to somebody else's service. */
+  /**
+   * The folder whose service is not running, if no address was given. The call must not go to somebody else's service.
+   */
   readonly stopped: string | null;
   /** Undefined if the body names the event. */
   readonly event: string | undefined;

@@ -1,7 +1,7 @@
 /**
  * The hook command: reads one call of an agent on stdin, posts it to the service and prints the answer on stdout. If
- * anything fails, the agent gets an answer that lets it continue, unless the user asked for a block: a hook must not break
- * the agent. Uses only a few of Node's own modules, because agents run it at every tool call.
+ * anything fails, the agent gets an answer that lets it continue, unless the user asked for a block: a hook must not
+ * break the agent. Uses only a few of Node's own modules, because agents run it at every tool call.
  */
 
 import type { Readable, Writable } from 'node:stream';
@@ -92,7 +92,10 @@ async function wake(options: HookOptions, { stdin, stderr }: HookIo, note: (text
   return 2;
 }
 
-/** Prints the answer. `note` is for the person, on stderr. A script gets the reason there too, and the exit code decides. */
+/**
+ * Prints the answer. `note` is for the person, on stderr. A script gets the reason there too, and the exit code
+ * decides.
+ */
 function print({ body: answer, exitCode }: Answer, { agent }: HookOptions, io: HookIo): number {
   if (answer === null) return exitCode;
   const { note, ...body } = answer as { note?: unknown };
@@ -136,8 +139,8 @@ async function judge(options: HookOptions, { stdin, cwd }: HookIo, note: (text: 
 }
 
 /**
- * Posts the call. If no service answers, starts one if the options say so, and waits a moment before a stop is blocked: a
- * service that restarts is back within a second.
+ * Posts the call. If no service answers, starts one if the options say so, and waits a moment before a stop is blocked:
+ * a service that restarts is back within a second.
  */
 async function postCall(
   { name, http, stopped, token, policy, fleet, scope, tasks, autostart, waits, line }: HookOptions,

@@ -52,7 +52,10 @@ export async function fetchResolution({
   return { kind: 'resolved', prompt: typeof prompt === 'string' ? prompt : null };
 }
 
-/** Returns the text for the agent, or null if there is nothing to wake it for. `stopBody`: the unchanged call of the agent. */
+/**
+ * Returns the text for the agent, or null if there is nothing to wake it for. `stopBody`: the unchanged call of the
+ * agent.
+ */
 export async function waitForResolution(
   { http, token, name, agent, fleet, timeoutMs, waits }: HookOptions,
   stopBody: Buffer,

@@ -1,7 +1,7 @@
 /**
  * The host folds the log into the fleet and performs the effects that the state asks for. Before it reaches the log's
- * head it only reads; from there on it sends decisions, answers, checks and timers. State changes only when the host folds
- * an entry that it has read from the log.
+ * head it only reads; from there on it sends decisions, answers, checks and timers. State changes only when the host
+ * folds an entry that it has read from the log.
  */
 import type { Fleet } from '../../machines/index.ts';
 import type { PolicyForm, RetentionRules } from '../config/file.ts';
@@ -34,7 +34,8 @@ export type Host = {
   /** Runs `work`, which only reads. @throws AppError service.busy */
   read<Result>(work: () => Promise<Result>): Promise<Result>;
   /**
-   * Runs `work`, which judges `actor` without storing anything. `signal` aborts when the probe has been evicted for another.
+   * Runs `work`, which judges `actor` without storing anything. `signal` aborts when the probe has been evicted for
+   * another.
    * @throws AppError service.busy
    */
   probe<Result>(actor: string, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
@@ -42,7 +43,9 @@ export type Host = {
   caughtUp(): Promise<void>;
   /** Resolves when everything up to `seq` is folded, without asking the log for its head. @throws as `caughtUp` does */
   foldedTo(seq: number): Promise<void>;
-  /** Returns why the fold refused entry `seq` about this actor. Null if it did not, or if the reason is evicted by now. */
+  /**
+   * Returns why the fold refused entry `seq` about this actor. Null if it did not, or if the reason is evicted by now.
+   */
   refusal(seq: number, entity: string, id: string): string | null;
   logNow(): number;
   /** Returns the latest `pending` reply of the check that the worker waits for, or null. */

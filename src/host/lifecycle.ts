@@ -1,15 +1,15 @@
 /**
- * The lifecycle of a host as a statechart. It folds the stored entries, reaches the log's head, and leaves, or loses its log.
- * After each reconnect or pause it is behind again, and sends nothing until it has folded what was stored in the meantime
- * (protocol.md §9).
+ * The lifecycle of a host as a statechart. It folds the stored entries, reaches the log's head, and leaves, or loses
+ * its log. After each reconnect or pause it is behind again, and sends nothing until it has folded what was stored in
+ * the meantime (protocol.md §9).
  */
 import { assign, createActor, setup } from 'xstate';
 import type { AppError } from '../errors.ts';
 
 /**
- * `behind`: reads the log up to its head and sends nothing; at the start, and after each reconnect or pause. `head`: sends
- * decisions, answers, checks and timers. `closing`: finishes running work and starts none. `leaving`: ends before it has
- * reached the head, and sends nothing. `lost`: the folded state must not be used.
+ * `behind`: reads the log up to its head and sends nothing; at the start, and after each reconnect or pause. `head`:
+ * sends decisions, answers, checks and timers. `closing`: finishes running work and starts none. `leaving`: ends before
+ * it has reached the head, and sends nothing. `lost`: the folded state must not be used.
  */
 export type Phase = 'behind' | 'head' | 'closing' | 'leaving' | 'lost';
 
@@ -48,7 +48,9 @@ export type Lifecycle = {
   readonly lost: AbortSignal;
   /** Returns why this host can never decide again, or null. */
   loss(): AppError | null;
-  /** Whether effects of the fold may be sent. Also detects a pause of the process that the timer has not detected yet. */
+  /**
+   * Whether effects of the fold may be sent. Also detects a pause of the process that the timer has not detected yet.
+   */
   isAtHead(): boolean;
   /** Whether an entry that was not stored may be retried. */
   isRunning(): boolean;
@@ -56,7 +58,9 @@ export type Lifecycle = {
   start(): void;
   /** Entries may be stored that are not folded yet. Nothing is sent until they are. */
   fallBehind(why: string): void;
-  /** A host that ends during its start folds for a moment longer, but leaves open attempts to the remaining replicas. */
+  /**
+   * A host that ends during its start folds for a moment longer, but leaves open attempts to the remaining replicas.
+   */
   leave(): void;
   /** Only the first error is kept. */
   lose(error: AppError): void;
@@ -134,9 +138,9 @@ const tickMs = 250;
 const pauseMsMax = 1_000;
 
 /**
- * Detects that this process did not run for a while (SIGSTOP, a sleeping machine, a blocked event loop). Entries stored in
- * the meantime must be folded before anything is sent. Delayed timers and messages arrive in any order, so every sender
- * checks `isAtHead` first.
+ * Detects that this process did not run for a while (SIGSTOP, a sleeping machine, a blocked event loop). Entries stored
+ * in the meantime must be folded before anything is sent. Delayed timers and messages arrive in any order, so every
+ * sender checks `isAtHead` first.
  */
 function createPauseWatch(clock: () => number): PauseWatch {
   let seenMs = clock();

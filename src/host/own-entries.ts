@@ -19,13 +19,14 @@ export type OwnEntry = {
 
 export type OwnEntries = {
   /**
-   * Resolves to null if the entry is no longer needed. `duplicate` means that the log already had an entry with that message
-   * id, at `seq`.
+   * Resolves to null if the entry is no longer needed. `duplicate` means that the log already had an entry with that
+   * message id, at `seq`.
    */
   untilStored(entry: OwnEntry): Promise<Stored | null>;
   /**
-   * Like `untilStored`, for an entry that is no longer needed once it is folded. Agents choose their message ids freely. If
-   * our entry is still needed after the fold of a duplicate, an agent has used its id, and we store it under a random one.
+   * Like `untilStored`, for an entry that is no longer needed once it is folded. Agents choose their message ids
+   * freely. If our entry is still needed after the fold of a duplicate, an agent has used its id, and we store it under
+   * a random one.
    */
   untilFolded(entry: OwnEntry): Promise<void>;
 };

@@ -1,6 +1,6 @@
 /**
- * The parts of a host. `createHostParts` creates all of them, each from parts created before it. The fold loop, start and
- * stop, and the host's public methods receive the whole set.
+ * The parts of a host. `createHostParts` creates all of them, each from parts created before it. The fold loop, start
+ * and stop, and the host's public methods receive the whole set.
  */
 import {
   createFleet,
@@ -86,7 +86,10 @@ export type HostOptions = {
   readonly openReadsMax: number;
   /** Interval of this replica's heartbeat. Default: 1,000. */
   readonly beatEveryMs?: number | undefined;
-  /** Maximum number of decisions that the log has not delivered yet. At the limit, requests are refused. Default: 32,768. */
+  /**
+   * Maximum number of decisions that the log has not delivered yet. At the limit, requests are refused. Default:
+   * 32,768.
+   */
   readonly unconfirmedDecisionsMax?: number | undefined;
   /** The snapshot to start the fold from. Null to start at the log's first entry. */
   readonly start: FoldStart | null;
@@ -120,8 +123,8 @@ export type HostParts = Omit<HostOptions, 'fleet' | 'rules'> & {
   readonly decisionWaiters: Waiters<Decision>;
   readonly evaluationWaiters: Waiters<HookResult>;
   /**
-   * Separate limits for requests that store something, for reads, and for probes, which store nothing but may wait for a
-   * check. No kind can crowd out another.
+   * Separate limits for requests that store something, for reads, and for probes, which store nothing but may wait for
+   * a check. No kind can crowd out another.
    */
   readonly admission: { readonly writes: Admission; readonly reads: Admission; readonly probes: Admission };
   readonly gate: WriteGate;

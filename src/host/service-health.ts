@@ -1,6 +1,6 @@
 /**
- * The health of the service itself: whether this replica judges, since when it does not and why, the replicas of the fleet,
- * and how much of each bound is used. Read-only.
+ * The health of the service itself: whether this replica judges, since when it does not and why, the replicas of the
+ * fleet, and how much of each bound is used. Read-only.
  */
 import { ownerFor } from '../../machines/index.ts';
 import type { RetentionRules } from '../config/file.ts';
@@ -11,8 +11,8 @@ import type { Heard } from './maintenance/membership.ts';
 import type { HostParts } from './parts.ts';
 
 /**
- * Why this replica judges nothing now. `sinceMs` is a time of the log's clock. `judges` names another replica that judges,
- * or is null if none is known.
+ * Why this replica judges nothing now. `sinceMs` is a time of the log's clock. `judges` names another replica that
+ * judges, or is null if none is known.
  */
 export type Outage = {
   readonly kind: OutageKind;
@@ -22,9 +22,9 @@ export type Outage = {
 };
 
 /**
- * `judging`: alive and keeping up with the log. `behind`: alive, but not keeping up. `not-judging`: this replica, during an
- * outage. `silent`: no heartbeat for three intervals. `unknown`: this replica hears nobody now. Times are of the log's
- * clock, null if unknown.
+ * `judging`: alive and keeping up with the log. `behind`: alive, but not keeping up. `not-judging`: this replica,
+ * during an outage. `silent`: no heartbeat for three intervals. `unknown`: this replica hears nobody now. Times are of
+ * the log's clock, null if unknown.
  */
 export type ReplicaHealth = {
   readonly name: string;

@@ -90,7 +90,9 @@ async function reachHead(parts: HostParts): Promise<void> {
   }
 }
 
-/** Retries while the server is slow or away. @throws AppError log.lost, or log.unavailable if the host is being closed */
+/**
+ * Retries while the server is slow or away. @throws AppError log.lost, or log.unavailable if the host is being closed
+ */
 async function untilCaughtUp(parts: HostParts): Promise<void> {
   const { lifecycle, logger } = parts;
   while (lifecycle.isRunning()) {

@@ -1,6 +1,6 @@
 /**
- * Decides who may use the HTTP server (protocol.md §12). Listening on loopback alone is no protection: any page in the user's
- * browser can reach a loopback port, from a foreign origin or through a host name that resolves to 127.0.0.1.
+ * Decides who may use the HTTP server (protocol.md §12). Listening on loopback alone is no protection: any page in the
+ * user's browser can reach a loopback port, from a foreign origin or through a host name that resolves to 127.0.0.1.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -19,7 +19,10 @@ export type HttpAdmission = {
   readonly isTls: boolean;
   /** Returns the current tokens. */
   readonly tokens: () => readonly AccessToken[];
-  /** Whether requests without a token are served, with the role agent: only on loopback and while no token is configured. */
+  /**
+   * Whether requests without a token are served, with the role agent: only on loopback and while no token is
+   * configured.
+   */
   readonly isOpen: () => boolean;
 };
 
@@ -106,7 +109,10 @@ const sessionIn = ({ cookie, host }: IncomingHttpHeaders): string | undefined =>
 /** Whether the browser has a session, which can be ended. */
 export const hasSession = (headers: IncomingHttpHeaders): boolean => (sessionIn(headers) ?? '') !== '';
 
-/** Compares in constant time. Hashes have equal lengths, so the duration reveals neither a length nor the first difference. */
+/**
+ * Compares in constant time. Hashes have equal lengths, so the duration reveals neither a length nor the first
+ * difference.
+ */
 const isSame = (given: string, hash: string): boolean => timingSafeEqual(Buffer.from(given), Buffer.from(hash));
 
 const bare = (host: string): string => host.toLowerCase().replace(/^\[(.*)\]$/, '$1');

@@ -1,6 +1,7 @@
 /**
- * Limits the total size of the bodies of all open requests. Each body has its own limit, but a hundred large ones at once would
- * exhaust the memory. A request over the budget gets a 503 before its body is read; the body is discarded (replies.ts).
+ * Limits the total size of the bodies of all open requests. Each body has its own limit, but a hundred large ones at
+ * once would exhaust the memory. A request over the budget gets a 503 before its body is read; the body is discarded
+ * (replies.ts).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
@@ -10,8 +11,8 @@ import { bodyBytesMax } from './replies.ts';
 /** Nearly all hook calls are smaller than this. They have their own budget, which large bodies cannot exhaust. */
 const smallBytesMax = 65_536;
 /**
- * Six of the largest bodies. Each takes up to 60 MB for its text and parsed values (90 MB if the text is not Latin), so they fit
- * into a service with 1 GB.
+ * Six of the largest bodies. Each takes up to 60 MB for its text and parsed values (90 MB if the text is not Latin), so
+ * they fit into a service with 1 GB.
  */
 const largeBytesMax = 100_663_296;
 /** 512 small bodies at once. */

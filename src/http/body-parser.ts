@@ -7,8 +7,8 @@ import { decodeBody, withoutBareNumbers } from '../text/body-text.ts';
 /** The stricter limit for entries and arguments has its own error message. */
 const bodyDepthMax = 1_000;
 /**
- * An empty list takes 2 bytes in a body but 16 or more in memory, so this limits memory to about 25 MB. The largest calls of
- * agents have a few thousand values.
+ * An empty list takes 2 bytes in a body but 16 or more in memory, so this limits memory to about 25 MB. The largest
+ * calls of agents have a few thousand values.
  */
 const bodyValuesMax = 250_000;
 

@@ -1,4 +1,6 @@
-/** `GET /docs/`: the documentation site that `npm run docs` builds in dist/docs. It holds no data, so it needs no token. */
+/**
+ * `GET /docs/`: the documentation site that `npm run docs` builds in dist/docs. It holds no data, so it needs no token.
+ */
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';

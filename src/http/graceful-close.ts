@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Call it before the server listens. Fastify closes idle connections, but two kinds would still delay the close: a connection
- * without a request so far (browsers and undici open them in advance), and a keep-alive connection whose last response was sent
- * during the close.
+ * Call it before the server listens. Fastify closes idle connections, but two kinds would still delay the close: a
+ * connection without a request so far (browsers and undici open them in advance), and a keep-alive connection whose
+ * last response was sent during the close.
  * @param timeoutMs after this time running requests lose their connection; their work continues without a reader
  */
 export function prepareGracefulClose(app: FastifyInstance, timeoutMs: number): () => Promise<void> {

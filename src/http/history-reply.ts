@@ -1,6 +1,6 @@
 /**
- * Replies with results of the history process. These may take a while, so a client that accepts JSON lines gets the progress, and
- * a client that disconnects cancels the work.
+ * Replies with results of the history process. These may take a while, so a client that accepts JSON lines gets the
+ * progress, and a client that disconnects cancels the work.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, errorBody } from '../errors.ts';
@@ -30,7 +30,10 @@ export async function sendHistory(
   }
 }
 
-/** Sends lines `{"progress":{"done","total"}}`, then `{"result":…}` or `{"error":…}`. An early failure gets an HTTP status. */
+/**
+ * Sends lines `{"progress":{"done","total"}}`, then `{"result":…}` or `{"error":…}`. An early failure gets an HTTP
+ * status.
+ */
 async function sendLines(
   reply: FastifyReply,
   ask: (onProgress: (progress: object) => void) => Promise<Uint8Array>,

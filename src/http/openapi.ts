@@ -1,6 +1,6 @@
 /**
- * Creates the OpenAPI 3.1 document from the schemas of the routes. Loaded on demand, so that the service starts without the
- * libraries for it.
+ * Creates the OpenAPI 3.1 document from the schemas of the routes. Loaded on demand, so that the service starts without
+ * the libraries for it.
  */
 import { STATUS_CODES } from 'node:http';
 import swagger from '@fastify/swagger';

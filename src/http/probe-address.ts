@@ -1,4 +1,6 @@
-/** Checks that HTTP can listen on an address, so that a start that cannot succeed fails before it has started anything. */
+/**
+ * Checks that HTTP can listen on an address, so that a start that cannot succeed fails before it has started anything.
+ */
 import { once } from 'node:events';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { get as getOverTls } from 'node:https';

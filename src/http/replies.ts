@@ -13,8 +13,8 @@ export const commonHeaders = {
 
 export function sendError(reply: FastifyReply, error: AppError): FastifyReply {
   const { status } = errorCodes[error.code];
-  // Fastify would close the connection of a body that is too large. A client that is still sending would fail to write and
-  // never read the answer, so discard the rest of the body instead, until the request times out.
+  // Fastify would close the connection of a body that is too large. A client that is still sending would fail to write
+  // and never read the answer, so discard the rest of the body instead, until the request times out.
   if (status === 413) reply.removeHeader('connection');
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   if (error.retryAfterMs !== null) reply.header('retry-after', String(Math.ceil(error.retryAfterMs / 1_000)));

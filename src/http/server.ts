@@ -1,6 +1,6 @@
 /**
- * The HTTP server: agents' hooks, the API, MCP, the inspector, health and metrics. It parses requests, calls the service and
- * renders replies. Every request passes admission.ts first, and all errors have one form.
+ * The HTTP server: agents' hooks, the API, MCP, the inspector, health and metrics. It parses requests, calls the
+ * service and renders replies. Every request passes admission.ts first, and all errors have one form.
  */
 
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -48,7 +48,9 @@ export type HttpOptions = {
   readonly port: number;
   /** If not null, required for every request except `/healthz` and the inspector's static files. */
   readonly token: string | null;
-  /** Required for operator actions. If null, `token` is required instead; without either, nobody may act as an operator. */
+  /**
+   * Required for operator actions. If null, `token` is required instead; without either, nobody may act as an operator.
+   */
   readonly operatorToken: string | null;
   /** Returns the current tokens of stopgate.yaml. If there are any, every request needs a token. */
   readonly tokens?: () => readonly AccessToken[];
@@ -64,7 +66,8 @@ export type HttpOptions = {
   /** Describes how a session would be judged. Default: unknown. */
   readonly findPlace?: FindSessionContext;
   /**
-   * How long `close` waits for running requests. Shorter than a hold: those clients retry at another replica. Default: 2,000.
+   * How long `close` waits for running requests. Shorter than a hold: those clients retry at another replica. Default:
+   * 2,000.
    */
   readonly closeTimeoutMs?: number;
 };

@@ -14,7 +14,9 @@ import { contentOf, type SchemaTypes, seqSchema } from './route-schemas.ts';
 
 /** Maximum number of open pages. */
 const streamsMax = 200;
-/** A stream follows several actors, since browser tabs share one. More would not fit into a request's head of 16 KiB. */
+/**
+ * A stream follows several actors, since browser tabs share one. More would not fit into a request's head of 16 KiB.
+ */
 const topicsMax = 64;
 const idsSchema = z
   .union([idSchema.transform((id) => [id]), z.array(idSchema).max(topicsMax, `names more than ${topicsMax}`)])

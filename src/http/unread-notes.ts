@@ -2,7 +2,9 @@
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
-/** `from` is an agent or `otlp`. `field` is one of our names, never a text of the sender, so their number is bounded. */
+/**
+ * `from` is an agent or `otlp`. `field` is one of our names, never a text of the sender, so their number is bounded.
+ */
 export type NoteUnread = (from: string, field: string) => void;
 
 export function createUnreadNotes({

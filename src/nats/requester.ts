@@ -1,5 +1,6 @@
 /** A client of the service over NATS: sends requests, and publishes and reads entries. */
 import { type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core';
+import { payloadBytesMax } from '../../machines/values/limits.ts';
 import { AppError, readErrorBody } from '../errors.ts';
 import { timerMsMax } from '../timer.ts';
 import { type ConnectionOptions, isForbidden, notPermitted, openConnection } from './connection.ts';
@@ -72,8 +73,13 @@ export const isAnswerLost = ({ code, cause }: AppError): boolean =>
   code === 'service.unreachable' && cause !== undefined && !(cause instanceof RequestError && cause.isNoResponders());
 
 async function request(nc: NatsConnection, subject: string, body: object, timeoutMs: number): Promise<unknown> {
+  const payload = JSON.stringify(body);
+  const bytes = Buffer.byteLength(payload);
+  // The service would answer the same, but a server refuses far larger messages, and the library names no limit.
+  if (bytes > payloadBytesMax)
+    throw new AppError('entry.large', `the request has ${bytes} bytes; the limit is ${payloadBytesMax}`);
   try {
-    const reply = await nc.request(subject, JSON.stringify(body), { timeout: Math.min(timeoutMs, timerMsMax) });
+    const reply = await nc.request(subject, payload, { timeout: Math.min(timeoutMs, timerMsMax) });
     const status = Number(reply.headers?.get('Nats-Service-Error-Code') ?? '');
     if (status > 0) throw readErrorBody(reply.json(), status);
     return reply.json();

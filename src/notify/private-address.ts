@@ -46,7 +46,9 @@ function listOf(...ranges: readonly (readonly [string, number])[]): BlockList {
   return list;
 }
 
-/** @param address an IP address, possibly with brackets or a zone. Returns false for names; check what they resolve to */
+/**
+ * @param address an IP address, possibly with brackets or a zone. Returns false for names; check what they resolve to
+ */
 export function isRefused(address: string, reach: Reach): boolean {
   const plain = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '');
   const version = isIP(plain);

@@ -1,6 +1,6 @@
 /**
- * Shortens views that do not fit into a message. Agents choose the size of most fields, and an oversized reply would be an error
- * for the reader. The field `cut` of a view lists the shortened fields.
+ * Shortens views that do not fit into a message. Agents choose the size of most fields, and an oversized reply would be
+ * an error for the reader. The field `cut` of a view lists the shortened fields.
  */
 import { cutMiddle } from '../../machines/index.ts';
 

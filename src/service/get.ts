@@ -24,8 +24,8 @@ export const detailSchema = z.object({ checkpoint: idSchema.optional(), entry: z
 export type EntryStanding = { readonly entry: number; readonly refused: null };
 
 /**
- * `body` is `{ checkpoint? }` for a task: the checkpoint to show in full (default: the last). Or `{ entry }`, to ask whether
- * this entry about the actor was refused.
+ * `body` is `{ checkpoint? }` for a task: the checkpoint to show in full (default: the last). Or `{ entry }`, to ask
+ * whether this entry about the actor was refused.
  * @throws AppError actor.unknown or entry.refused
  */
 export async function get(

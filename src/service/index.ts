@@ -32,7 +32,10 @@ export type Service = {
   readonly replica: string;
   /** Validates and stores an entry. @throws AppError input.bad, entry.large, log.unavailable or log.lost */
   publish(entry: NewEntry): Promise<{ seq: number }>;
-  /** As `publish`, and waits for the fold. @throws also AppError entry.refused: stored, but not valid in the current state */
+  /**
+   * As `publish`, and waits for the fold. @throws also AppError entry.refused: stored, but not valid in the current
+   * state
+   */
   submit(entry: NewEntry): Promise<{ seq: number }>;
   /**
    * May this worker stop? Takes as long as its checks and its hold.
@@ -45,8 +48,8 @@ export type Service = {
   verify(worker: string, body: unknown): Promise<Decision>;
   /**
    * Is this task complete?
-   * @throws AppError actor.unknown, or stop.incomplete with `details`: `{ decision }` if the task is held, `{ said: true }`
-   * if only its worker reported it as completed
+   * @throws AppError actor.unknown, or stop.incomplete with `details`: `{ decision }` if the task is held, `{ said:
+   * true }` if only its worker reported it as completed
    */
   verifyTask(task: string, body: unknown): Promise<Decision>;
   /**
@@ -54,11 +57,14 @@ export type Service = {
    * @throws AppError input.bad, entry.refused, log.unavailable or service.busy
    */
   claimNext: ClaimNext;
-  /** Lets the task's hooks judge its iteration, and stores the result. @throws AppError input.bad, entry.refused, log.unavailable */
+  /**
+   * Lets the task's hooks judge its iteration, and stores the result. @throws AppError input.bad, entry.refused,
+   * log.unavailable
+   */
   evaluate(task: string, body: unknown): Promise<HookResult>;
   /**
-   * `body` is `{ checkpoint? }` for a task: the checkpoint to show in full (default: the last). Or `{ entry }`, to ask whether
-   * that entry was refused.
+   * `body` is `{ checkpoint? }` for a task: the checkpoint to show in full (default: the last). Or `{ entry }`, to ask
+   * whether that entry was refused.
    * @throws AppError actor.unknown or entry.refused
    */
   get(entity: Entity, id: string, body?: unknown): Promise<View | TaskDetail | EntryStanding>;
@@ -68,15 +74,17 @@ export type Service = {
   operate(action: OperatorAction, body: unknown): Promise<{ seq: number; view: WorkerView | TaskView | QueueView }>;
   /** Resolves to the worker once it is not escalated, or when `signal` aborts. @throws AppError actor.unknown */
   untilResolved(worker: string, signal: AbortSignal): Promise<WorkerView>;
-  /** Resolves to an operator's answer to the agent's request. Null if the request ends without one, or `signal` aborts. */
+  /**
+   * Resolves to an operator's answer to the agent's request. Null if the request ends without one, or `signal` aborts.
+   */
   untilAnswered(
     worker: string,
     question: { readonly request: string; readonly seq: number },
     signal: AbortSignal,
   ): Promise<InputAnswer | null>;
   /**
-   * Returns the worker as folded here, at least up to entry `seq`, or null if unknown. Cheaper than `get`, which asks the log
-   * for its head first, but newer entries may be missing. Used at every turn of an agent.
+   * Returns the worker as folded here, at least up to entry `seq`, or null if unknown. Cheaper than `get`, which asks
+   * the log for its head first, but newer entries may be missing. Used at every turn of an agent.
    */
   peek(worker: string, seq: number): Promise<WorkerView | null>;
   /** Returns what judges this worker, as folded here. */
@@ -85,7 +93,8 @@ export type Service = {
   sessionPolicy(agent: string, policy: string | null): SessionPolicy;
   status(): ServiceStatus;
   /**
-   * Returns the runners that policies name but nobody serves, sorted. Empty if NATS does not answer. Takes at most a second.
+   * Returns the runners that policies name but nobody serves, sorted. Empty if NATS does not answer. Takes at most a
+   * second.
    */
   missingRunners(): Promise<readonly string[]>;
 };

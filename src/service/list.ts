@@ -1,7 +1,7 @@
 /**
- * list: pages of the actors of one kind, or of everything that waits for a person, sorted by id. Like `get`, it reflects every
- * entry stored before the request. It yields to the event loop between chunks, so that decisions are not delayed in a fleet
- * of 100,000 workers.
+ * list: pages of the actors of one kind, or of everything that waits for a person, sorted by id. Like `get`, it
+ * reflects every entry stored before the request. It yields to the event loop between chunks, so that decisions are not
+ * delayed in a fleet of 100,000 workers.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
@@ -29,7 +29,8 @@ const pageMax = 1_000;
 /** A page ends once it exceeds this size, and one actor is cut to it, so a page always fits into a message. */
 const pageBytesMax = 200_000;
 /**
- * Number of views created per turn of the event loop: one to two milliseconds. Reading a stopped worker means unpacking it.
+ * Number of views created per turn of the event loop: one to two milliseconds. Reading a stopped worker means unpacking
+ * it.
  */
 const viewsPerTurn = 128;
 /** Number of ids sorted per turn: about three milliseconds. */
@@ -61,8 +62,8 @@ export type ListName = keyof typeof lists;
 export const listNames = Object.keys(lists) as ListName[];
 
 /**
- * `next` is the `after` of the next page: an id, `<entity>.<id>` for escalations, or `<used>.<id>` with `sort`. Null on the last
- * page.
+ * `next` is the `after` of the next page: an id, `<entity>.<id>` for escalations, or `<used>.<id>` with `sort`. Null on
+ * the last page.
  */
 export type Page = { items: (View | PersonWait)[]; next: string | null };
 
@@ -140,8 +141,8 @@ async function sortByUse(fleet: Fleet, name: ListName, by: Sorting, after: strin
 type Use = { readonly id: string; readonly use: number };
 
 /**
- * Parses where a page ended: the usage of its last actor at that time, and its id. New usage only moves actors towards the
- * front, so paging always advances.
+ * Parses where a page ended: the usage of its last actor at that time, and its id. New usage only moves actors towards
+ * the front, so paging always advances.
  * @throws AppError input.bad for an unknown id
  */
 function cursorOf(after: string, found: readonly Use[]): Use {

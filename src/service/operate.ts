@@ -1,4 +1,6 @@
-/** operate: an operator's actions (acknowledge, resolve, answer, retire, pause), stored as own entries (protocol.md §3). */
+/**
+ * operate: an operator's actions (acknowledge, resolve, answer, retire, pause), stored as own entries (protocol.md §3).
+ */
 import { z } from 'zod';
 import {
   idSchema,

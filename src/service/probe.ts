@@ -30,7 +30,9 @@ export async function probeWorker(
   return { ...found.decision, replica, tookMs };
 }
 
-/** Enforces the check's timeout with a timer, since a probe has no deadline in the log. @throws the reason of `signal` */
+/**
+ * Enforces the check's timeout with a timer, since a probe has no deadline in the log. @throws the reason of `signal`
+ */
 async function callInTime(
   host: Host,
   check: AwaitedCheck,

@@ -30,8 +30,8 @@ export async function publish(fleet: string, log: EventLog, entry: NewEntry): Pr
 }
 
 /**
- * Publishes an entry and waits until it is folded. If the fold takes too long, resolves anyway: the entry is stored, and an
- * error would make callers store it twice.
+ * Publishes an entry and waits until it is folded. If the fold takes too long, resolves anyway: the entry is stored,
+ * and an error would make callers store it twice.
  * @throws AppError entry.refused if the entry is in the log but changes nothing
  */
 export async function submit(host: Host, log: EventLog, entry: NewEntry): Promise<{ seq: number }> {

@@ -1,6 +1,6 @@
 /**
- * Why an entry was or would be refused. The log also stores entries that are not valid in the current state; their actor lists
- * them as refused. An operator's action is checked here before it is stored.
+ * Why an entry was or would be refused. The log also stores entries that are not valid in the current state; their
+ * actor lists them as refused. An operator's action is checked here before it is stored.
  */
 import type { QueueView, TaskView, WorkerView } from '../../machines/index.ts';
 import { areDistinct, describeQuestions, readAnswers, readQuestions } from '../../machines/values/questions.ts';
@@ -36,8 +36,8 @@ export function throwIfRetired(worker: string, { ended }: Partial<Pick<WorkerVie
 type Asking = Pick<WorkerView, 'worker' | 'inputs' | 'lastAnswer'>;
 
 /**
- * An operator's reply. `request` is optional if exactly one is open. `seq` is the entry of the request that the operator has
- * seen.
+ * An operator's reply. `request` is optional if exactly one is open. `seq` is the entry of the request that the
+ * operator has seen.
  */
 export type Reply = {
   readonly verdict: 'allow' | 'deny';
@@ -48,7 +48,8 @@ export type Reply = {
 
 /**
  * Returns the fields of an `input.answered`, except `by`.
- * @throws AppError as `openRequest`; input.bad if a question is allowed without a valid answer, or if its questions look alike
+ * @throws AppError as `openRequest`; input.bad if a question is allowed without a valid answer, or if its questions
+ * look alike
  */
 export function createAnswer(asking: Asking, { verdict, request: named, seq, message }: Reply) {
   const request = openRequest(asking, named, seq);
@@ -70,8 +71,8 @@ export function createAnswer(asking: Asking, { verdict, request: named, seq, mes
 }
 
 /**
- * Returns the open request with that id, or the only open one. `seq` guards against an agent that reuses the id for another
- * question.
+ * Returns the open request with that id, or the only open one. `seq` guards against an agent that reuses the id for
+ * another question.
  * @throws AppError entry.refused if it is not open, or if it is ambiguous
  */
 export function openRequest({ worker, inputs, lastAnswer }: Asking, request?: string, seq?: number): string {

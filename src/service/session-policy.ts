@@ -8,15 +8,15 @@ export type SessionPolicy = {
   /** All checks, including the members of groups. */
   readonly checks: readonly Check[];
   /**
-   * The runners for checks that read a folder. Empty if the service runs them itself. If there are several, the worker's label
-   * "runner" selects one.
+   * The runners for checks that read a folder. Empty if the service runs them itself. If there are several, the
+   * worker's label "runner" selects one.
    */
   readonly runners: readonly string[];
 };
 
 /**
- * `policy` is the one that the agent's hooks name, or null. Rules of `assign` for labels or single workers are not applied,
- * since neither is known before the session starts.
+ * `policy` is the one that the agent's hooks name, or null. Rules of `assign` for labels or single workers are not
+ * applied, since neither is known before the session starts.
  */
 export function sessionPolicy({ fleet }: Host, agent: string, policy: string | null): SessionPolicy {
   const session = { worker: '', agent, labels: {}, policy, profile: null, tasks: [] };

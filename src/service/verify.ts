@@ -1,5 +1,6 @@
 /**
- * verify and verify-task: is the work of this worker complete, is this task complete? Nothing is stored (protocol.md §5).
+ * verify and verify-task: is the work of this worker complete, is this task complete? Nothing is stored (protocol.md
+ * §5).
  */
 import { type Decision, viewTask } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
@@ -27,8 +28,8 @@ export async function verify(
 
 /**
  * Returns the decision that completed the task. For a held task, judges it as if its worker stopped now.
- * @throws AppError actor.unknown, or stop.incomplete with `details`: `{ decision }` for a held task, `{ said: true }` for one
- * that only its worker reported as completed
+ * @throws AppError actor.unknown, or stop.incomplete with `details`: `{ decision }` for a held task, `{ said: true }`
+ * for one that only its worker reported as completed
  */
 export async function verifyTask(
   host: Host,

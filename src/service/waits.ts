@@ -5,8 +5,8 @@ import { within } from '../timer.ts';
 import { get } from './get.ts';
 
 /**
- * Resolves to the answer once it is folded. Null if the question ends without one (it was withdrawn or never asked), or if
- * `signal` aborts. `seq` is the question's entry: before that is folded, the question would seem not to exist.
+ * Resolves to the answer once it is folded. Null if the question ends without one (it was withdrawn or never asked), or
+ * if `signal` aborts. `seq` is the question's entry: before that is folded, the question would seem not to exist.
  */
 export async function untilAnswered(
   host: Host,
@@ -15,7 +15,9 @@ export async function untilAnswered(
   signal: AbortSignal,
 ): Promise<InputAnswer | null> {
   await host.foldedTo(seq);
-  /** Returns undefined while the question is open. Called after every entry, since only a worker's last answer is kept. */
+  /**
+   * Returns undefined while the question is open. Called after every entry, since only a worker's last answer is kept.
+   */
   const readAnswer = (): InputAnswer | null | undefined => {
     const { inputs = [], lastAnswer = null } = host.fleet.workers.read(worker)?.snapshot.context.worker ?? {};
     if (lastAnswer?.request === request) return lastAnswer;

@@ -1,6 +1,6 @@
 /**
- * The result of each check as an event of OpenTelemetry's GenAI conventions, `gen_ai.evaluation.result`: a log record with
- * only the OpenTelemetry API. Without an SDK in this process nothing is recorded.
+ * The result of each check as an event of OpenTelemetry's GenAI conventions, `gen_ai.evaluation.result`: a log record
+ * with only the OpenTelemetry API. Without an SDK in this process nothing is recorded.
  */
 import { context, ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api';
 import { logs, SeverityNumber } from '@opentelemetry/api-logs';

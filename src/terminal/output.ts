@@ -10,7 +10,9 @@ export type Output = {
   readonly width: () => number;
   /** Aborted when the reader is gone, which ends an endless command. */
   readonly closed: AbortSignal;
-  /** Resolves to the error if not everything could be written, otherwise null. A reader that is gone is not an error. */
+  /**
+   * Resolves to the error if not everything could be written, otherwise null. A reader that is gone is not an error.
+   */
   readonly fault: () => Promise<Error | null>;
   /** Writes each line with a line end. Resolves when there is room for more. */
   readonly print: (...lines: string[]) => Promise<void>;

@@ -15,8 +15,8 @@ export type Io = {
   /** Current size of the terminal. Used only if `isTTY`. */
   readonly size: () => { readonly columns: number; readonly rows: number };
   /**
-   * Fires at Ctrl-C, SIGTERM and when the terminal is closed (SIGHUP). A command that needs to clean up calls it once at its start. Otherwise these signals end
-   * the process as usual.
+   * Fires at Ctrl-C, SIGTERM and when the terminal is closed (SIGHUP). A command that needs to clean up calls it once
+   * at its start. Otherwise these signals end the process as usual.
    */
   readonly interrupt: () => AbortSignal;
 };
@@ -52,8 +52,8 @@ function openStdout(): Writable {
 const doubledMs = 500;
 
 /**
- * Whether `nohup` started us. A handler would replace its setting, and closing the terminal would end the process. Where
- * there is no /proc: whether no stream is a terminal, as under `nohup`.
+ * Whether `nohup` started us. A handler would replace its setting, and closing the terminal would end the process.
+ * Where there is no /proc: whether no stream is a terminal, as under `nohup`.
  */
 function ignoresHangup(): boolean {
   try {

@@ -5,7 +5,8 @@ import { clean, cut, pad, widthOf } from './text.ts';
 export type Cell = { readonly text: string; readonly paint?: (text: string) => string; readonly isWhole?: boolean };
 export type Row = readonly Cell[];
 
-const gap = 2;
+/** Columns between two cells. */
+export const tableGap = 2;
 const columnMin = 4;
 /** Other columns are shortened to this width before `isWhole` columns are. */
 const othersMin = 8;
@@ -26,7 +27,7 @@ export function formatTable(headings: readonly string[], rows: readonly Row[], w
       const fill = column === last ? '' : ' '.repeat(widthOf(pad(short, columns)) - widthOf(short));
       return `${short === '' ? '' : paint(short)}${fill}`;
     });
-    return line.join(' '.repeat(gap)).trimEnd();
+    return line.join(' '.repeat(tableGap)).trimEnd();
   });
 }
 
@@ -44,7 +45,7 @@ function widest(rows: readonly { text: string }[][]): number[] {
 
 function narrow(widths: readonly number[], whole: readonly boolean[], width: number): number[] {
   const narrowed = [...widths];
-  const total = () => narrowed.reduce((sum, each) => sum + each + gap, -gap);
+  const total = () => narrowed.reduce((sum, each) => sum + each + tableGap, -tableGap);
   const widestOf = (columns: readonly number[]) => columns.indexOf(Math.max(...columns));
   while (total() > width) {
     const others = narrowed.map((each, column) => (whole[column] ? 0 : each));

@@ -1,6 +1,6 @@
 /**
- * Text for a terminal. Names, prompts and outputs come from agents and may contain escape sequences that move the cursor,
- * change the title or disguise text, so everything printed for people goes through `clean` first.
+ * Text for a terminal. Names, prompts and outputs come from agents and may contain escape sequences that move the
+ * cursor, change the title or disguise text, so everything printed for people goes through `clean` first.
  */
 import { stripVTControlCharacters } from 'node:util';
 import type { Decision } from '../../machines/index.ts';
@@ -75,8 +75,8 @@ export const formatCount = (many: number, what: string): string => `${many} ${wh
 export const describeAnswer = ({ decision, action, cause }: Decision): string => `${decision} · ${action} · ${cause}`;
 
 /**
- * Paints an answer. Only complete is green: capped, bypassed and similar causes are not a success. Blue means not judged,
- * and magenta escalated, like the state.
+ * Paints an answer. Only complete is green: capped, bypassed and similar causes are not a success. Blue means not
+ * judged, and magenta escalated, like the state.
  */
 export function paintAnswer({ decision, action, cause }: Decision, colors: Colors): (text: string) => string {
   if (action === 'escalate') return colors.magenta;

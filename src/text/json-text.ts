@@ -11,8 +11,8 @@ export function tryJson(text: string): unknown {
 
 /**
  * Makes JSON safe for a terminal. JSON does not escape the control characters U+007F to U+009F or bidirectional marks.
- * U+009B starts an escape sequence and marks reverse the rest of a line, so agents could attack the terminal of a person
- * who reads a log or `--json`.
+ * U+009B starts an escape sequence and marks reverse the rest of a line, so agents could attack the terminal of a
+ * person who reads a log or `--json`.
  */
 export const escapeControls = (json: string): string =>
   json.replace(

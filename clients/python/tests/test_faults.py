@@ -95,6 +95,33 @@ async def test_a_fleet_without_a_service_is_an_error(bare: str) -> None:
             await client.publish("worker", "w1", "heartbeat.sent")
 
 
+async def test_a_call_ends_although_somebody_who_is_no_service_hears_it(
+    bare: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stopgate.client._LOOK_SECONDS", 0.2)
+    watcher = await nats.connect(bare)
+
+    async def hear(_: Msg) -> None:
+        pass
+
+    await watcher.subscribe("stopgate.>", cb=hear)
+    await watcher.flush()
+    async with await StopgateClient.connect(bare, fleet="empty", cwd="/") as client:
+        for asking in (client.decide("w1"), client.verify("w1"), client.probe("w1")):
+            with pytest.raises(UnreachableError, match="no stopgate service answers for fleet 'empty'"):
+                await asking
+    await watcher.close()
+
+
+async def test_what_the_server_does_not_permit_is_an_error_of_the_call(service: Service) -> None:
+    check = service.folder / ".stopgate/credentials/check.json"
+    async with await StopgateClient.connect(service.nats, creds=check, cwd="/") as client:
+        for asking in (client.get_worker("w1"), client.decide("w1"), client.publish("worker", "w1", "heartbeat.sent")):
+            with pytest.raises(InputError, match="does not let us") as caught:
+                await asking
+            assert caught.value.code == "input.unauthorized"
+
+
 async def test_a_late_answer_is_an_error(service: Service) -> None:
     server = await service_connection(service)
 

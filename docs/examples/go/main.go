@@ -41,7 +41,8 @@ type Answer struct {
 }
 
 // decide asks until there is an answer: the same attempt gives the same decision and counts once, whichever replica
-// answers. An error is no verdict: nothing was judged.
+// answers. It ends if no service answers, or if the NATS server does not permit the request. An error is no verdict:
+// nothing was judged.
 func decide(ctx context.Context, nc *nats.Conn, worker string, fields map[string]any) (Decision, error) {
 	fields["attempt"] = nuid.Next()
 	body, err := json.Marshal(fields)
@@ -49,11 +50,13 @@ func decide(ctx context.Context, nc *nats.Conn, worker string, fields map[string
 		return Decision{}, err
 	}
 	for {
-		once, cancel := context.WithTimeout(ctx, 30*time.Second)
+		once, cancel := context.WithTimeout(ctx, 10*time.Second)
 		reply, err := nc.RequestWithContext(once, "stopgate."+fleet+".decide."+worker, body)
 		cancel()
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			continue
+			if err = checkService(nc); err == nil {
+				continue // a check takes long, or the replica that had the request is gone
+			}
 		}
 		if err != nil {
 			return Decision{}, fmt.Errorf("nothing was judged: %w", err)
@@ -64,6 +67,18 @@ func decide(ctx context.Context, nc *nats.Conn, worker string, fields map[string
 		var decision Decision
 		return decision, json.Unmarshal(reply.Data, &decision)
 	}
+}
+
+// checkService asks the fleet's service a simple question. A request may find a listener that is no service, such as a
+// person who watches the bus, and a request that the server does not permit gets no answer at all.
+func checkService(nc *nats.Conn) error {
+	if err := nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) {
+		return err
+	}
+	if _, err := nc.Request("stopgate."+fleet+".list.workers", []byte(`{"limit":1}`), 5*time.Second); err != nil {
+		return fmt.Errorf("no stopgate service answers for fleet %s: %w", fleet, err)
+	}
+	return nil
 }
 
 // publish stores an entry about a worker, and waits until the stream has it. A repeat of id is stored once.

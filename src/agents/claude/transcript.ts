@@ -1,10 +1,11 @@
 /**
- * Reads the transcripts of Claude Code (`~/.claude/projects/**.jsonl`) as hook calls. Tested with 2.1.330. Older versions
- * omit fields, such as the reason for which a message ended; then the lines that follow decide.
+ * Reads the transcripts of Claude Code (`~/.claude/projects/**.jsonl`) as hook calls. Tested with 2.1.330. Older
+ * versions omit fields, such as the reason for which a message ended; then the lines that follow decide.
  *
  * A transcript does not record the end of a turn. A turn ends with a message of the model that uses no tool, when a
  * prompt, the feedback of a Stop hook or the end of the file follows.
  */
+import { roundUsd } from '../../../machines/values/usage.ts';
 import { setNewest } from '../../set-newest.ts';
 import {
   countOf,
@@ -102,6 +103,9 @@ function createReader({ session, child: ownChild }: RecordedSession): RecordRead
   /** The sub-agents of lines of the main file, in versions that kept them there and did not name them. */
   const sidechains = new Map<string, string>();
   let sidechainCount = 0;
+  let newestMs: number | null = null;
+  /** What the session has cost so far. */
+  let costUsd = 0;
 
   function chainOf(line: RecordedFields): Chain {
     const child = ownChild ?? (line.isSidechain === true ? childOf(line) : null);
@@ -177,6 +181,18 @@ function createReader({ session, child: ownChild }: RecordedSession): RecordRead
     };
     if (report.input + report.output + report.cacheRead + report.cacheWrite === 0) return [];
     return [{ kind: 'usage', atMs: usage.atMs, turn: chain.turn, worker: session, report }];
+  }
+
+  /**
+   * A process writes what its session has cost when it ends, in newer versions. The line has no time, and the sum goes
+   * on when the session is resumed.
+   */
+  function readCost({ totalCostUSD: total, sessionId }: RecordedFields): RecordedStep[] {
+    if (ownChild !== null || sessionId !== session) return [];
+    if (typeof total !== 'number' || !Number.isFinite(total) || total <= costUsd) return [];
+    const usd = roundUsd(total - costUsd);
+    costUsd = total;
+    return [{ kind: 'usage', atMs: newestMs, turn: chains.get('')?.turn ?? null, worker: session, report: { usd } }];
   }
 
   /** A session reports its start first. Nothing in a transcript says how it was started. */
@@ -309,6 +325,8 @@ function createReader({ session, child: ownChild }: RecordedSession): RecordRead
 
   return {
     read(line) {
+      if (line.type === 'cost-state') return readCost(line);
+      newestMs = timeOf(line.timestamp) ?? newestMs;
       if (internalChild.test(textOf(line.agentId) ?? '')) return [];
       if (line.type === 'assistant') return readAssistant(chainOf(line), line);
       if (line.type === 'user') return readUser(chainOf(line), line);

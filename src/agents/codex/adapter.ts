@@ -162,8 +162,8 @@ function planChange(
 }
 
 /**
- * `paused`, `blocked`, `usageLimited` and `budgetLimited` are kept and count as open: the agent may set a goal's budget, so
- * its end must not let a session go. So do unknown ones.
+ * `paused`, `blocked`, `usageLimited` and `budgetLimited` are kept and count as open: the agent may set a goal's
+ * budget, so its end must not let a session go. So do unknown ones.
  */
 const goalStatuses: ReadonlyMap<string, string> = new Map([
   ['active', 'in_progress'],

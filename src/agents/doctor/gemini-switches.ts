@@ -65,8 +65,9 @@ export const readGeminiLike =
   };
 
 /**
- * In a folder that is not trusted, the agent ignores the project's settings and its hooks, but runs the user's. Without a
- * terminal it does not start there. Environment variables come first, then the setting, then the rule for the nearest folder.
+ * In a folder that is not trusted, the agent ignores the project's settings and its hooks, but runs the user's. Without
+ * a terminal it does not start there. Environment variables come first, then the setting, then the rule for the nearest
+ * folder.
  */
 function judgeTrust(
   layers: readonly Layer[],

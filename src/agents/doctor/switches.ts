@@ -1,7 +1,8 @@
 /**
- * What agents share in finding settings that turn hooks off, in the files of the machine, the user and the project, with
- * the agent's precedence: each agent's own part is in its `switches.ts`. Unknown settings about hooks are reported too, because they may turn hooks off, and so are
- * settings that we cannot read. All of this follows the agents' documentation.
+ * What agents share in finding settings that turn hooks off, in the files of the machine, the user and the project,
+ * with the agent's precedence: each agent's own part is in its `switches.ts`. Unknown settings about hooks are reported
+ * too, because they may turn hooks off, and so are settings that we cannot read. All of this follows the agents'
+ * documentation.
  */
 import { realpathSync } from 'node:fs';
 import { isAbsolute, relative, sep } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The agents of the table: reads their calls by the paths of their row, and answers in the form that the row names. Pure.
- * Fields and events that the row does not list never let an agent stop in silence: see `unknownEvent`.
+ * The agents of the table: reads their calls by the paths of their row, and answers in the form that the row names.
+ * Pure. Fields and events that the row does not list never let an agent stop in silence: see `unknownEvent`.
  */
 import { z } from 'zod';
 import { type Agent, type CallOf, defineAgent, flag, sessionName, text } from '../agent.ts';
@@ -97,7 +97,9 @@ export function createTableAgent(row: TableRow): Agent {
   });
 }
 
-/** A newer version may ask to stop with an event that we do not know. Nothing is judged then, and the answer says so. */
+/**
+ * A newer version may ask to stop with an event that we do not know. Nothing is judged then, and the answer says so.
+ */
 function unknownEvent({ title, showsMessages }: TableRow, event: string): object {
   const text = `stopgate: ${title}'s event ${firstChars(event, eventCharsMax)} is not known, so it was not judged.`;
   return showsMessages ? { systemMessage: text } : { note: text };

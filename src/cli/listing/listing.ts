@@ -1,17 +1,19 @@
 /** Describes the columns and texts of a list command. */
 import { type TaskView, usedUp, type WorkerView } from '../../../machines/index.ts';
+import { isDone, type Plan } from '../../../machines/policy/plan.ts';
 import { formatDuration } from '../../../machines/values/time.ts';
-import { formatTable, type Row } from '../../terminal/table.ts';
-import { type Colors, paintAnswer } from '../../terminal/text.ts';
+import { type Cell, formatTable, type Row, tableGap } from '../../terminal/table.ts';
+import { type Colors, paintAnswer, widthOf } from '../../terminal/text.ts';
 import { formatSeconds } from '../text/decision-text.ts';
 import { formatAgo, formatProgress, formatUsed, paintPresence, paintState } from '../text/state-text.ts';
 
 /** `idOf` identifies an actor. `steadyOf` omits the running clocks: a change of it is a change of the actor. */
 export type Listing<View> = {
   readonly entity: 'worker' | 'task' | 'queue' | 'escalation';
+  /** The first column has the ids. */
   readonly headings: readonly string[];
-  /** The most important headings, for narrow terminals. */
-  readonly narrowHeadings: readonly string[];
+  /** The headings that a narrow terminal leaves out, the least important first. The others are always shown. */
+  readonly optional: readonly string[];
   /** Ages are relative to `nowMs`, by default now. */
   readonly rowOf: (view: View, colors: Colors, nowMs?: number) => Row;
   readonly idOf: (view: View) => string;
@@ -26,38 +28,109 @@ export type Listing<View> = {
 
 export type Filter = Readonly<Record<string, string | undefined>>;
 
-/** Minimum width for all headings. On a narrower terminal, each column would be cut to a few letters. */
-const wideMin = 72;
+/** A longer cell may be cut to this width before its column makes the terminal too narrow. */
+const columnMin = 16;
 
-/** Formats one row per view. Ages are relative to `nowMs`, by default now. */
+/**
+ * Formats one row per view. If the rows are too wide, first leaves out empty columns, then shortens long ids to what
+ * tells them apart, and then leaves out more columns. Ages are relative to `nowMs`, by default now.
+ */
 export function formatListing<View>(
-  { headings, narrowHeadings, rowOf }: Pick<Listing<View>, 'headings' | 'narrowHeadings' | 'rowOf'>,
+  { headings, optional, rowOf }: Pick<Listing<View>, 'headings' | 'optional' | 'rowOf'>,
   views: readonly View[],
   { colors, width, nowMs }: { readonly colors: Colors; readonly width: number; readonly nowMs?: number },
 ): string[] {
-  const shown = width < wideMin ? narrowHeadings : headings;
-  const pick = <Item>(items: readonly Item[]) => itemsUnder(headings, shown, items);
-  return formatTable(
-    pick(headings),
-    views.map((view) => pick(rowOf(view, colors, nowMs))),
-    width,
-  );
+  let rows = views.map((view) => rowOf(view, colors, nowMs));
+  let shown = headings;
+  const cellsOf = (row: Row) => itemsUnder(headings, shown, row);
+  const isTooWide = () => tableWidth(shown, rows.map(cellsOf)) > width;
+  const leaveOut = (heading: string) => {
+    shown = shown.filter((each) => each !== heading);
+  };
+  const isEmpty = (heading: string) => rows.every((row) => row[headings.indexOf(heading)]?.text === '-');
+  if (isTooWide()) optional.filter(isEmpty).forEach(leaveOut);
+  if (isTooWide()) rows = shortenIds(rows);
+  for (const heading of optional) if (isTooWide()) leaveOut(heading);
+  return formatTable(shown, rows.map(cellsOf), width);
+}
+
+/** The width of a table whose long cells are cut to `columnMin`. */
+const tableWidth = (headings: readonly string[], rows: readonly Row[]): number =>
+  headings
+    .map((heading, column) => Math.max(widthOf(heading), ...rows.map((row) => cellWidth(row[column]))))
+    .reduce((sum, each) => sum + each + tableGap, -tableGap);
+
+const cellWidth = ({ text, isWhole = false }: Cell = { text: '' }): number =>
+  isWhole ? widthOf(text) : Math.min(columnMin, widthOf(text));
+
+/** Names that people give are shorter. Longer ids are made by programs, such as a UUID of 36 characters. */
+const nameMax = 24;
+/** Few workers of a fleet share the first eight characters of a UUID. */
+const idMin = 8;
+
+/**
+ * Cuts a long id in each row's first cell, such as `w1` or `worker w1`, to the shortest beginning that no other id has.
+ * Commands take it for the id.
+ */
+function shortenIds(rows: readonly Row[]): Row[] {
+  const idIn = (row: Row): string => row[0]?.text.split(' ').at(-1) ?? '';
+  const ids = [...new Set(rows.map(idIn))].sort();
+  const short = new Map<string, string>();
+  for (const [index, id] of ids.entries()) {
+    const shared = Math.max(...[ids[index - 1], ids[index + 1]].map((other = '') => commonLength(id, other)));
+    const length = Math.max(idMin, shared + 1);
+    if (id.length > Math.max(nameMax, length + 1)) short.set(id, `${id.slice(0, length)}…`);
+  }
+  return rows.map((row) => {
+    const [first, ...cells] = row;
+    const id = idIn(row);
+    if (first === undefined) return [];
+    return [{ ...first, text: first.text.slice(0, -id.length) + (short.get(id) ?? id) }, ...cells];
+  });
+}
+
+function commonLength(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length += 1;
+  return length;
 }
 
 /** Returns the items of a row whose headings are in `shown`. */
-export const itemsUnder = <Item>(headings: readonly string[], shown: readonly string[], items: readonly Item[]) =>
+const itemsUnder = <Item>(headings: readonly string[], shown: readonly string[], items: readonly Item[]) =>
   items.filter((_, index) => shown.includes(headings[index] ?? ''));
 
 /** A command line to copy. Names the fleet unless it is the default. */
 export const commandToCopy = (fleet: string, rest: string): string =>
   `  stopgate ${rest}${fleet === 'main' ? '' : ` --fleet ${fleet}`}`;
 
+/** The folder's own name: of `/home/ann/api`, `api`. Agents on Windows report backslashes. */
+const lastPart = (folder: string): string => folder.split(/[/\\]/).findLast((part) => part !== '') ?? folder;
+
+/** The step that is worked on, or the first open one. */
+const currentStep = (plan: Plan): Plan[number] | undefined => {
+  const open = plan.filter((step) => !isDone(step));
+  return open.find(({ status }) => status !== 'pending') ?? open[0];
+};
+
 const unpainted = (text: string): string => text;
 
 export const workerListing: Listing<WorkerView> = {
   entity: 'worker',
-  headings: ['WORKER', 'STATE', 'PRESENCE', 'RETRIES', 'IDLE', 'USED', 'TASK', 'AGENT', 'LAST DECISION', 'SEEN'],
-  narrowHeadings: ['WORKER', 'STATE', 'RETRIES', 'LAST DECISION'],
+  headings: [
+    'WORKER',
+    'STATE',
+    'PRESENCE',
+    'RETRIES',
+    'IDLE',
+    'USED',
+    'TASK',
+    'AGENT',
+    'FOLDER',
+    'LAST DECISION',
+    'SEEN',
+    'DOING',
+  ],
+  optional: ['PRESENCE', 'IDLE', 'USED', 'SEEN', 'AGENT', 'RETRIES', 'DOING', 'TASK', 'FOLDER'],
   rowOf: (view, colors, nowMs) => {
     const { worker, state, presence, retry, idle, tasks, agent, lastDecision } = view;
     const limit = idle.limitMs === null ? '' : `/${formatDuration(idle.limitMs)}`;
@@ -70,10 +143,12 @@ export const workerListing: Listing<WorkerView> = {
       { text: formatUsed(view.usage.session) ?? '-', paint: usedUp(view.budgets) === null ? unpainted : colors.red },
       { text: tasks.join(', ') || '-' },
       { text: agent ?? '-' },
+      { text: view.cwd === null ? '-' : lastPart(view.cwd) },
       lastDecision === null
         ? { text: '-' }
         : { text: `${lastDecision.decision} ${lastDecision.cause}`, paint: paintAnswer(lastDecision, colors) },
       { text: formatAgo(view.lastSeen, nowMs) },
+      { text: currentStep(view.plan)?.title ?? '-' },
     ];
   },
   idOf: ({ worker }) => worker,
@@ -89,7 +164,7 @@ export const workerListing: Listing<WorkerView> = {
 export const taskListing: Listing<TaskView> = {
   entity: 'task',
   headings: ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PRIORITY', 'PLAN', 'USED', 'ITERATION', 'HOOKS', 'TITLE'],
-  narrowHeadings: ['TASK', 'STATE', 'WORKER', 'TITLE'],
+  optional: ['HOOKS', 'USED', 'PRIORITY', 'ITERATION', 'QUEUE', 'PLAN'],
   rowOf: (view, colors) => {
     const { task, state, worker, queue, priority, plan, usage, iteration, maxIterations, hooks, title, outcome } = view;
     return [

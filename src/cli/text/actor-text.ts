@@ -40,7 +40,10 @@ function describeWait({ kind, whom, text, since }: Wait, nowMs: number): string 
   return `waits for ${whom}${ago === '' ? '' : ` (${ago})`}: ${text}`;
 }
 
-export function formatWorker(view: WorkerView, timeline: readonly LogLine[], colors: Colors, width: number): string[] {
+/** What the log says about an actor. `prompt`: the newest one of a worker. */
+type Logged = { readonly timeline: readonly LogLine[]; readonly prompt: string | null };
+
+export function formatWorker(view: WorkerView, { timeline, prompt }: Logged, colors: Colors, width: number): string[] {
   const { retry, tasks, attempt, lastDecision, labels } = view;
   const labelled = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const facts: Fact[] = [
@@ -50,6 +53,7 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
     ['profile', view.profile],
     ['parent', view.parent],
     ['folder', view.cwd],
+    ['prompt', prompt],
     ['labels', labelled.join(', ') || null],
     ['policy', view.policy],
     ['queue', view.queue],
@@ -99,7 +103,7 @@ function describeWork({ id, kind, command, since, until, ignored }: WorkerView['
 export const describePaused = ({ by, until }: NonNullable<WorkerView['paused']>): string =>
   `by ${by} until ${until ?? 'its session ends'}`;
 
-export function formatTask(view: TaskView, timeline: readonly LogLine[], colors: Colors, width: number): string[] {
+export function formatTask(view: TaskView, { timeline }: Logged, colors: Colors, width: number): string[] {
   const { iteration, maxIterations, checkpoints } = view;
   const facts: Fact[] = [
     ['title', view.title],

@@ -1,5 +1,6 @@
 /** Formats a decision for people: first the answer, then the reasons, guard by guard. */
-import type { Decision, Verdict } from '../../../machines/index.ts';
+import type { Decision, Feedback, Verdict } from '../../../machines/index.ts';
+import { failingLine } from '../../../machines/replay/failing-line.ts';
 import { checksNotRun } from '../../../machines/replay/standing.ts';
 import { formatDuration } from '../../../machines/values/time.ts';
 import { formatTable } from '../../terminal/table.ts';
@@ -19,13 +20,19 @@ export function formatDecision(decision: Decision, colors: Colors, width: number
     ...(decision.cause === 'unjudged' ? wrap(unjudgedNote, width).map(colors.blue) : []),
     ...(nextPrompt === null ? [] : ['', colors.bold('next prompt'), ...block(nextPrompt, '  ', width)]),
     ...(feedback.length + notRun.length === 0 ? [] : ['', colors.bold('feedback')]),
-    ...feedback.flatMap(({ check, outcome, message }) => block(`${check} (${outcome}): ${message}`, '  ', width)),
+    ...feedback.flatMap((each) => block(describeFeedback(each), '  ', width)),
     ...notRun.flatMap((check) => block(`${check} (not run)`, '  ', width)),
     '',
     ...formatVerdicts(decision.verdicts, colors, width),
     '',
     ...formatFacts(decision, width).map((line) => colors.dim(line)),
   ];
+}
+
+/** Adds the line of a command's output that says what failed: the message only says that the command did. */
+function describeFeedback({ check, outcome, message, details }: Feedback): string {
+  const line = outcome === 'fail' && typeof details === 'string' ? failingLine(details) : null;
+  return `${check} (${outcome}): ${message}${line === null || message.includes(line) ? '' : `: ${line}`}`;
 }
 
 function formatVerdicts(verdicts: readonly Verdict[], colors: Colors, width: number): string[] {

@@ -40,9 +40,13 @@ export const formatClock = (at: string): string => at.slice(11, 23);
 
 /** `$0.42`, or `2.1M tokens` if no dollars were reported, or null if nothing was reported. */
 export function formatUsed({ usd, tokens }: Pick<UsageView, 'usd' | 'tokens'>): string | null {
-  if (usd > 0) return `$${usd.toFixed(2)}`;
+  if (usd > 0) return `$${formatDollars(usd)}`;
   return tokens === 0 ? null : `${new Intl.NumberFormat('en', { notation: 'compact' }).format(tokens)} tokens`;
 }
+
+/** `0.42`. Less than a cent has two significant digits: `0.0006`. */
+export const formatDollars = (usd: number): string =>
+  usd > 0 && usd < 0.01 ? usd.toFixed(1 - Math.floor(Math.log10(usd))).replace(/0+$/, '') : usd.toFixed(2);
 
 /** `2/5`: two of five steps are done. */
 export const formatProgress = (plan: Plan): string => `${plan.filter(isDone).length}/${plan.length}`;

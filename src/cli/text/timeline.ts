@@ -50,6 +50,13 @@ export async function readTaskTimeline(requester: Requester, task: string, count
   return newest([...entries.flat(), ...claims, ...about], count);
 }
 
+/** Returns the text of the newest prompt, or null if no entry has one or the log cannot be read. */
+export async function readLastPrompt(requester: Requester, worker: string): Promise<string | null> {
+  const [newest] = await readLines(requester, `worker.${worker}.prompt.submitted`, 1).catch((): LogLine[] => []);
+  const text = isFields(newest?.data) ? newest.data.text : null;
+  return typeof text === 'string' && text !== '' ? text : null;
+}
+
 /** Returns null, with a note, if the log cannot be read: the service's reply about the actor is shown anyway. */
 export async function orNone(timeline: Promise<LogLine[]>, note: (line: string) => void): Promise<LogLine[] | null> {
   try {

@@ -1,8 +1,7 @@
 /** Draws the screen of `stopgate top`. */
 import { type Decision, explainDecision } from '../../../machines/index.ts';
-import { formatTable } from '../../terminal/table.ts';
 import { type Colors, clean, createColors, cut, wrap } from '../../terminal/text.ts';
-import { itemsUnder, workerListing } from '../listing/listing.ts';
+import { formatListing, workerListing } from '../listing/listing.ts';
 import { describePaused, describeWaits } from '../text/actor-text.ts';
 import { formatOutdated } from '../text/state-text.ts';
 import { type Model, rankOf, selectedOf } from './model.ts';
@@ -52,19 +51,8 @@ function countsLine({ workers }: Model, colors: Colors, columns: number): string
   );
 }
 
-const narrowest = workerListing.narrowHeadings;
-/** The headings by minimum number of columns. The first row that fits is used. */
-const shown: readonly (readonly [columns: number, headings: readonly string[]])[] = [
-  [100, workerListing.headings],
-  [70, [...narrowest, 'TASK', 'SEEN']],
-  [0, narrowest],
-];
-
-/** Picks the cells whose headings fit the terminal. */
-function fitting<Cell>(cells: readonly Cell[], columns: number): Cell[] {
-  const [, headings = narrowest] = shown.find(([from]) => columns >= from) ?? [];
-  return itemsUnder(workerListing.headings, headings, cells);
-}
+/** The mark of the selected worker, and two spaces. */
+const markWidth = 3;
 
 /** Draws as many rows as fit, including the selected one. */
 function listLines(model: Model, colors: Colors, columns: number, room: number): string[] {
@@ -72,13 +60,11 @@ function listLines(model: Model, colors: Colors, columns: number, room: number):
   const count = Math.max(1, room - 1);
   const at = workers.findIndex(({ worker }) => worker === selected);
   const from = Math.max(0, Math.min(at - Math.floor(count / 2), workers.length - count));
-  const rows = workers
-    .slice(from, from + count)
-    .map((view) => [
-      { text: view.worker === selected ? '▸' : ' ' },
-      ...fitting(workerListing.rowOf(view, colors, model.readMs), columns),
-    ]);
-  return formatTable(['', ...fitting(workerListing.headings, columns)], rows, columns).slice(0, room);
+  const shown = workers.slice(from, from + count);
+  const lines = formatListing(workerListing, shown, { colors, width: columns - markWidth, nowMs: model.readMs });
+  return lines
+    .map((line, index) => `${shown[index - 1]?.worker === selected ? '▸' : ' '}  ${line}`.trimEnd())
+    .slice(0, room);
 }
 
 function detailLines(model: Model, colors: Colors, columns: number): string[] {

@@ -1,6 +1,6 @@
 /**
- * Reads the reply of a check (protocol.md §8): from a process that serves a remote check over NATS, or from a command that
- * speaks JSON. A reply may also be `pending`.
+ * Reads the reply of a check (protocol.md §8): from a process that serves a remote check over NATS, or from a command
+ * that speaks JSON. A reply may also be `pending`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
- * Calls the checks and remote hooks that attempts and validated iterations wait for: over NATS, through a remote runner, or
- * in this process. Stores each result as an entry. Cancels calls whose result is no longer needed.
+ * Calls the checks and remote hooks that attempts and validated iterations wait for: over NATS, through a remote
+ * runner, or in this process. Stores each result as an entry. Cancels calls whose result is no longer needed.
  */
 import {
   type AwaitedCheck,
@@ -31,7 +31,9 @@ import { type CheckTimes, marginMs, type RemoteBus, type RunCheck, runWorkspaceC
 export type Checks = {
   readonly check: Performer<CheckEffect>;
   readonly hook: Performer<HookEffect>;
-  /** Calls the check that an attempt waits for. Never rejects: a check that cannot be called has the outcome `error`. */
+  /**
+   * Calls the check that an attempt waits for. Never rejects: a check that cannot be called has the outcome `error`.
+   */
   call(awaited: AwaitedCheck, worker: WorkerContext, attempt: string, control: CallControl): Promise<CheckResult>;
 };
 

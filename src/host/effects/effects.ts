@@ -1,7 +1,7 @@
 /**
- * Performs the effects that the state asks for (`effectsOf`) and that are this replica's to perform, and stores their answers.
- * Once per turn, at the log's head, it starts the requested effects that are not running and aborts the running ones that are
- * no longer requested. Behind the head it does nothing.
+ * Performs the effects that the state asks for (`effectsOf`) and that are this replica's to perform, and stores their
+ * answers. Once per turn, at the log's head, it starts the requested effects that are not running and aborts the
+ * running ones that are no longer requested. Behind the head it does nothing.
  */
 import { actorsWithEffects, type Effect, effectsOf, type Fleet, isRequested } from '../../../machines/index.ts';
 import { notNeeded } from '../../timer.ts';

@@ -1,8 +1,9 @@
 /**
- * Sends people a notice of each escalation, of each request that waits too long, and of each unattended queue, and a reminder
- * every `remindMs` until somebody acknowledges or ends it. One replica sends it: the owner that the fold chose when it began,
- * or another one if the owner is gone. A delivered notice is stored as an entry, so neither a restart nor another replica
- * repeats it. The entry is appended after the delivery; a crash between the two repeats the notice with the same delivery id.
+ * Sends people a notice of each escalation, of each request that waits too long, and of each unattended queue, and a
+ * reminder every `remindMs` until somebody acknowledges or ends it. One replica sends it: the owner that the fold chose
+ * when it began, or another one if the owner is gone. A delivered notice is stored as an entry, so neither a restart
+ * nor another replica repeats it. The entry is appended after the delivery; a crash between the two repeats the notice
+ * with the same delivery id.
  */
 import {
   type Decision,
@@ -56,7 +57,10 @@ type EscalationNotice = {
   /** Present while this is the worker's last decision. */
   readonly decision?: Decision;
 };
-/** A request that waits for longer than `escalation.waiting`. If `request` is null, only the agent's terminal can answer it. */
+/**
+ * A request that waits for longer than `escalation.waiting`. If `request` is null, only the agent's terminal can answer
+ * it.
+ */
 type WaitingNotice = { readonly kind: 'waiting'; readonly entity: 'worker' } & Pick<
   InputRequest,
   'request' | 'tool' | 'message' | 'detail'
@@ -73,8 +77,8 @@ type UnattendedNotice = {
 export type Notify = (notice: Notice, signal: AbortSignal) => Promise<void>;
 
 /**
- * `remindMs` is null for no reminders. `notify` is null if notices only go into the service's own log. `pageUrl`: where people
- * reach this service; by default notices have no link.
+ * `remindMs` is null for no reminders. `notify` is null if notices only go into the service's own log. `pageUrl`: where
+ * people reach this service; by default notices have no link.
  */
 export type EscalationRules = {
   readonly remindMs: number | null;

@@ -1,6 +1,7 @@
 /**
- * Pending replies: the reasons of checks that have no result yet, and when they are asked again. Only views show them, so
- * they are not stored in the log. The replica that asks a check shares its reply on a subject that no stream captures.
+ * Pending replies: the reasons of checks that have no result yet, and when they are asked again. Only views show them,
+ * so they are not stored in the log. The replica that asks a check shares its reply on a subject that no stream
+ * captures.
  */
 
 import { z } from 'zod';
@@ -29,7 +30,9 @@ export type PendingReplies = {
   close(): void;
 };
 
-/** Whether the worker waits for that check. Another replica may have folded more than we have, so we keep replies early. */
+/**
+ * Whether the worker waits for that check. Another replica may have folded more than we have, so we keep replies early.
+ */
 function isAwaited(fleet: Fleet, { worker, attempt, check }: PendingReply): boolean {
   const open = fleet.workers.get(worker)?.snapshot.context.worker.attempt;
   return open?.attempt === attempt && open.pending?.name === check;

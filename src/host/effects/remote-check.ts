@@ -42,7 +42,8 @@ export type RemoteCall = {
 /**
  * Asks until the check has a result or times out. After a `pending` reply, tolerates a missing responder, which may be
  * restarting.
- * @throws AppError service.unreachable if nobody serves the check or no reply comes in time; check.failed if its server fails
+ * @throws AppError service.unreachable if nobody serves the check or no reply comes in time; check.failed if its server
+ * fails
  */
 export async function askRemote(
   options: RemoteOptions,
@@ -79,7 +80,10 @@ function readReply(name: string, text: string): CheckReply {
   return readCheckReply(reply) ?? { outcome: 'error', reason: `check ${name} replied in an unknown form` };
 }
 
-/** The question about a worker that wants to stop. A hook is asked about its own task, a check about the last claimed one. */
+/**
+ * The question about a worker that wants to stop. A hook is asked about its own task, a check about the last claimed
+ * one.
+ */
 export function questionOf(fleet: Fleet, worker: WorkerContext, attempt: string, awaited: AwaitedCheck): object {
   const task = awaited.by === 'hooks' ? awaited.task : (worker.tasks.at(-1) ?? null);
   return question(fleet, { worker, task, attempt, fields: worker.attempt?.fields ?? {} });

@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import { gitRefSchema, globSchema, idSchema } from '../../../machines/index.ts';
 
-/** `cwd` is the worker's folder, an absolute path. `timeoutMs` is that of the check; null for the command's, or 120 s. */
+/**
+ * `cwd` is the worker's folder, an absolute path. `timeoutMs` is that of the check; null for the command's, or 120 s.
+ */
 const shared = {
   cwd: z
     .string()
@@ -23,8 +25,8 @@ const ids = z.object({
 });
 export type RunIds = z.infer<typeof ids>;
 /**
- * The question of a remote check (protocol.md §8), for a command that speaks JSON. Created on demand: only the runner knows
- * whether the command does, and the question of a large attempt takes milliseconds to build.
+ * The question of a remote check (protocol.md §8), for a command that speaks JSON. Created on demand: only the runner
+ * knows whether the command does, and the question of a large attempt takes milliseconds to build.
  */
 const questionSchema = z
   .record(z.string(), z.unknown())
@@ -38,7 +40,10 @@ export const runRequestSchema = z.discriminatedUnion('kind', [
     kind: z.literal('git'),
     clean: z.boolean().default(false),
     pushed: z.boolean().default(false),
-    /** Files that match one of these globs must be as in `since`, or, if that is null, as in the merge base with the upstream. */
+    /**
+     * Files that match one of these globs must be as in `since`, or, if that is null, as in the merge base with the
+     * upstream.
+     */
     unchanged: z.array(globSchema).readonly().default([]),
     since: gitRefSchema.nullish(),
     /** The worker that the check is for, used to share slots fairly. Null if unknown. */

@@ -1,7 +1,7 @@
 /**
- * Takeover: the remaining replicas finish the work of a replica that is gone (protocol.md §9). Owners are pinged over NATS,
- * which reports a lost connection at once; heartbeats show which owners are alive but do not keep up with the log. Each
- * survivor takes its share. After a while, anyone takes what is left.
+ * Takeover: the remaining replicas finish the work of a replica that is gone (protocol.md §9). Owners are pinged over
+ * NATS, which reports a lost connection at once; heartbeats show which owners are alive but do not keep up with the
+ * log. Each survivor takes its share. After a while, anyone takes what is left.
  */
 import {
   acceptedMessageId,
@@ -99,8 +99,8 @@ export function createTakeover(options: TakeoverOptions): Takeover {
       outbox.resend();
       await checkOwners();
     } catch (error) {
-      // The connection is closing; the other replicas send what is left.
-      logger.warn({ err: error }, 'takeover check failed');
+      // While the connection closes, the other replicas send what is left.
+      if (lifecycle.isRunning()) logger.warn({ err: error }, 'takeover check failed');
     } finally {
       checking = false;
     }
@@ -128,8 +128,8 @@ function effectsOfOthers({ fleet, replica, logClock }: TakeoverOptions): Effect[
 }
 
 /**
- * Takes over an attempt by appending an entry that makes this replica its owner. If several replicas do this at once, NATS
- * stores the first entry only, since all use the same message id.
+ * Takes over an attempt by appending an entry that makes this replica its owner. If several replicas do this at once,
+ * NATS stores the first entry only, since all use the same message id.
  */
 function acceptAttempt(options: TakeoverOptions, { owner, data: { worker, attempt } }: CheckEffect): void {
   const { fleet, replica, lifecycle, logger, entries } = options;

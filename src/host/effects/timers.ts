@@ -1,6 +1,6 @@
 /**
- * Timers. Only entries move the log's clock, so if a deadline is due and no entry comes, a replica must append one. Every
- * replica waits for the first deadline of the folded state. The owner fires first, the others a little later.
+ * Timers. Only entries move the log's clock, so if a deadline is due and no entry comes, a replica must append one.
+ * Every replica waits for the first deadline of the folded state. The owner fires first, the others a little later.
  */
 import { type Deadline, type Entry, type Fleet, retriedMessageId, type TimerEffect } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Runs `command`, `files` and `git` checks, on the runner inside this service (`src/runner` implements `RunCheck`) or on the
- * remote one that the policy names.
+ * Runs `command`, `files` and `git` checks, on the runner inside this service (`src/runner` implements `RunCheck`) or
+ * on the remote one that the policy names.
  */
 import { z } from 'zod';
 import { entrySchemas, type Fleet, type WorkerContext } from '../../../machines/index.ts';
@@ -44,8 +44,8 @@ export async function runWorkspaceCheck(
 }
 
 /**
- * Returns the runner that the policy names, or null if it names none. Returns a `reason` if it names several and the worker's
- * label "runner" selects none of them.
+ * Returns the runner that the policy names, or null if it names none. Returns a `reason` if it names several and the
+ * worker's label "runner" selects none of them.
  */
 export function runnerOf({
   attempt,

@@ -1,6 +1,6 @@
 /**
- * Dead letters: copies each refused entry to the dead stream, in the log's order (protocol.md §9). Keeps only a few in memory.
- * If entries are refused faster than the stream accepts their copies, it reads them from the log again.
+ * Dead letters: copies each refused entry to the dead stream, in the log's order (protocol.md §9). Keeps only a few in
+ * memory. If entries are refused faster than the stream accepts their copies, it reads them from the log again.
  */
 import { deadLetterMessageId, formatIsoTime, type Refusal, readEntry } from '../../../machines/index.ts';
 import type { Logger } from '../../log.ts';

@@ -1,4 +1,7 @@
-/** Encodes decisions as JSON, once for up to three uses (reply, inbox, log). Tuned for speed: it runs for every decision. */
+/**
+ * Encodes decisions as JSON, once for up to three uses (reply, inbox, log). Tuned for speed: it runs for every
+ * decision.
+ */
 import type { Decision, Verdict } from '../../../machines/index.ts';
 
 const encoded = new WeakMap<Decision, Uint8Array>();
@@ -57,8 +60,8 @@ function listOf<Item>(items: readonly Item[], textOfItem: (item: Item, index: nu
 }
 
 /**
- * The last verdict at each index, with its text. In nearly all decisions the passing verdicts are the same objects at the
- * same indexes.
+ * The last verdict at each index, with its text. In nearly all decisions the passing verdicts are the same objects at
+ * the same indexes.
  */
 const lastVerdicts: { readonly verdict: Verdict; readonly text: string }[] = [];
 const cachedMax = 32;

@@ -233,7 +233,8 @@ function reportDecision({ logger, metrics }: HostParts, decision: Decision, trac
   const inError = decision.verdicts.find(({ verdict }) => verdict === 'error');
   if (cause === 'capped') logger.warn(line, 'stop allowed at the cap');
   else if (inError !== undefined) logger.warn({ ...line, ...describeError(decision) }, 'a check could not be judged');
-  // For debugging only: each decision is an entry and a metric already, and a log line costs as much as the whole answer.
+  // For debugging only: each decision is an entry and a metric already, and a log line costs as much as the whole
+  // answer.
   else logger.debug(line, decision.decision === 'allow' ? 'stop allowed' : 'stop blocked');
 }
 
@@ -242,7 +243,9 @@ const strictHints = {
   hooks: 'a hook that is registered without "onError: skip" asks a person instead',
 } as const;
 
-/** Names the checks or hooks in error and the reason, and hints at the setting that would not have let the stop pass. */
+/**
+ * Names the checks or hooks in error and the reason, and hints at the setting that would not have let the stop pass.
+ */
 function describeError({ cause, verdicts, feedback }: Decision) {
   const inError = verdicts.filter(({ verdict }) => verdict === 'error');
   const checks = feedback

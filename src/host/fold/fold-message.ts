@@ -20,8 +20,8 @@ const decoder = new TextDecoder();
 const readAddress = createSubjectReader();
 
 /**
- * `read` is null for the service's own output (decisions), which changes nothing if this fold has made the same decision.
- * A `Refusal` changes nothing either.
+ * `read` is null for the service's own output (decisions), which changes nothing if this fold has made the same
+ * decision. A `Refusal` changes nothing either.
  */
 export type Folded = FoldStep & { readonly read: Entry | Refusal | null };
 

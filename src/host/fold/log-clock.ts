@@ -1,6 +1,7 @@
 /**
- * Estimates the log's time from this machine's clock and the timestamps of entries, which the NATS server sets. If the server's
- * clock is set back, the log's time does not move until the server has caught up (docs/operations/failures.md).
+ * Estimates the log's time from this machine's clock and the timestamps of entries, which the NATS server sets. If the
+ * server's clock is set back, the log's time does not move until the server has caught up
+ * (docs/operations/failures.md).
  */
 import type { Fleet } from '../../../machines/index.ts';
 
@@ -11,20 +12,25 @@ export type LogClock = {
   server(): number;
   /** Returns the milliseconds since `atMs`. Uses this machine's clock while the log's time does not move. */
   since(atMs: number): number;
-  /** Learns from an entry that was stored at `atMs` and just arrived. Only at the head, where entries arrive without delay. */
+  /**
+   * Learns from an entry that was stored at `atMs` and just arrived. Only at the head, where entries arrive without
+   * delay.
+   */
   observe(atMs: number): void;
 };
 
 /**
- * A larger difference between the clocks is adopted at this rate per entry. A smaller one is adopted at once, because delivery
- * can only enlarge it.
+ * A larger difference between the clocks is adopted at this rate per entry. A smaller one is adopted at once, because
+ * delivery can only enlarge it.
  */
 const driftShare = 0.05;
 
 /** The clocks of a cluster's servers may differ by this much, which shows when another server becomes the leader. */
 const setBackMsMin = 2_000;
 
-/** @param onSetBack called once each time the server's clock is set back; the log's time then does not move for `byMs` */
+/**
+ * @param onSetBack called once each time the server's clock is set back; the log's time then does not move for `byMs`
+ */
 export function createLogClock(fleet: Fleet, clock: () => number, onSetBack: (byMs: number) => void): LogClock {
   /** How far the server's clock was set back; 0 once it has caught up. */
   let setBackMs = 0;

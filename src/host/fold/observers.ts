@@ -1,12 +1,15 @@
 /**
- * Observers watch the fold: pages, inspectors, and callers that wait for a change. Only this file calls them. An error in one
- * is logged and affects neither the fold nor its answers.
+ * Observers watch the fold: pages, inspectors, and callers that wait for a change. Only this file calls them. An error
+ * in one is logged and affects neither the fold nor its answers.
  */
 import type { Fleet, FleetWatcher } from '../../../machines/index.ts';
 import type { Logger } from '../../log.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
 
-/** Methods are called synchronously, those of `FleetWatcher` from within the fold, so they should only record the change. */
+/**
+ * Methods are called synchronously, those of `FleetWatcher` from within the fold, so they should only record the
+ * change.
+ */
 export type Observer = Partial<FleetWatcher> & {
   /** Called after each message of the log is folded. */
   folded?(message: LogMessage): void;

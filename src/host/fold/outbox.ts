@@ -1,9 +1,9 @@
 /**
- * The outbox sends each decision to the log, as a `decision` entry, and to the inboxes that its attempt named. A message stays
- * here until its entry comes back from the log. The owner of the attempt sends it. If the owner is gone, another replica
- * does; NATS drops duplicates by message id. If an agent has used that id for an entry of its own, the decision is sent under
- * another id. A forgotten worker may return and reuse an attempt id. The later decision is sent after the earlier one is
- * stored, so that the log ends with it.
+ * The outbox sends each decision to the log, as a `decision` entry, and to the inboxes that its attempt named. A
+ * message stays here until its entry comes back from the log. The owner of the attempt sends it. If the owner is gone,
+ * another replica does; NATS drops duplicates by message id. If an agent has used that id for an entry of its own, the
+ * decision is sent under another id. A forgotten worker may return and reuse an attempt id. The later decision is sent
+ * after the earlier one is stored, so that the log ends with it.
  */
 import {
   attemptMessageId,
@@ -40,7 +40,9 @@ type OutboxMessage = {
 export type OutboxState = readonly Pick<OutboxMessage, 'decision' | 'owner' | 'inboxes' | 'messageId'>[];
 
 export type Outbox = {
-  /** `everyone`: the decision needed no check, so every replica has it and may answer the inboxes with the same bytes. */
+  /**
+   * `everyone`: the decision needed no check, so every replica has it and may answer the inboxes with the same bytes.
+   */
   put(decision: Decision, owner: string | null, inboxes: readonly string[], everyone: boolean): void;
   /** Called when the decision entry comes back from the log. */
   onPublished(worker: string, attempt: string): void;
@@ -67,19 +69,19 @@ export type Outbox = {
 };
 
 /**
- * A fold that lags receives its own decision entries as late as all others. At 2 to 3 KB per decision this is about 80 MB.
- * The limit does not apply to attempts that agents publish into the log directly, which cannot be refused.
+ * A fold that lags receives its own decision entries as late as all others. At 2 to 3 KB per decision this is about 80
+ * MB. The limit does not apply to attempts that agents publish into the log directly, which cannot be refused.
  */
 const owedMaxDefault = 32_768;
 const resendMs = 2_000;
 /**
- * Maximum per call. When the fold is seconds behind, every message looks lost, and resending all of them would keep the fold
- * from catching up. The acknowledgements show which of these are stored already.
+ * Maximum per call. When the fold is seconds behind, every message looks lost, and resending all of them would keep the
+ * fold from catching up. The acknowledgements show which of these are stored already.
  */
 const resendMax = 256;
 /**
- * Decision entries are sent in batches, after the answers, to save writes and wake-ups of the server. The protocol allows
- * 50 ms (protocol.md §5).
+ * Decision entries are sent in batches, after the answers, to save writes and wake-ups of the server. The protocol
+ * allows 50 ms (protocol.md §5).
  */
 const batching = { delayMs: 5, itemsMax: 64 };
 
@@ -116,8 +118,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
     message.storedSeq = 0;
     batch.add(message);
   };
-  // Only an acknowledgement shows that an agent has used our message id, which keeps the entry out of the log. The first try
-  // does without one, since nearly every decision comes back from the log.
+  // Only an acknowledgement shows that an agent has used our message id, which keeps the entry out of the log. The
+  // first try does without one, since nearly every decision comes back from the log.
   const sendAgain = (message: OutboxMessage) => {
     message.sentMs = options.clock();
     options.log.submit(...entryOf(options, message), (answer) => {

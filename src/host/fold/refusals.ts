@@ -1,6 +1,6 @@
 /**
- * Remembers the newest refused entries, so that their publishers get the reason. A view shows only the last 20 of its actor,
- * and unknown actors, or new ones in a full fleet, have no view.
+ * Remembers the newest refused entries, so that their publishers get the reason. A view shows only the last 20 of its
+ * actor, and unknown actors, or new ones in a full fleet, have no view.
  */
 import { setNewest } from '../../set-newest.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Admission limits the number of open requests. A request over the limit is refused before anything is stored. Requests about
- * the same attempt share one slot, so retries of a held attempt lock nobody out.
+ * Admission limits the number of open requests. A request over the limit is refused before anything is stored. Requests
+ * about the same attempt share one slot, so retries of a held attempt lock nobody out.
  */
 import { AppError } from '../../errors.ts';
 
@@ -20,7 +20,9 @@ export type Admission = {
   enter(holder: Holder): void;
   /** Frees the slot when its last holder leaves. No effect for a holder without a slot. */
   leave(holder: Holder): void;
-  /** Holds a slot while `work` runs. Rejects if the work is evicted for another request. @throws AppError service.busy */
+  /**
+   * Holds a slot while `work` runs. Rejects if the work is evicted for another request. @throws AppError service.busy
+   */
   run<Result>(request: SlotRequest, work: () => Promise<Result>): Promise<Result>;
 };
 
@@ -51,9 +53,9 @@ export function createAdmission({ openMax, clock, onBound = () => {} }: Admissio
     throw busy(why);
   };
   /**
-   * Worker ids cost nothing, so a flood of invented workers looks like a large fleet. Most requests take milliseconds; those
-   * that fill a replica wait for a check or a person. So a new request evicts the one that has waited longest. The evicted
-   * caller retries with the same id, as a new request.
+   * Worker ids cost nothing, so a flood of invented workers looks like a large fleet. Most requests take milliseconds;
+   * those that fill a replica wait for a check or a person. So a new request evicts the one that has waited longest.
+   * The evicted caller retries with the same id, as a new request.
    */
   const makeRoom = (actor: string | null, own: number) => {
     const full = `${openMax} requests are open, the maximum of this replica`;

@@ -1,7 +1,7 @@
 /**
- * Traces of attempts, if tracing is on. Each has a span from its request (or its entry) to its decision, with child spans for
- * each check and for the decision with its guards. Each check is also an event, if these are on. The replica that owns the
- * attempt records both.
+ * Traces of attempts, if tracing is on. Each has a span from its request (or its entry) to its decision, with child
+ * spans for each check and for the decision with its guards. Each check is also an event, if these are on. The replica
+ * that owns the attempt records both.
  */
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { attemptMessageId, type CheckResult, type Decision, type UsageReport } from '../../../machines/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Turns requests for a decision into `stop.attempted` entries and waits until the entry comes back and is decided. A request
- * for an attempt that the fold already knows stores nothing (`repeated-attempts.ts`).
+ * Turns requests for a decision into `stop.attempted` entries and waits until the entry comes back and is decided. A
+ * request for an attempt that the fold already knows stores nothing (`repeated-attempts.ts`).
  */
 import {
   attemptIdFault,
@@ -35,8 +35,8 @@ export type Attempt = {
 
 export type Attempts = {
   /**
-   * Appends an attempt, or finds the one with that id. `reply` gets its decision, or an AppError: input.bad, log.unavailable,
-   * log.lost, service.busy or entry.refused.
+   * Appends an attempt, or finds the one with that id. `reply` gets its decision, or an AppError: input.bad,
+   * log.unavailable, log.lost, service.busy or entry.refused.
    * @throws AppError service.busy if no slot is free; log.unavailable or log.lost
    */
   open(worker: string, request: AttemptRequest, reply: Reply<Decision>): Attempt;
@@ -125,8 +125,8 @@ export function createAttempts(options: AttemptsOptions): Attempts {
 }
 
 /**
- * Returns the key under which callers wait for this entry. An attempt without an id is found by its message id. Publishers
- * choose that header freely, so only the unguessable message ids of this worker's unnamed attempts count.
+ * Returns the key under which callers wait for this entry. An attempt without an id is found by its message id.
+ * Publishers choose that header freely, so only the unguessable message ids of this worker's unnamed attempts count.
  */
 function waiterKeyOf(message: LogMessage, worker: string, attempt: string): string {
   const messageId = message.header('Nats-Msg-Id');

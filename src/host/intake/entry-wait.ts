@@ -14,8 +14,8 @@ export type EntryWaitOptions = {
 const slowestMs = 10_000;
 
 /**
- * Calls `onLate` if the log delivers nothing for `entryTimeoutMs`. While other entries arrive, ours is just queued, so a burst
- * of thousands is served to its end instead of being refused after it was stored.
+ * Calls `onLate` if the log delivers nothing for `entryTimeoutMs`. While other entries arrive, ours is just queued, so
+ * a burst of thousands is served to its end instead of being refused after it was stored.
  */
 export const expectEntry = (options: EntryWaitOptions, onLate: () => void): Timer => new EntryWait(options, onLate);
 

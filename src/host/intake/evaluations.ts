@@ -11,8 +11,8 @@ import type { WriteGate } from './write-gate.ts';
 
 export type Evaluations = {
   /**
-   * Appends an `iteration.validated` and resolves to the result of the hooks. Every call is judged, even with equal fields
-   * about the same iteration.
+   * Appends an `iteration.validated` and resolves to the result of the hooks. Every call is judged, even with equal
+   * fields about the same iteration.
    * @throws AppError entry.refused, log.unavailable, log.lost or service.busy
    */
   evaluate(task: string, fields: object): Promise<HookResult>;

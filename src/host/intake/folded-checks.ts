@@ -1,12 +1,15 @@
-/** What a decision says about the checks that the fold evaluates. No entry has their results; those of others are in `check.finished`. */
+/**
+ * What a decision says about the checks that the fold evaluates. No entry has their results; those of others are in
+ * `check.finished`.
+ */
 import type { Check, Decision } from '../../../machines/index.ts';
 import type { Evaluation } from '../../telemetry/evaluations.ts';
 
 const effectful: ReadonlySet<Check['kind']> = new Set(['files', 'git', 'command', 'remote']);
 
 /**
- * A check that is not in the feedback has passed, unless it may not have been evaluated: an earlier check decided, or it or
- * its group has a condition, or one of several is enough. Nothing is said about these.
+ * A check that is not in the feedback has passed, unless it may not have been evaluated: an earlier check decided, or
+ * it or its group has a condition, or one of several is enough. Nothing is said about these.
  */
 export function foldedChecks({ verdicts, feedback }: Decision, checks: readonly Check[]): Evaluation[] {
   const row = verdicts.find(({ guard }) => guard === 'checks');

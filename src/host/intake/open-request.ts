@@ -16,9 +16,9 @@ export type OpenRequestOptions<Answer> = {
 };
 
 /**
- * Holds a slot among the open requests, a waiter and, for an attempt, the trace of its entry. `finish` releases all of them
- * and replies, once; later calls have no effect. A client that disconnects does not finish its request: the attempt is
- * judged anyway and keeps its slot until the decision.
+ * Holds a slot among the open requests, a waiter and, for an attempt, the trace of its entry. `finish` releases all of
+ * them and replies, once; later calls have no effect. A client that disconnects does not finish its request: the
+ * attempt is judged anyway and keeps its slot until the decision.
  */
 export class OpenRequest<Answer> implements Holder, Waiter<Answer> {
   readonly actor: string;

@@ -1,6 +1,6 @@
 /**
- * Finds the decision of a finished attempt: in the outbox, in the log, or, after retention has removed its entry, in the fold,
- * which keeps the last decision of each worker.
+ * Finds the decision of a finished attempt: in the outbox, in the log, or, after retention has removed its entry, in
+ * the fold, which keeps the last decision of each worker.
  */
 import { type Decision, type Fleet, readJson } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
@@ -12,8 +12,8 @@ import { type BarrierParts, catchUp } from './read-barrier.ts';
 
 export type PastDecisions = {
   /**
-   * `seq` is the sequence number of its `decision` entry, or null if unknown. `removed`: retention has removed the entry, and
-   * the worker has made later attempts. `unreadable`: the entry cannot be read now.
+   * `seq` is the sequence number of its `decision` entry, or null if unknown. `removed`: retention has removed the
+   * entry, and the worker has made later attempts. `unreadable`: the entry cannot be read now.
    * @throws AppError log.lost or log.unavailable
    */
   find(worker: string, attempt: string, seq: number | null): Promise<Decision | 'removed' | 'unreadable'>;

@@ -1,4 +1,7 @@
-/** Read barriers: a read waits until everything that was stored before it is folded. Also tells why the host is unavailable. */
+/**
+ * Read barriers: a read waits until everything that was stored before it is folded. Also tells why the host is
+ * unavailable.
+ */
 
 import { formatIsoTime } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
@@ -20,8 +23,8 @@ export type BarrierParts = EntryWaitOptions & {
 };
 
 /**
- * Resolves when everything that the log holds now is folded, however long that takes. Verifies that the log is the folded one,
- * and ends the host if it is not.
+ * Resolves when everything that the log holds now is folded, however long that takes. Verifies that the log is the
+ * folded one, and ends the host if it is not.
  * @throws AppError log.lost or log.unavailable
  */
 export async function catchUp(parts: BarrierParts): Promise<void> {
@@ -41,8 +44,8 @@ export async function catchUp(parts: BarrierParts): Promise<void> {
 const askAgainMs = 2_000;
 
 /**
- * Waits until the head is folded, and returns it. Asks again from time to time: a log that was restored from a backup has
- * fewer entries, and the missing ones may never come.
+ * Waits until the head is folded, and returns it. Asks again from time to time: a log that was restored from a backup
+ * has fewer entries, and the missing ones may never come.
  */
 async function foldToHead({ log, progress }: BarrierParts): Promise<LogHead> {
   for (let head = await log.head(); ; ) {
@@ -66,7 +69,9 @@ export async function catchUpInTime(parts: BarrierParts): Promise<void> {
   await inTime(parts, () => catchUp(parts));
 }
 
-/** Resolves when everything up to `seq` is folded, without asking the log for its head. @throws as `catchUpInTime` does */
+/**
+ * Resolves when everything up to `seq` is folded, without asking the log for its head. @throws as `catchUpInTime` does
+ */
 export async function foldInTime(parts: BarrierParts, seq: number): Promise<void> {
   await inTime(parts, () => parts.progress.until(seq));
 }
@@ -75,9 +80,9 @@ export async function foldInTime(parts: BarrierParts, seq: number): Promise<void
 export const faultOf = (parts: BarrierParts): AppError | null => outageOf(parts)?.error ?? null;
 
 /**
- * `log-lost`: the log is not the one that was folded. `ended`: another replica has the name, or the log needs a later release.
- * `nats-away`: the connection is broken. `log-silent`: NATS answers, but the log does not. `not-stored`: the log accepts no
- * entries. `catching-up`: stored entries are still being folded.
+ * `log-lost`: the log is not the one that was folded. `ended`: another replica has the name, or the log needs a later
+ * release. `nats-away`: the connection is broken. `log-silent`: NATS answers, but the log does not. `not-stored`: the
+ * log accepts no entries. `catching-up`: stored entries are still being folded.
  */
 export type OutageKind = 'log-lost' | 'ended' | 'nats-away' | 'log-silent' | 'not-stored' | 'catching-up';
 
@@ -98,7 +103,9 @@ export function outageOf(parts: BarrierParts): { readonly kind: OutageKind; read
 
 export const notConnected = (): AppError => new AppError('log.unavailable', 'the connection to NATS is broken');
 
-/** Refuses requests while the history is folded: they would wait too long. @throws AppError log.unavailable or log.lost */
+/**
+ * Refuses requests while the history is folded: they would wait too long. @throws AppError log.unavailable or log.lost
+ */
 export function throwUnlessStarted(parts: BarrierParts): void {
   parts.lifecycle.lost.throwIfAborted();
   const fault = parts.lifecycle.hasStarted ? null : faultOf(parts);

@@ -1,6 +1,6 @@
 /**
- * The inboxes named by undecided attempts (header `Stopgate-Reply`), by `attemptMessageId`. A repeat of an open attempt adds
- * its inbox instead of replacing one, so that repeating somebody else's attempt cannot hijack its reply.
+ * The inboxes named by undecided attempts (header `Stopgate-Reply`), by `attemptMessageId`. A repeat of an open attempt
+ * adds its inbox instead of replacing one, so that repeating somebody else's attempt cannot hijack its reply.
  */
 export type ReplyInboxes = {
   add(key: string, inbox: string): void;

@@ -7,8 +7,8 @@ export type WriteGate = {
   enter(holder: Holder): void;
   leave(holder: Holder): void;
   /**
-   * Waits for a broken connection to come back, since entries published in the meantime would only pile up in memory. Resolves
-   * once the log is verified to be the folded one: after the break it may be an older copy.
+   * Waits for a broken connection to come back, since entries published in the meantime would only pile up in memory.
+   * Resolves once the log is verified to be the folded one: after the break it may be an older copy.
    * @throws AppError log.unavailable or log.lost
    */
   reconnected(): Promise<void>;

@@ -1,4 +1,7 @@
-/** The archive of retention: gzipped files with the entries that were removed from the log, each a contiguous part of it. */
+/**
+ * The archive of retention: gzipped files with the entries that were removed from the log, each a contiguous part of
+ * it.
+ */
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';

@@ -1,6 +1,6 @@
 /**
- * Records outside of the log how far it is folded, periodically and at the end, so that the next start can detect that the
- * log has lost entries.
+ * Records outside of the log how far it is folded, periodically and at the end, so that the next start can detect that
+ * the log has lost entries.
  */
 import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
@@ -14,7 +14,9 @@ const noteEveryMs = 60_000;
 const lastNoteTimeoutMs = 1_000;
 
 export type FoldNote = {
-  /** Starts the periodic notes. A log without a note gets its first one before this resolves, unless NATS refuses it. */
+  /**
+   * Starts the periodic notes. A log without a note gets its first one before this resolves, unless NATS refuses it.
+   */
   open(): Promise<void>;
   /** Writes a last note, for at most a second. */
   close(): Promise<void>;

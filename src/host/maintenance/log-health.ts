@@ -1,7 +1,7 @@
 /**
- * Tracks whether the log stores the entries that this replica sends; a refusal is the only sign of a full disk. After a refused
- * entry, the replica sends only harmless probe entries until one is stored. If the log does not even answer the question for
- * its head, no other requests are sent, because each would wait for its full timeout.
+ * Tracks whether the log stores the entries that this replica sends; a refusal is the only sign of a full disk. After a
+ * refused entry, the replica sends only harmless probe entries until one is stored. If the log does not even answer the
+ * question for its head, no other requests are sent, because each would wait for its full timeout.
  */
 import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';

@@ -1,7 +1,7 @@
 /**
- * Retention (protocol.md §15): removes entries that exceed the configured age or size, but only entries before the second
- * newest usable snapshot (`nats/snapshots/snapshots.ts`). If an archive is configured, the entries are written there first.
- * Runs every ten minutes, and after each snapshot of this replica.
+ * Retention (protocol.md §15): removes entries that exceed the configured age or size, but only entries before the
+ * second newest usable snapshot (`nats/snapshots/snapshots.ts`). If an archive is configured, the entries are written
+ * there first. Runs every ten minutes, and after each snapshot of this replica.
  */
 import { type Fleet, ownerFor } from '../../../machines/index.ts';
 import type { RetentionRules } from '../../config/file.ts';
@@ -24,7 +24,10 @@ export type Retention = {
 };
 
 const everyMs = 600_000;
-/** Maximum per archive file. They are in memory until it is written, hence also a limit in bytes; one entry has up to 64 KiB. */
+/**
+ * Maximum per archive file. They are in memory until it is written, hence also a limit in bytes; one entry has up to 64
+ * KiB.
+ */
 const entriesMax = 10_000;
 const bytesHeldMax = 16 * 1_048_576;
 /** Approximate size of an entry in the store beside its subject and payload: its headers, and the store's metadata. */

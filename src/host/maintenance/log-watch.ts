@@ -1,6 +1,6 @@
 /**
- * Checks periodically that the log is still the one that was folded. Reads check this anyway. Without reads, a log that was
- * purged, or trimmed beyond the snapshots, would only be detected at the next start.
+ * Checks periodically that the log is still the one that was folded. Reads check this anyway. Without reads, a log that
+ * was purged, or trimmed beyond the snapshots, would only be detected at the next start.
  */
 import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';

@@ -1,7 +1,7 @@
 /**
- * Membership: a replica joins once and is a member until it leaves (protocol.md §3). Replicas send a heartbeat every second, on
- * a subject that no stream captures, so that an idle fleet writes nothing to the log. Another replica removes a member that
- * is silent for ten seconds; the remaining members take over its open attempts.
+ * Membership: a replica joins once and is a member until it leaves (protocol.md §3). Replicas send a heartbeat every
+ * second, on a subject that no stream captures, so that an idle fleet writes nothing to the log. Another replica
+ * removes a member that is silent for ten seconds; the remaining members take over its open attempts.
  */
 
 import {
@@ -34,7 +34,9 @@ const retryMs = 300;
 const leaveTimeoutMs = 1_000;
 
 export type Membership = {
-  /** Becomes a member or stays one, and starts the heartbeat. @throws the error that has ended the host in the meantime */
+  /**
+   * Becomes a member or stays one, and starts the heartbeat. @throws the error that has ended the host in the meantime
+   */
   join(): Promise<void>;
   /** Called at the log's head: starts to watch the other members. */
   open(): void;

@@ -1,6 +1,6 @@
 /**
- * Publishes the configured policies to the log. Appends a `policy.set` entry only if they differ from the last ones that this
- * replica appended. The last `policy.set` in the log is in force (protocol.md §9).
+ * Publishes the configured policies to the log. Appends a `policy.set` entry only if they differ from the last ones
+ * that this replica appended. The last `policy.set` in the log is in force (protocol.md §9).
  */
 
 import { createHash } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
- * Reads foreign JSON field by field. Values of an unexpected type are skipped and noted. Numbers may have any form of ProtoJSON:
- * `0.6`, `"0.6"`, `"NaN"`, `"Infinity"`.
+ * Reads foreign JSON field by field. Values of an unexpected type are skipped and noted. Numbers may have any form of
+ * ProtoJSON: `0.6`, `"0.6"`, `"NaN"`, `"Infinity"`.
  */
 
 /** `kind` is OTLP's name of the field, never a text chosen by the sender. */

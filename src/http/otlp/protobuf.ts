@@ -1,5 +1,6 @@
 /**
- * Decodes OTLP requests in protobuf to the JSON form of OTLP, so that the rest handles one form only (OpenTelemetry protocol
+ * Decodes OTLP requests in protobuf to the JSON form of OTLP, so that the rest handles one form only (OpenTelemetry
+ * protocol
  * 1.x, opentelemetry/proto). Skips all fields that are not needed to read usage.
  */
 import { PbfReader, PbfWriter } from 'pbf';

@@ -9,8 +9,8 @@ export const signals = ['logs', 'metrics', 'traces'] as const;
 export type Signal = (typeof signals)[number];
 
 /**
- * `key` is equal for repeated data. `items` is the number of OTLP items that it was read from. Call `stored` once the usage is
- * stored; until then, the next report of a cumulative metric includes it again.
+ * `key` is equal for repeated data. `items` is the number of OTLP items that it was read from. Call `stored` once the
+ * usage is stored; until then, the next report of a cumulative metric includes it again.
  */
 export type FoundUsage = ReportedUsage & {
   readonly key: string;
@@ -30,8 +30,9 @@ type SeriesPoint = { readonly value: number; readonly timeNs: bigint };
 const timeOf = (given: string | undefined): bigint => (/^\d{1,20}$/.test(given ?? '') ? BigInt(given as string) : 0n);
 
 /**
- * Returns a function that reads usage from OTLP in JSON form (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding).
- * Ignores unknown fields, as the specification requires. Notes unreadable fields and reads the rest.
+ * Returns a function that reads usage from OTLP in JSON form
+ * (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). Ignores unknown fields, as the specification
+ * requires. Notes unreadable fields and reads the rest.
  * @param openedMs when the receiver started; what a cumulative metric counted before that is ignored
  */
 export function createUsageReader(

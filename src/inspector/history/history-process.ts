@@ -17,7 +17,8 @@ export type HistorySource = Pick<ConnectionOptions, 'url' | 'credsFile' | 'inbox
 
 /**
  * The work that the process can do. `topic` null means all actors. `width` is the number of entries per bucket, a power
- * of two. `judged` is a complete decision. `last` is the number of attempts to compare; `sinceMs`, if not null, compares all since that time instead.
+ * of two. `judged` is a complete decision. `last` is the number of attempts to compare; `sinceMs`, if not null,
+ * compares all since that time instead.
  */
 export type HistoryWork =
   | { readonly kind: 'past'; readonly seq: number; readonly topic: Topic | null }

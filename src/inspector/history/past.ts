@@ -45,8 +45,8 @@ export type Past = {
   /** Returns the first entry that can be shown. */
   earliest(): Promise<number>;
   /**
-   * Returns a copy of the state before entry `seq`, or the earliest one available if the log was truncated. Null before the
-   * first entry of the log.
+   * Returns a copy of the state before entry `seq`, or the earliest one available if the log was truncated. Null before
+   * the first entry of the log.
    */
   copyBefore(seq: number, job: Job): Promise<Fleet | null>;
 };

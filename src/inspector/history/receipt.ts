@@ -8,7 +8,9 @@ import type { Job } from './jobs.ts';
 import { readUnbroken } from './log-entries.ts';
 import type { Past } from './past.ts';
 
-/** @throws AppError stop.incomplete if the decision cannot be attested; input.bad if the log no longer has the attempt */
+/**
+ * @throws AppError stop.incomplete if the decision cannot be attested; input.bad if the log no longer has the attempt
+ */
 export async function readReceipt(
   { log, past, fleet: name }: { readonly log: StoredLog; readonly past: Past; readonly fleet: string },
   judged: Judged,

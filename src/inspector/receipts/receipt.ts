@@ -1,6 +1,7 @@
 /**
- * Makes the receipt of a decision from the log (docs/receipts.md). The log is folded, because a stored decision does not
- * say what every check found. The tree is the one that the runner named when the checks passed, never the current one.
+ * Makes the receipt of a decision from the log (docs/receipts.md). The log is folded, because a stored decision does
+ * not say what every check found. The tree is the one that the runner named when the checks passed, never the current
+ * one.
  */
 import { z } from 'zod';
 import {

@@ -120,8 +120,10 @@ export function watchStore(options: WatchOptions): { close(): void } {
     if (responds !== null) failures = responds ? 0 : failures + 1;
   };
   const findReason = async () => {
-    if (await space.isShort()) return 'the disk is nearly full, so nothing is stored until there is space again';
-    if (hasFailedToWrite() || failures >= failuresMax) return 'JetStream no longer stores anything';
+    if (await space.isShort())
+      return 'the disk is nearly full, so entries are refused once the log reaches its present size limit';
+    if (hasFailedToWrite()) return 'nats-server could not write to the disk';
+    if (failures >= failuresMax) return 'nats-server does not answer about the log';
     return polls % growEvery === 0 && (await space.hasMore()) ? 'the disk has space again, so the log may grow' : null;
   };
   const poll = async () => {

@@ -24,7 +24,9 @@ export type LogClient = {
   read(tail?: string): Promise<LogRange>;
   /** The newest `count` messages on `stopgate.<fleet>.<tail>`, oldest first. @throws AppError as `read` does */
   readNewest(tail: string, count: number): Promise<LogMessage[]>;
-  /** The newest `count` dead letters on `stopgate.<fleet>.dead.<tail>`, oldest first. @throws AppError as `read` does */
+  /**
+   * The newest `count` dead letters on `stopgate.<fleet>.dead.<tail>`, oldest first. @throws AppError as `read` does
+   */
   readDeadLetters(tail: string, count: number): Promise<LogMessage[]>;
 };
 

@@ -29,7 +29,9 @@ export function isGapAccepted(
   return nextSeq <= (isAtBeginning ? beginSeq : toSeq + 1);
 }
 
-/** Identifies an entry well enough to recognise its log. `digest`: at least the first 16 hex digits of the payload's. */
+/**
+ * Identifies an entry well enough to recognise its log. `digest`: at least the first 16 hex digits of the payload's.
+ */
 export type LogMark = Omit<LogPosition, 'subject'>;
 
 export const isMarked = (found: LogPosition, { atMs, digest }: LogMark): boolean =>

@@ -21,6 +21,7 @@ import {
   deadLimits,
   deadName,
   infoOf,
+  isOutOfSpace,
   isUnclustered,
   isWithoutPeers,
   logName,
@@ -36,9 +37,10 @@ export type LogStreamOptions = {
   /** Continue with the log as it is, even if entries are gone. */
   readonly acceptEmptyLog: boolean;
   /**
-   * A marker outside JetStream says that there was a log: do not create one if both streams are gone. Default: false.
+   * Whether a marker outside JetStream says that there was a log: do not create one if both streams are gone.
+   * Undefined: nothing could say so.
    */
-  readonly hadLog?: boolean;
+  readonly hadLog?: boolean | undefined;
   /** Whether the fold starts from a snapshot. Called only with `acceptEmptyLog`. */
   readonly hasStart: () => Promise<boolean>;
   readonly log: Logger;
@@ -53,15 +55,21 @@ export type OpenedLog = {
 
 /** Finds or creates both streams. @throws AppError log.lost, stream.foreign, log.unavailable */
 export async function openLogStreams(manager: JetStreamManager, options: LogStreamOptions): Promise<OpenedLog> {
-  const { fleet, acceptEmptyLog, hadLog = false, hasStart, log } = options;
+  const { fleet, acceptEmptyLog, hadLog, hasStart, log } = options;
   await refuseRequestCaptures(manager, fleet);
   const wanted = logConfig(fleet);
   const dead = await infoOf(manager, deadName(fleet));
   let info = await infoOf(manager, wanted.name);
   if (info === null) {
-    if ((dead !== null || hadLog) && !acceptEmptyLog) throw lost(`the log ${wanted.name} existed before and is gone`);
+    const isLost = dead !== null || hadLog === true;
+    if (isLost && !acceptEmptyLog) throw lost(`the log ${wanted.name} existed before and is gone`);
     info = await create(manager, wanted, options);
-    log.info({ stream: wanted.name, replicas: info.config.num_replicas }, 'log created');
+    const why = isLost
+      ? 'its loss was accepted'
+      : hadLog === false
+        ? 'first start of this fleet'
+        : 'first start of this fleet, or its store was lost';
+    log.info({ stream: wanted.name, replicas: info.config.num_replicas }, `created an empty log: ${why}`);
   }
   refuseForeign(info.config, wanted);
   const note = parseLogNote(dead?.config.description ?? '');
@@ -152,7 +160,12 @@ async function add(manager: JetStreamManager, config: NamedConfig): Promise<Stre
     return await manager.streams.add({ ...config });
   } catch (cause) {
     const code = cause instanceof JetStreamApiError && cause.status < 500 ? 'stream.foreign' : 'log.unavailable';
-    throw new AppError(code, `the stream ${config.name} cannot be created: ${(cause as Error).message}`, { cause });
+    const hint = isOutOfSpace(cause)
+      ? '; the disk of the NATS server is full, or its max_file_store is reached: free some space there, or raise the limit'
+      : '';
+    throw new AppError(code, `the stream ${config.name} cannot be created: ${(cause as Error).message}${hint}`, {
+      cause,
+    });
   }
 }
 

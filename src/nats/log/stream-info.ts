@@ -6,12 +6,17 @@ import { AppError } from '../../errors.ts';
 const streamNotFound = 10_059;
 const noSuitablePeers = 10_005;
 const replicasNotSupported = 10_074;
+/** Insufficient resources, insufficient storage resources. */
+const outOfSpace: ReadonlySet<number> = new Set([10_023, 10_047]);
 
 /** Temporarily unavailable, not the leader, offline. */
 const withoutLeader: ReadonlySet<number> = new Set([10_008, 10_009, 10_118]);
 
 export const isStreamNotFound = (cause: unknown): boolean =>
   cause instanceof JetStreamApiError && cause.code === streamNotFound;
+
+export const isOutOfSpace = (cause: unknown): boolean =>
+  cause instanceof JetStreamApiError && outOfSpace.has(cause.code);
 
 /** The cluster has fewer nodes than the stream has replicas. */
 export const isWithoutPeers = (cause: unknown): boolean =>

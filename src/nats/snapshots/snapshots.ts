@@ -74,7 +74,9 @@ export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logge
   const onDrop = (old: OldSnapshot) =>
     past.keep(old).catch((cause: unknown) => {
       const { seq } = old.info.position;
-      logger.warn({ err: cause, seq }, 'an older snapshot was not kept; time travel to that point will take longer');
+      // Another replica may have dropped it meanwhile.
+      const why = (cause as Error).message;
+      logger.warn({ why, seq }, 'an older snapshot was not kept; time travel to that point will take longer');
     });
   const isOfLogNow = async (info: SnapshotInfo) => isOfLog(info, await positionAt(info.position.seq));
   const store = createSnapshotStore(nc, fleet, { onDrop, isOfLog: isOfLogNow });
@@ -153,8 +155,8 @@ function joinStores(store: SnapshotStore, past: PastSnapshots, logger: Logger): 
 
 /**
  * Loads a snapshot of the current log, for a fold of the entries that retention has left: the newest from before
- * `beforeMs`, or without it the oldest. Resolves to null if there is none. Not part of the log's client, which is also in
- * the clients' package, and that must not include the machines.
+ * `beforeMs`, or without it the oldest. Resolves to null if there is none. Not part of the log's client, which is also
+ * in the clients' package, and that must not include the machines.
  * @throws AppError rules.unknown, log.unavailable; input.unauthorized if the server denies reading snapshots
  */
 export async function loadStart(nc: NatsConnection, fleet: string, beforeMs?: number): Promise<FoldStart | null> {

@@ -1,7 +1,7 @@
 /**
  * A copy of a work tree in a temporary folder, with a repository of its own: it borrows the original's objects, and
- * copies its branches and HEAD. The original is only read. Nothing of its configuration is copied, so git runs no program
- * that it names.
+ * copies its branches and HEAD. The original is only read. Nothing of its configuration is copied, so git runs no
+ * program that it names.
  */
 import { constants } from 'node:fs';
 import { cp, lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
@@ -39,8 +39,8 @@ export async function findWorkTree(folder: string): Promise<Repository | null> {
 
 /**
  * Copies the work tree to `path`, an empty folder.
- * @param contents `whole`: with ignored files, such as installed packages, and uncommitted changes. `committed`: only the
- * files of HEAD
+ * @param contents `whole`: with ignored files, such as installed packages, and uncommitted changes. `committed`: only
+ * the files of HEAD
  * @throws AppError check.failed if git fails, e.g. because there is no commit
  */
 export async function copyWorkTree(

@@ -38,6 +38,14 @@ test('on a terminal, decide says what a slow decision waits for', async () => {
   expect(await runOnce(argv, { isTTY: true })).toMatchObject({ code: 0, stderr: 'stopgate: w1: Waits for slow\n' });
 });
 
+test('the feedback of a command names the line that failed, not only its exit code', async () => {
+  const details =
+    ' FAIL  sum.test.ts > adds\nAssertionError: expected 3 to be 4\n\n Tests  1 failed (4)\n Duration  1.2s';
+  const feedback = [{ check: 'tests', outcome: 'fail' as const, message: 'Command tests failed (exit 1)', details }];
+  const { stdout } = await ask(['probe', 'w1'], () => ({ ...blocked, feedback }));
+  expect(stdout).toContain('\n  tests (fail): Command tests failed (exit 1): AssertionError: expected 3 to be 4\n');
+});
+
 describe('the exit code', () => {
   test.each(['decide', 'probe'])('%s: 0 for allow, 1 for block', async (verb) => {
     expect((await ask([verb, 'w1'], () => allowed)).code).toBe(0);
@@ -166,6 +174,14 @@ describe('the exit code', () => {
     const { code, stderr } = await runOnce([verb, 'w1', ...argv, ...place]);
     expect(stderr).toBe(`stopgate: no answer within 50 ms to the request 'stopgate.${fleet}.${verb}.w1'${hint}\n`);
     expect(code).toBe(3);
+  });
+
+  // A NATS server refuses messages over 1 MiB, so this one could not even be sent.
+  test('a request over 64 KiB is refused before it is sent: 2', async () => {
+    const stdin = JSON.stringify({ output: 'x', mood: 'x'.repeat(2_000_000) });
+    const { code, stderr, asked } = await ask(['decide', 'w1', '-'], () => allowed, { stdin });
+    expect(stderr).toBe(`stopgate: the request has ${stdin.length} bytes; the limit is 65536\n`);
+    expect({ code, asked }).toEqual({ code: 2, asked: [] });
   });
 
   test('an answer that is not a decision: 3', async () => {

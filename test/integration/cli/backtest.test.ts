@@ -1,5 +1,5 @@
 /** `stopgate backtest`: what agents did is judged under a policy, without a service. */
-import { appendFile, cp, mkdir, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
@@ -165,6 +165,16 @@ test('damaged lines are skipped and counted', async () => {
   const text = await openTerminal({ cwd: terminal.cwd });
   await text.run('backtest', 's.jsonl');
   expect(text.stdout()).toContain('Note: 3 damaged lines skipped.');
+});
+
+test('a line of more than 8 Mi characters is skipped and counted, and the lines after it are read', async () => {
+  const terminal = await openTerminal();
+  const file = join(terminal.cwd, 's.jsonl');
+  const [first = '', ...rest] = (await readFile(parser, 'utf8')).split('\n');
+  const long = JSON.stringify({ type: 'user', uuid: 'u', message: { content: 'x'.repeat(9 * 1_048_576) } });
+  await writeFile(file, [first, long, ...rest].join('\n'));
+  const { summary } = await judge(terminal, file);
+  expect(summary).toMatchObject({ stops: 3, damagedLines: 1 });
 });
 
 test('--since leaves out earlier stops, but what came before them counts', async () => {

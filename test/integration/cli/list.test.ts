@@ -21,7 +21,7 @@ function fold(entries: readonly [tail: string, data: object][], until = '2026-03
 
 const story = fold([
   ['own.fleet.main.policy.set', { policies: { default: { checks: [{ plan: {} }], persistence: 'default' } } }],
-  ['worker.w1.worker.registered', { agent: 'claude', labels: { repo: 'api' } }],
+  ['worker.w1.worker.registered', { agent: 'claude', labels: { repo: 'api' }, cwd: '/home/ann/api' }],
   ['task.T-1.task.created', { title: 'Fix the login', queue: 'main' }],
   ['worker.w1.task.claimed', { task: 'T-1' }],
   [
@@ -69,10 +69,12 @@ describe('workers', () => {
       'USED',
       'TASK',
       'AGENT',
+      'FOLDER',
       'LAST DECISION',
       'SEEN',
+      'DOING',
     ]);
-    expect(w1?.slice(0, 9)).toEqual([
+    expect(w1?.slice(0, 10)).toEqual([
       'w1',
       'blocked',
       'stale',
@@ -81,10 +83,12 @@ describe('workers', () => {
       '$0.42',
       'T-1',
       'claude',
+      'api',
       'block incomplete',
     ]);
-    expect(w1?.[9]).toMatch(/ ago$/);
-    expect(w2?.slice(0, 9)).toEqual(['w2', 'idle', 'stale', '0/3', '3m/10m', '-', '-', '-', '-']);
+    expect(w1?.[10]).toMatch(/ ago$/);
+    expect(w1?.[11]).toBe('Fix lint');
+    expect(w2?.slice(0, 10)).toEqual(['w2', 'idle', 'stale', '0/3', '3m/10m', '-', '-', '-', '-', '-']);
     expect(code).toBe(0);
   });
 
@@ -269,7 +273,7 @@ describe('one actor', () => {
     const { run } = await serve('get.worker.w1', () => story.workers.w1 ?? {});
     const { code, stdout } = await run(['worker', 'w1']);
     expect(stdout).toMatch(
-      /^w1 · blocked · stale\n {2}agent {6}claude\n {2}labels {5}repo=api\n {2}policy {5}default\n/,
+      /^w1 · blocked · stale\n {2}agent {6}claude\n {2}folder {5}\/home\/ann\/api\n {2}labels {5}repo=api\n {2}policy {5}default\n/,
     );
     expect(stdout).toContain('\n  retries    1 of 3\n');
     expect(stdout).toContain('\n  idle       0s of 10m, 10m left\n');

@@ -55,6 +55,30 @@ test('a case that fails prints its position, the expected and the actual decisio
   ]);
 });
 
+const both = { default: { checks: [{ command: 'lint' }, { command: 'tests' }] } };
+const order = 'checks run one after the other, in the order of the policy';
+test.each([
+  {
+    why: 'the result of a check whose turn had not come',
+    entries: [stop, result('fail')],
+    says: `entry 2: the result of check 'tests' was not read, because the attempt waited for lint; ${order}`,
+  },
+  {
+    why: 'a result without an attempt',
+    entries: [result('fail'), stop],
+    says: `entry 1: the result of check 'tests' was not read, because no attempt was open; ${order}`,
+  },
+  {
+    why: 'a misspelled field of an entry',
+    entries: [{ ...stop, data: { attempt: 'a1', outptu: 'Done' } }],
+    says: "entry 1: stop.attempted has no field 'outptu'; did you mean 'output'?",
+  },
+])('says that an entry was not read: $why', async ({ entries, says }) => {
+  await write('unread.json', { policy: both, cases: [{ name: 'red', entries, expect: [{ decision: 'block' }] }] });
+  expect((await run('unread.json')).stdout).toContain(`\n      ${says}\n`);
+  expect(jsonLines((await run('unread.json', '--json')).stdout)).toMatchObject([{ hints: [says] }]);
+});
+
 test.each([
   { why: 'a decision that was not expected', change: { expect: [] }, path: 'unexpected' },
   {

@@ -96,7 +96,7 @@ test('waiting workers come first; keys give a prompt, a stop and an answer', asy
 test('fits a small terminal, and Ctrl-C ends it', async () => {
   for (let index = 0; index < 30; index += 1) await client.publish(`worker.x${index}.heartbeat.sent`);
   const { terminal, ended, press } = await openTop({ rows: 10, columns: 40 });
-  await shows(terminal, /WORKER +STATE +RETRIES +LAST DECIS…/);
+  await shows(terminal, /WORKER +STATE +LAST DECISION$/m);
   press('G');
   await shows(terminal, /▸/);
   expect(screen(terminal).length).toBeLessThanOrEqual(10);

@@ -1,6 +1,7 @@
 /** The log is created with the right settings and never silently recreated (protocol.md §2 and §9). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
+import { createLogger } from '../../../src/log.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { startReplica } from '../../support/replica.ts';
@@ -34,6 +35,17 @@ test('the stream is created with the settings of the protocol', async () => {
   });
   const dead = await client.manager.streams.info('STOPGATE-DEAD_main');
   expect(dead.config).toMatchObject({ discard: 'old', max_msgs: 20_000, deny_delete: true });
+});
+
+test.each([
+  { hadLog: undefined, acceptEmptyLog: false, says: 'first start of this fleet, or its store was lost' },
+  { hadLog: false, acceptEmptyLog: false, says: 'first start of this fleet' },
+  { hadLog: true, acceptEmptyLog: true, says: 'its loss was accepted' },
+])('the log says why an empty log was created: $says', async ({ says, ...options }) => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  replica = await startReplica({ nats: server.url, logger, ...options });
+  expect(lines.map((line) => JSON.parse(line).msg)).toContain(`created an empty log: ${says}`);
 });
 
 describe.each(['deleted', 'recreated'])('a log that is %s while the service runs', (how) => {

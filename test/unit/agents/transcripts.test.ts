@@ -48,8 +48,28 @@ test('a resumed and compacted session of Claude Code: each turn once, without th
     'PostToolUseFailure Bash',
     'Stop After the compaction.',
   ]);
-  const used = steps.flatMap((step) => (step.kind === 'usage' ? [step.report.output] : []));
-  expect(used).toHaveLength(9);
+  const used = steps.flatMap((step) => (step.kind === 'usage' ? [step.report] : []));
+  expect(used.filter(({ output }) => output !== undefined)).toHaveLength(9);
+  // Each of its four processes wrote what the session had cost until then.
+  expect(used.flatMap(({ usd }) => usd ?? [])).toEqual([0.0024, 0.0018, 0.0012, 0.0012]);
+});
+
+test('the cost of another session, a smaller sum and a bad one are ignored', () => {
+  const line = (fields: object) => JSON.stringify({ type: 'cost-state', sessionId: 's1', ...fields });
+  const typed = { uuid: 'u1', sessionId: 's1', timestamp: '2026-03-02T12:00:00.000Z', message: { content: 'Go' } };
+  const steps = read(claudeTranscripts, [
+    JSON.stringify({ type: 'user', ...typed }),
+    line({ totalCostUSD: 0.1 }),
+    line({ totalCostUSD: 0.05 }),
+    line({ totalCostUSD: '9' }),
+    line({ totalCostUSD: 9, sessionId: 's2' }),
+    line({ totalCostUSD: 0.3 }),
+  ]);
+  const costs = steps.filter(({ kind }) => kind === 'usage');
+  expect(costs).toMatchObject([
+    { atMs: Date.parse('2026-03-02T12:00:00.000Z'), turn: 'u1', worker: 's1', report: { usd: 0.1 } },
+    { turn: 'u1', report: { usd: 0.2 } },
+  ]);
 });
 
 test('a fork names the turns of the session that it copies', () => {

@@ -15,7 +15,9 @@ function planLines(tasks: readonly string[]): string[] {
     fold('stopgate.main.worker.w1.task.claimed', { task });
   }
   const view = replay.view().fleets.main?.workers.w1 as WorkerView;
-  return formatWorker(view, [], createColors(false), 80).filter((line) => line.startsWith('  ☐'));
+  return formatWorker(view, { timeline: [], prompt: null }, createColors(false), 80).filter((line) =>
+    line.startsWith('  ☐'),
+  );
 }
 
 test('the steps of several tasks name their task; those of one task do not', () => {

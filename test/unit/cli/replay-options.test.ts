@@ -41,8 +41,8 @@ describe('--at', () => {
     expect(lines).toEqual([
       `fleet main at ${day('12:01')}`,
       '',
-      expect.stringMatching(/^WORKER +STATE .*SEEN$/),
-      expect.stringMatching(/^w1 +stopped +active .* claude .* now$/),
+      expect.stringMatching(/^WORKER +STATE .*SEEN +DOING$/),
+      expect.stringMatching(/^w1 +stopped +active .* claude .* now +-$/),
       '',
       expect.stringMatching(/^TASK +STATE .*TITLE$/),
       expect.stringMatching(/^T-1 +idle .* Fix$/),
@@ -50,7 +50,7 @@ describe('--at', () => {
       `fleet other at ${day('12:01')}`,
       '',
       expect.stringMatching(/^WORKER /),
-      expect.stringMatching(/^w9 +idle .* 1m ago$/),
+      expect.stringMatching(/^w9 +idle .* 1m ago +-$/),
     ]);
     expect(code).toBe(0);
     const json = await replay(entries, ['--at', day('12:01'), '--json'], terminal);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { formatListing } from '../../../src/cli/listing/listing.ts';
+import { formatDollars } from '../../../src/cli/text/state-text.ts';
 import { formatTable } from '../../../src/terminal/table.ts';
 import {
   clean,
@@ -89,13 +90,37 @@ test('a table shortens other columns before ids that a person copies', () => {
   expect(formatTable([], rows, 18)).toEqual(['loop-ap…  block i…']);
 });
 
-test('a narrow terminal shows the most important columns', () => {
-  const listing: Parameters<typeof formatListing<string>>[0] = {
-    headings: ['WHO', 'MOOD', 'WHY'],
-    narrowHeadings: ['WHO', 'WHY'],
-    rowOf: (text) => [{ text }, { text: 'calm' }, { text: 'because' }],
-  };
-  const at = (width: number) => formatListing(listing, ['w1'], { colors: createColors(false), width });
-  expect(at(80)).toEqual(['WHO  MOOD  WHY', 'w1   calm  because']);
-  expect(at(40)).toEqual(['WHO  WHY', 'w1   because']);
+const twoMoods: Parameters<typeof formatListing<string>>[0] = {
+  headings: ['WHO', 'MOOD', 'WHY'],
+  optional: ['MOOD'],
+  rowOf: (text) => [{ text, isWhole: true }, { text: 'calm' }, { text: 'because of a long story' }],
+};
+const listAt = (width: number, ...ids: string[]) =>
+  formatListing(twoMoods, ids, { colors: createColors(false), width });
+
+test('a narrow terminal leaves out the least important columns', () => {
+  expect(listAt(80, 'w1')).toEqual(['WHO  MOOD  WHY', 'w1   calm  because of a long story']);
+  expect(listAt(26, 'w1')).toEqual(['WHO  WHY', 'w1   because of a long st…']);
+});
+
+test('before it leaves out columns with a text, it shortens long ids to what tells them apart', () => {
+  const [a, b, c] = ['0194a1b2-c3d4-7e5f-8a9b-0c', '0194a1b2-ffff-7e5f-8a9b-0c', '5f00aa11-0000-7e5f-8a9b-0c'] as const;
+  expect(listAt(80, a, b, c)[1]).toBe(`${a}  calm  because of a long story`);
+  expect(listAt(40, a, b, c)).toEqual([
+    'WHO          MOOD  WHY',
+    '0194a1b2-c…  calm  because of a long st…',
+    '0194a1b2-f…  calm  because of a long st…',
+    '5f00aa11…    calm  because of a long st…',
+  ]);
+});
+
+test.each([
+  [0.42, '0.42'],
+  [12, '12.00'],
+  [0.0006, '0.0006'],
+  [0.000123456, '0.00012'],
+  [0.009999, '0.01'],
+  [0, '0.00'],
+])('%f dollars are shown as %s', (usd, says) => {
+  expect(formatDollars(usd)).toBe(says);
 });

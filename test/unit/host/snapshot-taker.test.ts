@@ -12,9 +12,14 @@ let nowMs: number;
 let writeMs: number;
 let taken: number[];
 let fold: (entries: number, bytesEach?: number) => Promise<void>;
+let close: () => Promise<void>;
+let isFailing: boolean;
+let warn: ReturnType<typeof vi.fn>;
 
 beforeEach(async () => {
   [seq, nowMs, writeMs, taken] = [0, 0, 0, []];
+  isFailing = false;
+  warn = vi.fn();
   const fleet = createFleet('main');
   const joined = JSON.stringify({ replica: 'r1' });
   const entry = readEntry('stopgate.main.own.fleet.main.replica.joined', joined, joined.length) as Entry;
@@ -25,6 +30,7 @@ beforeEach(async () => {
   const snapshotStore = {
     list: async () => places,
     async write() {
+      if (isFailing) throw new Error('another replica dropped it');
       taken.push(seq);
       places.unshift({ position: position() });
       nowMs += writeMs;
@@ -47,11 +53,12 @@ beforeEach(async () => {
     logClock: { now: () => nowMs },
     clock: () => nowMs,
     bus: { isConnected: () => true },
-    logger: { info: vi.fn(), warn: vi.fn() },
+    logger: { info: vi.fn(), warn },
   };
   const parts = { outbox: captured, policies: captured, deadLetters: captured, retention: captured };
   const snapshots = createSnapshotTaker(options as unknown as SnapshotsOptions, parts as unknown as HostStateParts);
   snapshots.open();
+  close = snapshots.close;
   fold = async (entries, bytesEach = 100) => {
     for (let count = 0; count < entries; count += 1) {
       seq += 1;
@@ -68,6 +75,18 @@ beforeEach(async () => {
 test('every 10,000 entries, as long as they take a twentieth of the time', async () => {
   await fold(30_000);
   expect(taken).toEqual([10_000, 20_000, 30_000]);
+});
+
+test('if the last one at a stop fails, the log says why in a sentence, without a stack trace', async () => {
+  await fold(1_000);
+  isFailing = true;
+  await close();
+  expect(warn.mock.calls).toEqual([
+    [
+      { why: 'the snapshot was not stored: another replica dropped it' },
+      'no last snapshot was taken; the next start folds more entries',
+    ],
+  ]);
 });
 
 test('sooner if entries are large, because a start reads them all', async () => {

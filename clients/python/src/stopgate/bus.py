@@ -36,13 +36,16 @@ _FORBIDDEN = re.compile(r'permissions violation for (publish|subscription) to "(
 class Bus:
     """A connection that keeps reconnecting if the server goes away."""
 
-    def __init__(self, fleet: str) -> None:
+    def __init__(self, fleet: str, inbox: str) -> None:
         self.root = f"stopgate.{fleet}"
         self.nc = Nats()
         self._failures: list[Exception] = []
         self._failed = asyncio.Event()
         # Operations that wait for a permission error. It arrives separately, and a forbidden operation gets no reply.
         self._forbidden: dict[tuple[str, str], set[asyncio.Future[None]]] = {}
+        self._inbox = inbox.lower()
+        # Set once the server refuses our inbox, to which all replies go. The library subscribes to it only once.
+        self._no_replies: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @classmethod
     async def open(
@@ -51,7 +54,7 @@ class Bus:
         """Raises `UnreachableError` (no server, or credentials refused) or `InputError` (nkeys is missing)."""
         if "user_credentials" in login:
             _require_nkeys()
-        bus = cls(fleet)
+        bus = cls(fleet, inbox)
         connecting = asyncio.ensure_future(bus._connect(servers, login, name, inbox))
         failing = asyncio.ensure_future(bus._all_failed(len(servers)))
         await asyncio.wait({connecting, failing}, timeout=_CONNECT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
@@ -95,6 +98,8 @@ class Bus:
             self._failed.set()
             log.info("nats: %s", error or type(error).__name__)
             return
+        if found[1] == "subscription" and found[2].startswith(f"{self._inbox}.") and not self._no_replies.done():
+            self._no_replies.set_result(None)
         for waiting in self._forbidden.get((found[1], found[2]), ()):
             if not waiting.done():
                 waiting.set_result(None)
@@ -116,14 +121,27 @@ class Bus:
         """The reply as JSON. Raises the service's error, or `UnreachableError` if nobody answered in time."""
         subject = f"{self.root}.{verb}.{tail}"
         payload = encode("request", body)
-        try:
-            reply = await self.nc.request(subject, payload, timeout=timeout)
-        except nats.errors.NoRespondersError as error:
-            raise _unreachable(subject, f"no stopgate service serves fleet '{subject.split('.')[1]}' here") from error
-        except (asyncio.TimeoutError, nats.errors.TimeoutError) as error:
-            raise _unreachable(subject, f"no answer within {timeout:g} s") from error
-        except (nats.errors.Error, OSError) as error:
-            raise _unreachable(subject, str(error) or type(error).__name__) from error
+        async with self._unless_forbidden("publish", subject) as forbidden:
+            asking = asyncio.ensure_future(self.nc.request(subject, payload, timeout=timeout))
+            waiting: set[asyncio.Future[Any]] = {asking, forbidden, self._no_replies}
+            try:
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                if forbidden.done() or (self._no_replies.done() and not asking.done()):
+                    what = f"request '{subject}'" if forbidden.done() else "receive replies"
+                    raise InputError(
+                        "input.unauthorized", f"the NATS server does not let us {what}: nothing was judged"
+                    )
+                reply = await asking
+            except nats.errors.NoRespondersError as error:
+                raise _unreachable(
+                    subject, f"no stopgate service serves fleet '{subject.split('.')[1]}' here"
+                ) from error
+            except (asyncio.TimeoutError, nats.errors.TimeoutError) as error:
+                raise _unreachable(subject, f"no answer within {timeout:g} s") from error
+            except (nats.errors.Error, OSError) as error:
+                raise _unreachable(subject, str(error) or type(error).__name__) from error
+            finally:
+                asking.cancel()
         headers = reply.headers or {}
         status = headers.get("Nats-Service-Error-Code", "")
         body_given = parse(reply.data)

@@ -24,7 +24,7 @@ from .decision import (
     read_hook_result,
 )
 from .entries import Stored, WorkerPublisher
-from .errors import InputError, RefusedError, UnavailableError, UnreachableError
+from .errors import InputError, RefusedError, StopgateError, UnavailableError, UnreachableError
 from .hooks import HookCalls
 from .ids import check_id, encode
 from .loop import TURNS_MAX, Turn, run_until_stopped
@@ -46,7 +46,7 @@ from .views import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -63,6 +63,8 @@ _ASK_AGAIN_SECONDS = 30.0
 _AWAY_SECONDS = 5.0
 """How long to tolerate a service without responders: a replica may be starting or handing over."""
 _PAUSE_SECONDS = 0.25
+_LOOK_SECONDS = 5.0
+"""How often to look whether the fleet has a service while nobody answers, and the timeout of that question."""
 _QUERY_SECONDS = 5.0
 _CLAIM_SECONDS = 30.0
 
@@ -143,7 +145,40 @@ class StopgateClient(HookCalls, ActionCalls):
         check_id("worker", worker)
         body = {**to_wire(attempt), "attempt": attempt.get("attempt") or uuid.uuid4().hex}
         left = timeout if timeout is not None else _ANSWER_SECONDS + attempt.get("hold_ms", 0) / 1_000
-        return read_decision(await self._ask_until_answered("decide", worker, body, left))
+        return read_decision(await self._while_served(self._ask_until_answered("decide", worker, body, left)))
+
+    async def _judge(self, verb: str, entity_id: str, body: Mapping[str, Any], timeout: float) -> object:
+        return await self._while_served(self._bus.request(verb, entity_id, body, timeout))
+
+    async def _while_served(self, asking: Coroutine[Any, Any, object]) -> object:
+        """Waits for an answer as long as the fleet has a service.
+
+        A request may find a listener that is none, such as a person who watches the bus, and would get no answer.
+        """
+        answer = asyncio.ensure_future(asking)
+        looking = asyncio.ensure_future(self._look_for_service())
+        try:
+            await asyncio.wait({answer, looking}, return_when=asyncio.FIRST_COMPLETED)
+            return answer.result() if answer.done() else looking.result()
+        finally:
+            answer.cancel()
+            looking.cancel()
+
+    async def _look_for_service(self) -> None:
+        """Raises `UnreachableError` once no service answers a simple question."""
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            try:
+                await self._bus.request("list", "workers", {"limit": 1}, _LOOK_SECONDS)
+            except UnreachableError as error:
+                if nobody_serves(error) or isinstance(error.__cause__, (asyncio.TimeoutError, TimeoutError)):
+                    message = (
+                        f"no stopgate service answers for fleet '{self.fleet}'; start one with \"stopgate serve\" or "
+                        '"stopgate dev", or choose another fleet: nothing was judged'
+                    )
+                    raise UnreachableError("service.unreachable", message) from error
+            except StopgateError as error:
+                log.debug("the service answers: %s", error)
 
     async def _ask_until_answered(self, verb: str, worker: str, body: Mapping[str, Any], seconds: float) -> object:
         ends = time.monotonic() + seconds
@@ -186,7 +221,7 @@ class StopgateClient(HookCalls, ActionCalls):
     ) -> Decision:
         """Would it be allowed to stop? Nothing is logged or counted."""
         check_id("worker", worker)
-        return read_decision(await self._bus.request("probe", worker, to_wire(attempt), timeout))
+        return read_decision(await self._judge("probe", worker, to_wire(attempt), timeout))
 
     async def verify(
         self, worker: str, *, timeout: float = _ANSWER_SECONDS, **attempt: Unpack[AttemptFields]
@@ -194,9 +229,7 @@ class StopgateClient(HookCalls, ActionCalls):
         """Is its work complete? Only the causes `complete` and `no-policy` count as complete."""
         check_id("worker", worker)
         try:
-            return Verification(
-                True, read_decision(await self._bus.request("verify", worker, to_wire(attempt), timeout))
-            )
+            return Verification(True, read_decision(await self._judge("verify", worker, to_wire(attempt), timeout)))
         except RefusedError as error:
             if error.code != "stop.incomplete":
                 raise
@@ -208,7 +241,7 @@ class StopgateClient(HookCalls, ActionCalls):
         """Was this task judged complete? Raises `NotFoundError` for an unknown task."""
         check_id("task", task)
         try:
-            decision = read_decision(await self._bus.request("verify-task", task, to_wire(attempt), timeout))
+            decision = read_decision(await self._judge("verify-task", task, to_wire(attempt), timeout))
         except RefusedError as error:
             if error.code != "stop.incomplete":
                 raise
@@ -235,7 +268,7 @@ class StopgateClient(HookCalls, ActionCalls):
         """Evaluates the hooks of a task for this iteration. Raises `RefusedError` with the reason."""
         check_id("task", task)
         body = {**to_wire(attempt), "iteration": iteration}
-        return read_hook_result(await self._bus.request("evaluate", task, body, timeout))
+        return read_hook_result(await self._judge("evaluate", task, body, timeout))
 
     async def run_until_stopped(self, worker: str, turn: Turn, prompt: str, *, turns_max: int = TURNS_MAX) -> Decision:
         """Runs turns of an agent until it may stop, and returns the decision that allowed it.

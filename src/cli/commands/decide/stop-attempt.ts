@@ -4,6 +4,7 @@ import type { Decision, WorkerView } from '../../../../machines/index.ts';
 import { isId } from '../../../../machines/values/id.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
+import { describeLonger } from '../../actor-id.ts';
 import {
   type Arguments,
   argument,
@@ -100,7 +101,10 @@ export const verify = defineCommand({
 
 type AttemptFlags = Omit<Flags<typeof attemptArgs>, 'worker'>;
 
-/** @returns exit code 0 for allow, 1 for block. @throws AppError input.bad, service.unreachable, stop.incomplete and others */
+/**
+ * @returns exit code 0 for allow, 1 for block. @throws AppError input.bad, service.unreachable, stop.incomplete and
+ * others
+ */
 async function askAttempt(
   verb: 'decide' | 'probe' | 'verify' | 'verify-task',
   name: string,
@@ -117,11 +121,14 @@ async function askAttempt(
     return answer;
   };
   return withRequester(flags, io, async (requester, fleet) => {
+    const entity = verb === 'verify-task' ? 'task' : 'worker';
+    const longer = io.isTTY ? await describeLonger(id, { requester, entity, fleet }).catch(() => null) : null;
+    if (longer !== null) context.note(`stopgate: no ${entity} is called ${id} yet; did you mean ${longer}?`);
     try {
       const request = requester.request(verb, id, body, timeoutMs);
       const shown = io.isTTY && verb === 'decide' ? withProgress(request, id, requester, context) : request;
       const answer = verb === 'decide' ? withRepeatHint(shown, body.attempt) : shown;
-      const decision = await show(await orNamed(answer, verb === 'verify-task' ? 'task' : 'worker', fleet));
+      const decision = await show(await orNamed(answer, entity, fleet));
       return decision.decision === 'allow' ? 0 : 1;
     } catch (error) {
       // The error carries the decision. With --json it is part of the error's body.
@@ -156,7 +163,10 @@ async function withProgress<Answer>(
   return answer.finally(() => clearInterval(timer));
 }
 
-/** Without an answer it is unknown whether the attempt counts. Adds to the error how to repeat it so that it counts once. */
+/**
+ * Without an answer it is unknown whether the attempt counts. Adds to the error how to repeat it so that it counts
+ * once.
+ */
 async function withRepeatHint<Answer>(answer: Promise<Answer>, attempt: unknown): Promise<Answer> {
   try {
     return await answer;
@@ -220,8 +230,8 @@ function toResult(text: string): { rule: string; passed: boolean } {
   throw new AppError('input.bad', `'${text}' is not a result; write rule=pass or rule=fail, separated by commas`);
 }
 
-// The fields that printing a decision needs. Loading the whole schema takes longer than waiting for a decision, so it is
-// used only to explain an invalid answer.
+// The fields that printing a decision needs. Loading the whole schema takes longer than waiting for a decision, so it
+// is used only to explain an invalid answer.
 
 type Test = (value: unknown) => boolean;
 

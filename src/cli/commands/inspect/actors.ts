@@ -1,12 +1,13 @@
 /** worker, task, workers, tasks and queues: one actor with its timeline, or all as a list. */
 import type { QueueView, TaskView, WorkerView } from '../../../../machines/index.ts';
+import { getActor } from '../../actor-id.ts';
 import { argument, type Context, defineCommand, type Flags, option } from '../../command.ts';
-import { orNamed, withRequester } from '../../connection.ts';
+import { withRequester } from '../../connection.ts';
 import { filters, list, listArgs, presenceArgs, readPresence } from '../../listing/list.ts';
 import { commandToCopy, type Listing, taskListing, workerListing } from '../../listing/listing.ts';
 import { clientArgs, countFrom, idOf, timeoutArg, timeoutMsDefault } from '../../option-values.ts';
 import { formatTask, formatWorker } from '../../text/actor-text.ts';
-import { orNone, readTaskTimeline, readWorkerTimeline } from '../../text/timeline.ts';
+import { orNone, readLastPrompt, readTaskTimeline, readWorkerTimeline } from '../../text/timeline.ts';
 
 const actorArgs = {
   entries: option('N', 'length of the timeline in entries (default: 20)', countFrom(0, 10_000)),
@@ -29,10 +30,14 @@ async function showActor(
   const timeoutMs = flags.timeout ?? timeoutMsDefault;
   const count = flags.entries ?? 20;
   return withRequester(flags, io, async (requester, fleet) => {
-    const view = await orNamed(requester.request('get', `${entity}.${id}`, {}, timeoutMs), entity, fleet);
-    const timeline = count === 0 ? [] : await orNone(readTimeline(requester, id, count), note);
-    if (flags.json) await out.json({ ...(view as object), timeline });
-    else await out.print(...format(view as TaskView & WorkerView, timeline ?? [], out.colors, out.width()));
+    const view = await getActor<TaskView & WorkerView>(id, { requester, entity, fleet, note, timeoutMs });
+    const timeline = count === 0 ? [] : await orNone(readTimeline(requester, view[entity] ?? id, count), note);
+    if (flags.json) await out.json({ ...view, timeline });
+    else {
+      // Without the log there is no timeline, and no prompt either.
+      const prompt = entity === 'task' || timeline === null ? null : await readLastPrompt(requester, view.worker);
+      await out.print(...format(view, { timeline: timeline ?? [], prompt }, out.colors, out.width()));
+    }
     return 0;
   });
 }
@@ -100,7 +105,7 @@ export const tasks = defineCommand({
 const queueListing: Listing<QueueView> = {
   entity: 'queue',
   headings: ['QUEUE', 'PENDING', 'REPORTED', 'WORKERS', 'NEXT'],
-  narrowHeadings: ['QUEUE', 'PENDING', 'WORKERS'],
+  optional: ['REPORTED', 'NEXT'],
   rowOf: ({ queue, pending, reported, workers, unattended, next }, colors) => [
     { text: queue, paint: colors.bold, isWhole: true },
     { text: String(pending), ...(pending > 0 ? { paint: colors.yellow } : {}) },

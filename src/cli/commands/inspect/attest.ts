@@ -14,6 +14,7 @@ import {
 import type { Requester } from '../../../nats/requester.ts';
 import { readRepositoryTree } from '../../../runner/git/judged-tree.ts';
 import { clean } from '../../../terminal/text.ts';
+import { getActor } from '../../actor-id.ts';
 import { type Context, defineCommand, type Flags, option } from '../../command.ts';
 import { orNamed, withRequester } from '../../connection.ts';
 import { foldLog } from '../../fold-log.ts';
@@ -64,9 +65,13 @@ export const attest = defineCommand({
   },
 });
 
-async function printReceipt(wanted: ReceiptOf, { flags, io, out }: AttestContext): Promise<number> {
+async function printReceipt(wanted: ReceiptOf, { flags, io, out, note }: AttestContext): Promise<number> {
   const key = flags.key === undefined ? null : readKey(await readText(flags.key, io), 'private');
-  const statement = await withRequester(flags, io, (requester, fleet) => readStatement(requester, fleet, wanted));
+  const statement = await withRequester(flags, io, async (requester, fleet) => {
+    const { entity, id } = wanted;
+    const view = await getActor<TaskView & WorkerView>(id, { requester, entity, fleet, note });
+    return readStatement(requester, fleet, { ...wanted, id: view[entity] ?? id });
+  });
   const receipt = key === null ? statement : signStatement(statement, key);
   if (flags.json) await out.json(receipt);
   else await out.print(JSON.stringify(receipt, null, 2));

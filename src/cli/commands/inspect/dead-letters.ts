@@ -1,6 +1,7 @@
 /** dead-letters: lists the entries that were not valid. The machines ignore them. */
 import { parseDeadLetter } from '../../../nats/log/stored-log.ts';
 import { formatTable } from '../../../terminal/table.ts';
+import { findWorker } from '../../actor-id.ts';
 import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { clientArgs, countFrom, idOf, readsLog } from '../../option-values.ts';
@@ -17,9 +18,11 @@ export const deadLetters = defineCommand({
     readsLog,
   ],
   examples: ['stopgate dead-letters', 'stopgate dead-letters --worker w1 --json'],
-  run: async ({ flags, io, out }) => {
-    const { last = 20, worker } = flags;
+  run: async ({ flags, io, out, note }) => {
+    const { last = 20 } = flags;
     return withRequester(flags, io, async (requester, fleet) => {
+      const worker =
+        flags.worker === undefined ? undefined : await findWorker(flags.worker, { requester, fleet, note });
       const about = worker === undefined ? '>' : `worker.${worker}`;
       const messages = await requester.readDeadLetters(about, last);
       const letters = messages.flatMap(({ data }) => parseDeadLetter(data));

@@ -10,7 +10,7 @@ import { formatAgo } from '../../text/state-text.ts';
 const listing: Listing<PersonWait> = {
   entity: 'escalation',
   headings: ['WHO', 'SINCE', 'KIND', 'CAUSE', 'ACKNOWLEDGED', 'NOTIFIED', 'REASON'],
-  narrowHeadings: ['WHO', 'SINCE', 'REASON'],
+  optional: ['NOTIFIED', 'ACKNOWLEDGED', 'CAUSE', 'KIND'],
   rowOf: (item, colors, nowMs) => {
     const { entity, id, since, kind, sentence, reason, note } = item;
     const text = [kind === 'escalation' ? sentence : reason, note].filter((part) => part !== null).join(' · ');

@@ -11,6 +11,7 @@ import {
 import { AppError } from '../../../errors.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { clean, wrap } from '../../../terminal/text.ts';
+import { onlyLonger } from '../../actor-id.ts';
 import { argument, defineCommand, option } from '../../command.ts';
 import { feedFold } from '../../log-source.ts';
 import { clientArgs, idOf, readsLog } from '../../option-values.ts';
@@ -31,12 +32,12 @@ export const explain = defineCommand({
   ],
   examples: ['stopgate explain w1', 'stopgate explain w1 --attempt a1 --file log.jsonl --json'],
   run: async (context) => {
-    const { flags, out, asTyped } = context;
-    const { worker } = flags;
+    const { flags, out, note, asTyped } = context;
     const folded = createReplay({ inputs: true });
-    let found: Decision | null = null;
+    /** The last wanted decision of each worker whose id begins with the given one. */
+    const found = new Map<string, Decision>();
     const take = () => {
-      for (const line of folded.take()) if (isWanted(line, worker, flags.attempt)) found = line;
+      for (const line of folded.take()) if (isWanted(line, flags)) found.set(line.worker, line);
       return '';
     };
     let startSeq = 0;
@@ -45,8 +46,12 @@ export const explain = defineCommand({
       folded.startFrom(fleet);
     };
     const code = await feedFold({ ...folded, startFrom }, context, { reach: 'rest' }, take);
-    if (found === null) throw describeMissing(worker, { attempt: flags.attempt, startSeq, isBadFile: code !== 0 });
-    const decision: Decision = found;
+    const isKnown = Object.values(folded.view().fleets).some(({ workers }) => Object.hasOwn(workers, flags.worker));
+    const worker = (isKnown ? null : onlyLonger('worker', flags.worker, [...found.keys()])) ?? flags.worker;
+    if (worker !== flags.worker) note(`stopgate: worker ${worker}`);
+    const decision = found.get(worker);
+    if (decision === undefined)
+      throw describeMissing(worker, { attempt: flags.attempt, startSeq, isBadFile: code !== 0 });
     const now = folded.view().fleets[decision.fleet]?.workers[worker] ?? null;
     const sentences = explainDecision(decision, now).map(asTyped);
     const notRun = checksNotRun(decision);
@@ -92,8 +97,10 @@ function inShort(decision: Decision): string[] {
   return isSaid ? [] : [`In short: ${sentence}`];
 }
 
-function isWanted(line: ReplayLine, worker: string, attempt: string | undefined): line is Decision {
-  const isDecision = 'verdicts' in line && line.worker === worker;
+type Wanted = { readonly worker: string; readonly attempt: string | undefined };
+
+function isWanted(line: ReplayLine, { worker, attempt }: Wanted): line is Decision {
+  const isDecision = 'verdicts' in line && line.worker.startsWith(worker);
   return isDecision && (attempt === undefined || line.attempt === attempt);
 }
 

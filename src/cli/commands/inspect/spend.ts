@@ -19,6 +19,7 @@ import { withRequester } from '../../connection.ts';
 import { beginAt, type FoldStart } from '../../fold-log.ts';
 import { entryOf } from '../../log-source.ts';
 import { clientArgs, readsLog, timeForms, toTime } from '../../option-values.ts';
+import { formatDollars } from '../../text/state-text.ts';
 
 const dimensions = ['day', 'model', 'task', 'worker'] as const;
 type Dimension = (typeof dimensions)[number];
@@ -109,7 +110,7 @@ const headings = (by: Dimension) => [by.toUpperCase(), 'USD', 'TOKENS', 'CACHE R
 
 function cellsOf({ name, ...sum }: NamedUsage) {
   const { usd, tokens, cacheRead, reports } = showUsage(sum);
-  const amounts = [usd.toFixed(2), ...[tokens, cacheRead, reports].map((amount) => amount.toLocaleString('en'))];
+  const amounts = [formatDollars(usd), ...[tokens, cacheRead, reports].map((amount) => amount.toLocaleString('en'))];
   return [{ text: name ?? '-', isWhole: true }, ...amounts.map((text) => ({ text }))];
 }
 

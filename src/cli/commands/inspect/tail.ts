@@ -5,6 +5,7 @@ import { type LogLine, toLogLine } from '../../../nats/log/log-line.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { clean, cut } from '../../../terminal/text.ts';
+import { findWorker } from '../../actor-id.ts';
 import { defineCommand, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { clientArgs, countFrom, idOf, readsLog } from '../../option-values.ts';
@@ -31,7 +32,8 @@ export const tail = defineCommand({
   ],
   examples: ['stopgate tail --worker w1', 'stopgate tail --no-follow --last 1000 --json >log.jsonl'],
   run: async ({ flags, io, out, note }) => {
-    const { last = 20, worker: only = null } = flags;
+    const { last = 20 } = flags;
+    let only = flags.worker ?? null;
     const signal = AbortSignal.any([io.interrupt(), out.closed]);
     let printed = Promise.resolve();
     let isEmpty = true;
@@ -60,6 +62,7 @@ export const tail = defineCommand({
       recent.push(matches(message.subject) ? { ...toLogLine(message), fault: faultOf(message) } : null, message.seq);
     await withRequester(flags, io, async (requester, fleet) => {
       const isFollowing = !flags['no-follow'];
+      if (only !== null) only = await findWorker(only, { requester, fleet, note });
       const about = only === null ? '' : ` about worker ${only}`;
       const sayNothingYet = () => {
         if (isEmpty && isFollowing && io.isTTY)
@@ -96,7 +99,8 @@ async function readTo(requester: Requester, count: number, onMessage: (message: 
 }
 
 // Finds the newest matches in a log that is read from further back: keeps matches until it reaches the head of the log,
-// then passes everything on. It has reached the head when the requested number of messages has come, or none for a moment.
+// then passes everything on. It has reached the head when the requested number of messages has come, or none for a
+// moment.
 
 const quietMs = 100;
 

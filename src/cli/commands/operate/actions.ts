@@ -37,7 +37,7 @@ export const ack = defineCommand({
         data: {},
         needs: 'notice',
         question: 'Acknowledge?',
-        describe: async (view) => describeAcknowledged(id, task, view),
+        describe: async (view, actor) => describeAcknowledged(actor, task, view),
       },
       context,
     );
@@ -105,10 +105,10 @@ export const resolve = defineCommand({
         data: { verdict, ...(prompt === undefined ? {} : { prompt }) },
         needs: 'escalation',
         question: resume ? 'Resume?' : 'Stop?',
-        describe: async (view, requester) => [
-          `${id}: resolved; now ${view.state}`,
+        describe: async (view, actor, requester) => [
+          `${actor}: resolved; now ${view.state}`,
           ...(prompt === undefined ? [] : describePrompting(view, prompt)),
-          ...(task ? [] : await listEscalatedTasks(id, requester, timeout ?? timeoutMsDefault)),
+          ...(task ? [] : await listEscalatedTasks(actor, requester, timeout ?? timeoutMsDefault)),
         ],
       },
       context,
@@ -193,9 +193,9 @@ export const answer = defineCommand({
         needs: null,
         question: (view) =>
           `${sentence(`It asks: ${describeRequest(view as WorkerView, request)}`)} ${allow ? 'Allow' : 'Deny'}?`,
-        describe: async (view) => {
+        describe: async (view, actor) => {
           const { lastAnswer } = view as WorkerView;
-          return [`${worker}: ${lastAnswer?.verdict ?? 'no answer'} by ${lastAnswer?.by ?? 'nobody'}`];
+          return [`${actor}: ${lastAnswer?.verdict ?? 'no answer'} by ${lastAnswer?.by ?? 'nobody'}`];
         },
       },
       context,
@@ -228,7 +228,7 @@ export const retire = defineCommand({
         },
         needs: null,
         question: 'Retire?',
-        describe: async ({ state }) => [`${worker}: retired; now ${state}`],
+        describe: async ({ state }, actor) => [`${actor}: retired; now ${state}`],
       },
       context,
     );
@@ -256,7 +256,7 @@ export const pause = defineCommand({
         data: forMs === undefined ? {} : { forMs },
         needs: null,
         question: `Let it stop without checks ${forMs === undefined ? 'until its session ends' : `for ${formatDuration(forMs)}`}?`,
-        describe: async (view) => [describePause(worker, view)],
+        describe: async (view, actor) => [describePause(actor, view)],
       },
       context,
     );
@@ -283,7 +283,7 @@ export const unpause = defineCommand({
         data: {},
         needs: null,
         question: 'Judge its stops again?',
-        describe: async (view) => [describePause(worker, view)],
+        describe: async (view, actor) => [describePause(actor, view)],
       },
       context,
     );

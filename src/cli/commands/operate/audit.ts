@@ -4,6 +4,7 @@ import { formatDuration } from '../../../../machines/values/time.ts';
 import { toLogLine } from '../../../nats/log/log-line.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import { formatTable } from '../../../terminal/table.ts';
+import { findWorker } from '../../actor-id.ts';
 import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { clientArgs, countFrom, idOf, readsLog, timeForms, toTime } from '../../option-values.ts';
@@ -48,9 +49,11 @@ export const audit = defineCommand({
     readsLog,
   ],
   examples: ['stopgate audit', 'stopgate audit --by alice --since 2026-03-02', 'stopgate audit --json'],
-  run: async ({ flags, io, out }) => {
-    const { last = 100, worker, since: sinceMs = 0 } = flags;
+  run: async ({ flags, io, out, note }) => {
+    const { last = 100, since: sinceMs = 0 } = flags;
     return withRequester(flags, io, async (requester, fleet) => {
+      const worker =
+        flags.worker === undefined ? undefined : await findWorker(flags.worker, { requester, fleet, note });
       const about = worker === undefined ? '*.*' : `worker.${worker}`;
       const window = flags.by === undefined ? last : Math.max(last, windowMin);
       const read: LogMessage[][] = [];
@@ -63,7 +66,8 @@ export const audit = defineCommand({
         .sort((a, b) => a.seq - b.seq)
         .slice(-last);
       if (flags.json) for (const action of found) await out.json(action);
-      else if (found.length === 0) await out.print(`No operator actions in fleet '${fleet}'${describeFilters(flags)}`);
+      else if (found.length === 0)
+        await out.print(`No operator actions in fleet '${fleet}'${describeFilters({ ...flags, worker })}`);
       else await out.print(...formatTable(['AT', 'BY', 'WHAT', 'ABOUT', 'TEXT'], found.map(rowOf), out.width()));
       return 0;
     });

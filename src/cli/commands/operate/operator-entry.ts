@@ -13,6 +13,7 @@ import type { Requester } from '../../../nats/requester.ts';
 import { acknowledgementFault, throwIfRefused } from '../../../service/refusal.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { clean } from '../../../terminal/text.ts';
+import { getActor } from '../../actor-id.ts';
 import { type Arguments, type Context, type Flags, flag, option } from '../../command.ts';
 import { orNamed, withRequester } from '../../connection.ts';
 import { clientArgs, readId, timeoutArg, timeoutMsDefault } from '../../option-values.ts';
@@ -37,31 +38,36 @@ type OperatorEntry = {
   /** Requires an escalation, or anything that people are notified of. Null: no requirement. */
   readonly needs: 'escalation' | 'notice' | null;
   readonly question: string | ((view: View) => string);
-  /** Lines for a person that say what changed. */
-  readonly describe: (view: View, requester: Requester) => Promise<string[]>;
+  /** Lines for a person that say what changed. `id` is that of the actor. */
+  readonly describe: (view: View, id: string, requester: Requester) => Promise<string[]>;
 };
 
 /** @throws AppError actor.unknown, entry.refused, input.unauthorized and the errors of a request */
 export async function publishOperatorEntry(
   entry: OperatorEntry,
-  { flags, io, out, asTyped }: Context<Flags<typeof operatorArgs>>,
+  { flags, io, out, note, asTyped }: Context<Flags<typeof operatorArgs>>,
 ): Promise<number> {
   const { entity, type } = entry;
-  const id = readId(entity, entry.id);
+  const typed = readId(entity, entry.id);
   const timeoutMs = flags.timeout ?? timeoutMsDefault;
   const confirm = createConfirm(flags.yes, io);
   const by = flags.by ?? loginName(io);
   return withRequester(flags, io, async (requester, fleet) => {
-    const view = async () => (await requester.request('get', `${entity}.${id}`, {}, timeoutMs)) as View;
+    const view = async (id: string) => (await requester.request('get', `${entity}.${id}`, {}, timeoutMs)) as View;
     const isTask = async () => {
       if (entity !== 'worker' || entry.needs === null) return '';
-      const task = await requester.request('get', `task.${id}`, {}, timeoutMs).catch(() => null);
-      return (task as View | null)?.state === 'escalated' ? `; task ${id} is escalated: add --task` : '';
+      const task = await requester.request('get', `task.${typed}`, {}, timeoutMs).catch(() => null);
+      return (task as View | null)?.state === 'escalated' ? `; task ${typed} is escalated: add --task` : '';
     };
-    const before = await orNamed(view(), entity, fleet).catch(async (error: AppError) => {
+    const found =
+      entity === 'queue'
+        ? orNamed(view(typed), entity, fleet)
+        : getActor<View>(typed, { requester, entity, fleet, note, timeoutMs });
+    const before = await found.catch(async (error: AppError) => {
       const hint = error.code === 'actor.unknown' ? await isTask() : '';
-      throw hint === '' ? error : new AppError('actor.unknown', `worker ${id} is unknown${hint}`);
+      throw hint === '' ? error : new AppError('actor.unknown', `worker ${typed} is unknown${hint}`);
     });
+    const id = String((before as Readonly<Record<string, unknown>>)[entity] ?? typed);
     const fault = entry.needs === null ? null : faultOf(before, entry.needs);
     if (fault !== null) throw new AppError('entry.refused', `${fault}${await isTask()}`);
     const data = typeof entry.data === 'function' ? entry.data(before) : entry.data;
@@ -74,11 +80,11 @@ export async function publishOperatorEntry(
       ...(entry.needs === null ? {} : { seq: (isQueue(before) ? before.unattended : before.escalation)?.seq }),
       ...data,
     });
-    const after = await view();
+    const after = await view(id);
     // Another operator may have acted while the question was open.
     throwIfRefused(after, seq);
     if (flags.json) await out.json(after);
-    else await out.print(...(await entry.describe(after, requester)).map((line) => asTyped(clean(line))));
+    else await out.print(...(await entry.describe(after, id, requester)).map((line) => asTyped(clean(line))));
     return 0;
   });
 }

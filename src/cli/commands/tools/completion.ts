@@ -48,7 +48,10 @@ const timeoutMs = 300;
 /** Nobody would read more. */
 const valuesMax = 1_000;
 
-/** Returns [] if the values do not arrive in time. Only ids, because bash expands the words it gets and anyone may reply on NATS. */
+/**
+ * Returns [] if the values do not arrive in time. Only ids, because bash expands the words it gets and anyone may reply
+ * on NATS.
+ */
 const listValues = async (list: CompletionList, address: ServiceAddress, io: Io): Promise<readonly string[]> =>
   (await findValues(list, address, io)).filter(isId);
 

@@ -4,6 +4,7 @@ import { AppError } from '../../../errors.ts';
 import { formatLogLine, toLogLine } from '../../../nats/log/log-line.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
+import { findWorker } from '../../actor-id.ts';
 import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { clientArgs, idOf, readsLog } from '../../option-values.ts';
@@ -28,8 +29,8 @@ export const exportLog = defineCommand({
   ],
   examples: ['stopgate export >log.jsonl', 'stopgate export --worker w1 | stopgate replay -'],
   run: ({ flags, io, out, note }) => {
-    const { worker = null } = flags;
     return withRequester(flags, io, async (requester, fleet) => {
+      const worker = flags.worker === undefined ? null : await findWorker(flags.worker, { requester, fleet, note });
       const concerns =
         worker === null ? () => true : createFilter(worker, await readClaimedTasks(requester, fleet, worker));
       let isFirst = true;

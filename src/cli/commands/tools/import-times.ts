@@ -1,7 +1,7 @@
 /**
  * Finds out what an import would change. Imported entries get new timestamps, and timestamps decide: deadlines that had
- * passed are open again, and the usage of many days falls on one. So the log is folded twice, with its own timestamps and
- * with that of the import, and is imported only if both folds lead to the same state.
+ * passed are open again, and the usage of many days falls on one. So the log is folded twice, with its own timestamps
+ * and with that of the import, and is imported only if both folds lead to the same state.
  */
 import { advanceClock, createFleet, type Fleet, formatIsoTime } from '../../../../machines/index.ts';
 import { foldMessage } from '../../../host/fold/fold-message.ts';

@@ -84,8 +84,8 @@ function accountLines(name: string, account: Account): string[] {
 }
 
 /**
- * A client sends its user's JWT in a line of at most 4 KiB when it connects, and some permission lists are longer. So the
- * longest list goes into the account's JWT, where it applies to all users without a list of their own.
+ * A client sends its user's JWT in a line of at most 4 KiB when it connects, and some permission lists are longer. So
+ * the longest list goes into the account's JWT, where it applies to all users without a list of their own.
  */
 function userLines(account: string, users: readonly AccountUser[]): string[] {
   const lists = users.map(({ permissions }) => JSON.stringify(permissions));

@@ -76,25 +76,34 @@ function caseOf(first: 'pass' | 'fail', entries: readonly CaseEntry[], results: 
   return { name, entries: [...entries], expect };
 }
 
-/** @returns the reasons why entries are bad, by entry number from 1 */
-function foldAll(
+/** @throws AppError input.bad if the policies are not valid */
+export function setPolicies(
   { fold }: ReturnType<typeof createReplay>,
   entries: readonly CaseEntry[],
   policies: PolicyForm | null,
-): Map<number, string> {
+): void {
   const first = entries.find((entry) => 'subject' in entry && entry.at !== undefined) as { at: string } | undefined;
   const set = { at: first?.at ?? '12:00', subject: 'own.fleet.main.policy.set', data: { ...policies } };
   const refused = policies === null ? null : fold(lineOf(set));
   if (refused !== null) throw new AppError('input.bad', `the policy is refused: ${refused}`);
+}
+
+/** @returns the reasons why entries are bad, by entry number from 1 */
+function foldAll(
+  folded: ReturnType<typeof createReplay>,
+  entries: readonly CaseEntry[],
+  policies: PolicyForm | null,
+): Map<number, string> {
+  setPolicies(folded, entries, policies);
   const bad = new Map<number, string>();
   for (const [index, entry] of entries.entries()) {
-    const why = fold(lineOf(entry));
+    const why = folded.fold(lineOf(entry));
     if (why !== null) bad.set(index + 1, why);
   }
   return bad;
 }
 
-function lineOf(entry: CaseEntry): string {
+export function lineOf(entry: CaseEntry): string {
   if ('raw' in entry) return entry.raw;
   const { at, subject, data } = entry;
   const whole = subject.startsWith('!') ? subject.slice(1) : `stopgate.main.${subject}`;

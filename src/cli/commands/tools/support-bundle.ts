@@ -127,8 +127,9 @@ async function describeService(config: Config) {
 }
 
 /**
- * The shape of a value without its texts, so that it can be shown to others. Keeps keys, numbers, booleans and durations;
- * replaces other texts by their length. The keys inside of `hidden` keys may be secret, so they are only counted.
+ * The shape of a value without its texts, so that it can be shown to others. Keeps keys, numbers, booleans and
+ * durations; replaces other texts by their length. The keys inside of `hidden` keys may be secret, so they are only
+ * counted.
  */
 function outlineOf(value: unknown, hidden: ReadonlySet<string> = new Set()): unknown {
   if (typeof value === 'string') return parseDuration(value) === null ? `${value.length} characters` : value;

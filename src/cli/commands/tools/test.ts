@@ -14,6 +14,7 @@ import { sleep } from '../../../timer.ts';
 import { type Context, defineCommand, type Flags, flag, words } from '../../command.ts';
 import { readText, requireUsual } from '../../input.ts';
 import { rulesFile } from '../../templates.ts';
+import { findUnreadFields, findUnreadResults } from './case-hints.ts';
 import type { Control } from './control.ts';
 import { type CaseDifference, runCase, sketchCases } from './policy-cases.ts';
 
@@ -120,12 +121,26 @@ async function runFiles(files: readonly string[], context: TestContext, read: Se
     for (const each of cases) {
       const policies = await policiesOf(each.policy ?? policy, file, context, read);
       const differences = runNamed(each, policies, file);
+      // Cases of people who know the order may well test a result that comes too late.
+      const unread = differences.length === 0 ? [] : findUnreadResults(each, policies);
+      const hints = [...findUnreadFields(each), ...unread];
       if (differences.length === 0) passed += 1;
       else failed += 1;
       const name = topic === undefined ? each.name : `${topic}: ${each.name}`;
       if (flags.json)
-        await out.json({ file, topic: topic ?? null, name: each.name, passed: differences.length === 0, differences });
-      else await out.print(...formatCase(name, differences, out.colors));
+        await out.json({
+          file,
+          topic: topic ?? null,
+          name: each.name,
+          passed: differences.length === 0,
+          differences,
+          hints,
+        });
+      else
+        await out.print(
+          ...formatCase(name, differences, out.colors),
+          ...hints.map((hint) => out.colors.yellow(`      ${clean(hint)}`)),
+        );
     }
   }
   if (!flags.json) await out.print(`${passed} passed, ${failed} failed`);
