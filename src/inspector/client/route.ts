@@ -7,7 +7,7 @@ import type { State } from '../../../machines/index.ts';
 const views = ['workers', 'inbox', 'tasks', 'queues', 'entries', 'history', 'what-if', 'service'] as const;
 export type View = (typeof views)[number];
 /** The sections of the panel. */
-export const tabs = ['why', 'timeline', 'sequence', 'chart', 'plan'] as const;
+export const tabs = ['why', 'timeline', 'chart', 'plan'] as const;
 export type Tab = (typeof tabs)[number];
 export type Route = {
   readonly view: View;
