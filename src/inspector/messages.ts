@@ -76,8 +76,15 @@ export type TimelineEntry = {
   readonly text: string;
   readonly data: object;
 };
-/** Oldest first. `before` is where the next older page ends, or null if there is none. */
-export type TimelinePage = { readonly entries: readonly TimelineEntry[]; readonly before: number | null };
+/**
+ * Oldest first. `before` is where the next older page ends, or null if there is none. `decision` is the newest decision
+ * about a task, or null; it is absent for workers.
+ */
+export type TimelinePage = {
+  readonly entries: readonly TimelineEntry[];
+  readonly before: number | null;
+  readonly decision?: TimelineEntry | null;
+};
 
 /** A page of a search. The search has covered the log from `readTo` on. */
 export type EntriesPage = TimelinePage & { readonly readTo: number };

@@ -83,7 +83,7 @@ export const waiting = computed((): readonly Waiting[] =>
 );
 
 /** Queues with tasks that no live worker could take, the longest first. */
-export const unattendedQueues = computed(() => {
+const unattendedQueues = computed(() => {
   void liveFleet.version.value;
   return [...liveFleet.queues.values()]
     .filter(({ unattendedMs }) => unattendedMs !== null)
