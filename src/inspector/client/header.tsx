@@ -60,6 +60,7 @@ const home: Route = {
   sort: '',
   span: '',
   at: null,
+  time: null,
   ...noSelection,
   tab: 'why',
   range: null,
@@ -67,7 +68,7 @@ const home: Route = {
 };
 
 export function Header() {
-  const { view, at, range, paused } = route.value;
+  const { view, at, time, range, paused } = route.value;
   const sizes: Partial<Record<View, number>> = {
     workers: liveFleet.workers.size,
     inbox: inboxCount.value,
@@ -92,7 +93,7 @@ export function Header() {
           <Link
             key={key}
             class={key}
-            to={{ ...home, view: key, at, range, paused }}
+            to={{ ...home, view: key, at, time, range, paused }}
             aria-current={view === key ? 'page' : undefined}
           >
             {titles[key]}
