@@ -54,17 +54,19 @@ export const selected = computed(() => {
 
 /** Changes the route. `replace` adds no step to the browser's history, for example while typing. */
 export function navigate(change: Partial<Route>, how: 'push' | 'replace' = 'push'): void {
-  // A time belongs to its entry.
-  const time = 'at' in change ? { time: null } : {};
-  route.value = { ...route.value, ...time, ...change };
+  route.value = changed(change);
   const address = hrefOf({});
   if (how === 'replace') history.replaceState(null, '', address);
   else if (address !== location.pathname + location.search) history.pushState(null, '', address);
 }
 
+/** The current route with changes. A time belongs to its entry. */
+const changed = (change: Partial<Route>): Route =>
+  'at' in change && !('time' in change) ? { ...route.value, ...change, time: null } : { ...route.value, ...change };
+
 /** The current address with changes. */
 export function hrefOf(change: Partial<Route>): string {
-  const { view, worker, task, tab, at, time, range, paused, ...rest } = { ...route.value, ...change };
+  const { view, worker, task, tab, at, time, range, paused, ...rest } = changed(change);
   const query = new URLSearchParams(fleetInAddress === null ? {} : { fleet: fleetInAddress });
   if (view !== 'workers') query.set('view', view);
   for (const name of filters) if (rest[name] !== '') query.set(name, rest[name]);

@@ -83,9 +83,11 @@ export function EntriesView() {
         {withheld > 0 && ` · ${withheld} new, shown when you leave`}
       </p>
       {at !== null && at < newestSeq.value && (
-        <Button onClick={() => navigate({ at: Math.min(newestSeq.value, at + pageSize) }, 'replace')}>
-          Later entries
-        </Button>
+        <p class="row">
+          <Button onClick={() => navigate({ at: Math.min(newestSeq.value, at + pageSize) }, 'replace')}>
+            Later entries
+          </Button>
+        </p>
       )}
       <Problem text={problem} />
       {!busy && entries.length === 0 && problem === null && (
