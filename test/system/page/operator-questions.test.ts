@@ -1,4 +1,4 @@
-/** The questions and tasks of an operator: each takes three steps at most, by mouse and by keys. */
+/** More tasks of an operator (operator-tasks.test.ts) about answers, tasks, cost, budgets and queues, in three steps. */
 import { expect, test } from 'vitest';
 import { describeInBrowser } from '../../support/browser.ts';
 import { plan, usePage } from '../../support/page.ts';
@@ -42,33 +42,13 @@ type Task = {
 
 const nav = (view: string): Step => ({ click: `nav a.${view}` });
 const openByKey: Step = { key: 'Control+k' };
-const openByMouse: Step = { click: 'role=button[name="Find"]' };
 const find = (text: string): readonly Step[] => [openByKey, { type: text }, { key: 'Enter' }];
-const findByMouse = (text: string): readonly Step[] => [
-  openByMouse,
-  { type: text },
-  { click: '[role="option"] >> nth=0' },
-];
-
 const tasks: Readonly<Record<string, Task>> = {
-  'who waits for me?': {
-    mouse: [nav('inbox')],
-    keys: [{ key: 'i' }],
-    shows: [
-      ['.card[data-id="bob"]', 'Staging or production?'],
-      ['.card[data-id="runaway"]', 'budget'],
-    ],
-  },
   'answer the first': {
     mouse: [nav('inbox'), { click: 'aside .choice >> nth=0' }, { click: 'aside .answer-box [type=submit]' }],
     keys: [{ key: 'i' }, { key: '1' }],
     shows: [['.notices', 'Not sent yet: Resume bob']],
     undo: [{ key: 'u' }],
-  },
-  'why is this worker blocked?': {
-    mouse: [{ click: 'tr[data-id="ana"]' }],
-    keys: find('ana'),
-    shows: [['aside article.decision', '2 of 3 plan steps remain']],
   },
   'who holds this task, since when, and what failed?': {
     mouse: [nav('tasks'), { click: 'tr[data-id="T-1"]' }],
@@ -92,33 +72,12 @@ const tasks: Readonly<Record<string, Task>> = {
     keys: find('show escalated'),
     shows: [['.filters .shown', '2 of 5 workers']],
   },
-  'what was it like a second ago?': {
-    mouse: findByMouse('1s ago'),
-    keys: find('1s ago'),
-    shows: [['.travel-now', /Entry \d+ of \d+/]],
-  },
-  'share this moment': {
-    mouse: [{ click: '.travel .copy' }],
-    keys: find('copy a link to this moment'),
-    from: '/?at=5',
-    shows: [['.travel-now', 'Entry 5 of']],
-  },
   'pause the judging of this worker': {
     mouse: [{ click: 'aside [data-action="pause"]' }, { click: 'dialog [type=submit]' }],
     keys: [{ key: 'P' }, { key: 'Control+Enter' }],
     from: '/?worker=ana',
     shows: [['aside', 'by Ann']],
     undo: [{ key: 'P' }],
-  },
-  'which check blocks the most?': {
-    mouse: [nav('history')],
-    keys: find('history of the fleet'),
-    shows: [['section[aria-label="Checks"] tr[data-check]', 'plan']],
-  },
-  'what if every policy had 5 retries?': {
-    mouse: findByMouse('retries 5'),
-    keys: find('retries 5'),
-    shows: [['.cm-content', 'retries: 5']],
   },
   'which agents cost most today?': {
     mouse: [nav('history'), { click: 'button:text-is("Today")' }],
@@ -163,7 +122,7 @@ describeInBrowser('a task of an operator', () => {
   /** Keys act on what is on screen, so wait until the page has answered the one before. */
   async function settle(step: Step): Promise<void> {
     const { page } = ui;
-    if (step === openByKey || step === openByMouse) await page.locator('dialog [role="combobox"]:focus').waitFor();
+    if (step === openByKey) await page.locator('dialog [role="combobox"]:focus').waitFor();
     if (new URL(page.url()).searchParams.get('view') === 'inbox')
       await page.locator('aside .answer-box [type=submit]').waitFor();
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
