@@ -14,6 +14,7 @@ import {
 } from '../../machines/index.ts';
 import { awaitedWork } from '../../machines/policy/background.ts';
 import { nameOfWork } from '../../machines/policy/running-work.ts';
+import { matterOfTask, matterOfWorker } from '../../machines/replay/matter.ts';
 import { sentenceOfTask, sentenceOfWorker } from '../../machines/replay/sentence.ts';
 import { pauseAt } from '../../machines/values/pause.ts';
 import { viewUsage } from '../../machines/values/usage.ts';
@@ -157,6 +158,7 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
     pausedBy: pause?.by.slice(0, nameLengthMax) ?? null,
     pausedUntilMs: pause?.untilMs ?? null,
     isWaiting: value.presence === 'limited' || (value.state === 'idle' && awaited.length > 0),
+    matter: matterOfWorker(context),
     ...personWait(context, inForce.policy.askMs), // last, because fields after a spread are slow (docs/decisions/010)
   };
 }
@@ -212,6 +214,8 @@ function taskRow(fleet: Fleet, task: string): TaskRow | null {
     sinceMs: record.lastMove?.atMs ?? record.createdMs,
     heldSinceMs: context.worker === null ? null : context.usage.sinceMs,
     escalatedSinceMs: escalation === null ? null : parseIsoTime(escalation.since),
+    isAcknowledged: escalation?.acknowledgedBy != null,
+    matter: matterOfTask(escalation),
   };
 }
 

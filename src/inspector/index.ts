@@ -14,6 +14,7 @@ import type { AttemptRecord, EntriesPage, TimelineEntry, TimelinePage, Topic } f
 import type { ServiceReport } from './service-messages.ts';
 import { createServiceReport, type ReportSource } from './service-report.ts';
 import { createFeed, type Feed } from './stately/feed.ts';
+import { readTaskTimeline } from './task-timeline.ts';
 import { readEntryAt, readTimeline } from './timeline.ts';
 import { readReplayLines } from './worker-history.ts';
 
@@ -24,7 +25,10 @@ export type Inspection = {
   range(): Promise<LogBounds>;
   /** Time travel, statistics and "what if", computed in a separate process. */
   readonly history: Pick<History, 'ask'>;
-  /** The newest `limit` entries about an actor before entry `before`. Null reads from the end of the log. */
+  /**
+   * The newest `limit` entries about an actor before entry `before`. Null reads from the end of the log. Those of a task
+   * include its holders' entries.
+   */
   timeline(topic: Topic, page: { before: number | null; limit: number }): Promise<TimelinePage>;
   /** The newest `count` decisions of a worker, as stored, oldest first. */
   decisions(worker: string, count: number): Promise<LogMessage[]>;
@@ -76,7 +80,13 @@ export function createInspection(
       history.prepare();
       return log.range();
     },
-    timeline: (topic, page) => readTimeline(log, fleet.name, topic, page),
+    timeline({ entity, id }, page) {
+      const record = entity === 'task' ? fleet.tasks.get(id) : undefined;
+      if (record === undefined) return readTimeline(log, fleet.name, { entity, id }, page);
+      const { worker } = record.snapshot.context;
+      const movedMs = record.lastMove?.atMs ?? record.createdMs;
+      return readTaskTimeline(log, fleet.name, { id, worker, movedMs }, page);
+    },
     decisions: (worker, count) => log.newest(`stopgate.${fleet.name}.decision.${worker}`, count, null),
     attempts: (worker, page) => readAttempts(log, fleet.name, worker, page),
     entry: (seq) => readEntryAt(log, seq),

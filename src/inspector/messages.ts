@@ -76,8 +76,15 @@ export type TimelineEntry = {
   readonly text: string;
   readonly data: object;
 };
-/** Oldest first. `before` is where the next older page ends, or null if there is none. */
-export type TimelinePage = { readonly entries: readonly TimelineEntry[]; readonly before: number | null };
+/**
+ * Oldest first. `before` is where the next older page ends, or null if there is none. `decision` is the newest decision
+ * about a task, or null; it is absent for workers.
+ */
+export type TimelinePage = {
+  readonly entries: readonly TimelineEntry[];
+  readonly before: number | null;
+  readonly decision?: TimelineEntry | null;
+};
 
 /** A page of a search. The search has covered the log from `readTo` on. */
 export type EntriesPage = TimelinePage & { readonly readTo: number };
@@ -216,9 +223,10 @@ export type FleetStatistics = {
   /** Usage reported by agents, or null if there is none. */
   readonly usage: UsageStatistics | null;
 };
-/** UTC days in order; models and tasks by cost. `tasks` is null if the log does not show who held which task. */
+/** UTC days in order; workers, models and tasks by cost, as `stopgate spend` sorts them. `tasks` is null if the log does not show who held which task. */
 export type UsageStatistics = {
   readonly days: readonly UsageLine[];
+  readonly workers: readonly UsageLine[];
   readonly models: readonly UsageLine[];
   readonly tasks: readonly UsageLine[] | null;
 };

@@ -108,6 +108,8 @@ export const workerRows = createRowCodec({
   personSinceMs: plain<number | null>(),
   /** When its agent gives up waiting for an operator's answer. Null if no question is held. */
   askUntilMs: plain<number | null>(),
+  /** Equal for workers with the same question and the same failure. Null if it waits for nobody. */
+  matter: plain<number | null>(),
 });
 
 export type TaskRow = typeof taskRows extends RowCodec<infer Row> ? Row : never;
@@ -138,6 +140,9 @@ export const taskRows = createRowCodec({
   heldSinceMs: plain<number | null>(),
   /** When it was escalated. Null if it is not. */
   escalatedSinceMs: plain<number | null>(),
+  isAcknowledged: flag,
+  /** Equal for tasks that were escalated for the same. Null if it is not escalated. */
+  matter: plain<number | null>(),
 });
 
 export type QueueRow = typeof queueRows extends RowCodec<infer Row> ? Row : never;

@@ -294,7 +294,7 @@ function aboutQueue({ store, facts }: Moment): Statement[] {
 }
 
 function aboutInbox({ store, facts }: Moment): Statement[] {
-  const waiting = findWaiting(store);
+  const waiting = findWaiting(store, facts.nowMs());
   const left = [...facts.tasks].filter(([, { escalation }]) => escalation !== null && !isShared(escalation, facts));
   const workers = [...facts.workers.values()].filter(
     ({ escalation, askedMs, isEnded }) => escalation !== null || (askedMs !== null && !isEnded),

@@ -231,7 +231,8 @@ function Panel({ entity, id }: { entity: 'worker' | 'task'; id: string }) {
           <span class="muted">{entity}</span> <Name value={id} />
         </h2>
         <Copy value={id} />
-        <CopyMoment />
+        {/* In the past, the bar of time travel has it. */}
+        {!isPast.value && <CopyMoment />}
         <Link class="close" to={noSelection} aria-label={`Close ${entity} ${id}`} title="Close (Escape)">
           ✕
         </Link>

@@ -12,7 +12,7 @@ import {
   serviceFault,
   tick,
 } from './data/connection.ts';
-import { enterPast, isPast, leavePast, moment, prepareForPast } from './data/past.ts';
+import { enterPast, isPast, leavePast, moment, prepareForPast, shownMs } from './data/past.ts';
 import { inboxCount } from './inbox/waiting.ts';
 import { isBehind } from './notice.tsx';
 import { operatorName } from './operator/operator-actions.ts';
@@ -60,6 +60,7 @@ const home: Route = {
   sort: '',
   span: '',
   at: null,
+  time: null,
   ...noSelection,
   tab: 'why',
   range: null,
@@ -67,7 +68,7 @@ const home: Route = {
 };
 
 export function Header() {
-  const { view, at, range, paused } = route.value;
+  const { view, at, time, range, paused } = route.value;
   const sizes: Partial<Record<View, number>> = {
     workers: liveFleet.workers.size,
     inbox: inboxCount.value,
@@ -92,7 +93,7 @@ export function Header() {
           <Link
             key={key}
             class={key}
-            to={{ ...home, view: key, at, range, paused }}
+            to={{ ...home, view: key, at, time, range, paused }}
             aria-current={view === key ? 'page' : undefined}
           >
             {titles[key]}
@@ -147,7 +148,7 @@ function ConnectionState() {
   const state = connection.value;
   const behind = Math.max(0, headSeq - seq);
   const isFaulty = state === 'live' && serviceFault.value !== null;
-  const pastMs = moment.value?.atMs ?? 0;
+  const pastMs = moment.value === null ? 0 : shownMs.value;
   const word = {
     connecting: 'connecting…',
     live: isFaulty ? 'nothing is decided' : behind > 0 ? `${count(behind)} entries behind` : 'live',
@@ -156,11 +157,11 @@ function ConnectionState() {
   }[state];
   const isPastShown = isPast.value && state === 'live' && !isFaulty;
   const text = !isPastShown ? word : pastMs === 0 ? 'loading the past…' : `at ${localTime(pastMs)}`;
-  const { view, at, range, paused } = route.value;
+  const { view, at, time, range, paused } = route.value;
   return (
     <Link
       class="connection"
-      to={{ ...home, view: 'service', at, range, paused }}
+      to={{ ...home, view: 'service', at, time, range, paused }}
       aria-current={view === 'service' ? 'page' : undefined}
       data-connection={state}
       data-fault={isFaulty || undefined}

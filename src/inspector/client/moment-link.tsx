@@ -5,9 +5,10 @@ import { CopyButton, copyText } from './ui/controls.tsx';
 
 /** Copies the link. Without a clipboard the page goes to that moment, so that its address can be copied. */
 export async function copyMoment(): Promise<boolean> {
-  const seq = route.peek().at ?? pause.peek()?.seq ?? head.peek().seq;
-  const isCopied = await copyText(`${location.origin}${hrefOf({ at: seq, paused: null })}`);
-  if (!isCopied) navigate({ at: seq, paused: null });
+  const { at, time } = route.peek();
+  const moment = { at: at ?? pause.peek()?.seq ?? head.peek().seq, time, paused: null };
+  const isCopied = await copyText(`${location.origin}${hrefOf(moment)}`);
+  if (!isCopied) navigate(moment);
   return isCopied;
 }
 

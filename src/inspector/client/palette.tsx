@@ -6,6 +6,7 @@ import { enterPast, goTo, isPast, leavePast } from './data/past.ts';
 import { allShortcuts, isUseful } from './keys.ts';
 import { copyMoment } from './moment-link.tsx';
 import { navigate, noSelection, selection } from './route.ts';
+import { dayOf, writeSpan } from './statistics/span.ts';
 import { parseTarget } from './time-travel/travel-target.ts';
 
 type Command = {
@@ -16,7 +17,7 @@ type Command = {
 };
 
 const foundMax = 12;
-const everything = { q: '', state: '', presence: '', agent: '', queue: '', sort: '' };
+const everything = { q: '', state: '', presence: '', agent: '', queue: '', sort: '', span: '' };
 
 /** Finds matching commands. Prefix matches come first, then substrings, then titles that have the letters in order. */
 function findCommands(text: string): Command[] {
@@ -108,6 +109,7 @@ function* ownCommands(): Generator<Command> {
   yield go('Go to workers', { view: 'workers' });
   yield go('Go to inbox', { view: 'inbox' });
   yield go('Go to the history of the fleet', { view: 'history' });
+  yield go('Cost of agents today', { view: 'history', span: writeSpan(dayOf(nowMs.peek())) });
   yield go('Go to tasks', { view: 'tasks' });
   yield go('Go to queues', { view: 'queues' });
   yield go('Go to all entries', { view: 'entries' });

@@ -7,7 +7,7 @@ import type { State } from '../../../machines/index.ts';
 const views = ['workers', 'inbox', 'tasks', 'queues', 'entries', 'history', 'what-if', 'service'] as const;
 export type View = (typeof views)[number];
 /** The sections of the panel. */
-export const tabs = ['why', 'timeline', 'sequence', 'chart', 'plan'] as const;
+export const tabs = ['why', 'timeline', 'chart', 'plan'] as const;
 export type Tab = (typeof tabs)[number];
 export type Route = {
   readonly view: View;
@@ -27,6 +27,8 @@ export type Route = {
   readonly tab: Tab;
   /** Sequence of the log entry whose state is shown, or null while live. */
   readonly at: number | null;
+  /** The time that was asked for, in milliseconds since 1970: at or after entry `at`, and before the next. */
+  readonly time: number | null;
   /** Entries shown on the time axis. Null shows all; a null `to` extends to the newest entry. */
   readonly range: readonly [from: number, to: number | null] | null;
   /** Entry at which the live view was left or paused, or null. */
@@ -52,15 +54,19 @@ export const selected = computed(() => {
 
 /** Changes the route. `replace` adds no step to the browser's history, for example while typing. */
 export function navigate(change: Partial<Route>, how: 'push' | 'replace' = 'push'): void {
-  route.value = { ...route.value, ...change };
+  route.value = changed(change);
   const address = hrefOf({});
   if (how === 'replace') history.replaceState(null, '', address);
   else if (address !== location.pathname + location.search) history.pushState(null, '', address);
 }
 
+/** The current route with changes. A time belongs to its entry. */
+const changed = (change: Partial<Route>): Route =>
+  'at' in change && !('time' in change) ? { ...route.value, ...change, time: null } : { ...route.value, ...change };
+
 /** The current address with changes. */
 export function hrefOf(change: Partial<Route>): string {
-  const { view, worker, task, tab, at, range, paused, ...rest } = { ...route.value, ...change };
+  const { view, worker, task, tab, at, time, range, paused, ...rest } = changed(change);
   const query = new URLSearchParams(fleetInAddress === null ? {} : { fleet: fleetInAddress });
   if (view !== 'workers') query.set('view', view);
   for (const name of filters) if (rest[name] !== '') query.set(name, rest[name]);
@@ -69,6 +75,7 @@ export function hrefOf(change: Partial<Route>): string {
   if (tab !== 'why' && (worker ?? task) !== null) query.set('tab', tab);
   if (at !== null) {
     query.set('at', String(at));
+    if (time !== null) query.set('time', String(time));
     if (range !== null) query.set('range', `${range[0]}-${range[1] ?? ''}`);
   }
   if (paused !== null) query.set('paused', String(paused));
@@ -100,6 +107,7 @@ function readRoute(before: Route | null): Route {
     task: text('task') || null,
     tab: tabs.find((tab) => tab === text('tab')) ?? 'why',
     at: readSeq(text('at')) ?? atOfPause(paused, before),
+    time: readSeq(text('time')),
     paused,
     range: readRange(text('range')),
   };

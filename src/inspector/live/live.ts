@@ -34,6 +34,11 @@ export function createLive(source: LiveSource): Live {
   const recent = createRecentChanges();
   const moves = createMoves(source.logNow());
   const ignoreMoves = source.observe(countMoves(moves, source.fleet));
+  /** The timeline of a selected task has the entries of its holder. */
+  const tasksHeldBy = (page: LivePage, worker: string) =>
+    [...page.topics.values()].filter(
+      ({ topic }) => topic.entity === 'task' && source.fleet.tasks.get(topic.id)?.snapshot.context.worker === worker,
+    );
   const guarded = createGuarded(source.logger, 'the feed of the pages');
   const broadcast = createBroadcast(source, pages, moves);
   let ticks = 0;
@@ -63,6 +68,7 @@ export function createLive(source: LiveSource): Live {
         for (const page of pages) {
           const news = newsAbout(page, entity, id);
           if (news !== undefined) addEntry(page.client, news, message);
+          if (entity === 'worker') for (const task of tasksHeldBy(page, id)) addEntry(page.client, task, message);
         }
       },
     });

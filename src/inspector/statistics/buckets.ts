@@ -73,16 +73,17 @@ export type Bucket = {
   readonly checks: Map<string, CheckCounts>;
   usage: UsageSum;
   readonly models: UsageByName;
+  readonly workers: UsageByName;
   readonly tasks: UsageByName;
 };
 /** All buckets of a span, including empty ones, oldest first. */
 export type Counted = readonly { readonly atMs: number; readonly bucket: Bucket }[];
-/** Usage by model or task. The key null is usage without one. */
+/** Usage by model, worker or task. The key null is usage without one. */
 export type UsageByName = Map<string | null, UsageSum>;
 
 /** Maximum number of checks per bucket. Further ones are counted together as `others`. */
 const checksMax = 64;
-/** Maximum number of models and of tasks per bucket. Further ones are counted together as `others`. */
+/** Maximum number of models, workers and tasks per bucket. Further ones are counted together as `others`. */
 const usageNamesMax = 256;
 const knownGuards: ReadonlySet<string> = new Set([...guardNames, 'policy']);
 
@@ -96,6 +97,7 @@ const newBucket = (): Bucket => ({
   checks: new Map(),
   usage: noUsage,
   models: new Map(),
+  workers: new Map(),
   tasks: new Map(),
 });
 export const newCheck = (): CheckCounts => ({

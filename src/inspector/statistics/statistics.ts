@@ -233,6 +233,7 @@ function countUsage(buckets: Buckets, sources: UsageSources, { atMs, subject, te
   buckets.addAt(atMs, (bucket) => {
     bucket.usage = addUsage(bucket.usage, more);
     addUsageTo(bucket.models, data.model ?? null, more);
+    addUsageTo(bucket.workers, id, more);
   });
   return true;
 }
@@ -271,22 +272,25 @@ const isCheckResult = (value: object): boolean => {
 const linesMax = 50;
 
 /**
- * Sums usage by day, model and task.
+ * Sums usage by day, worker, model and task.
  * @param areTasksKnown false if usage was not assigned to tasks
  */
 function summarizeUsage(counted: Counted, areTasksKnown: boolean): FleetStatistics['usage'] {
   const days: UsageByName = new Map();
   const models: UsageByName = new Map();
+  const workers: UsageByName = new Map();
   const tasks: UsageByName = new Map();
   for (const { atMs, bucket } of counted) {
     // In every span, a day is a whole number of buckets.
     if (bucket.usage.reports > 0) add(days, formatIsoTime(atMs).slice(0, 10), bucket.usage);
     for (const [name, sum] of bucket.models) add(models, name, sum);
+    for (const [name, sum] of bucket.workers) add(workers, name, sum);
     for (const [name, sum] of bucket.tasks) add(tasks, name, sum);
   }
   if (days.size === 0) return null;
   return {
     days: namedIn(days).sort(byName).map(toLine),
+    workers: linesOf(workers),
     models: linesOf(models),
     tasks: areTasksKnown ? linesOf(tasks) : null,
   };

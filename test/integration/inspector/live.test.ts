@@ -45,6 +45,8 @@ test('starts with the replica, then a row for every actor', async () => {
     createdSeq: expect.any(Number),
     heldSinceMs: null,
     escalatedSinceMs: null,
+    isAcknowledged: false,
+    matter: null,
     usd: 0,
     tokens: 0,
     sinceMs: expect.any(Number),

@@ -32,7 +32,6 @@ const pages = [
   ['time travel', '/?at=5&worker=w1', '.travel:not(:has(.travel-now .progress))'],
   ['the inbox', '/?view=inbox', '.card'],
   ['a timeline', '/?worker=w3&tab=timeline', '.timeline .line'],
-  ['the sequence of a worker', '/?worker=w1&tab=sequence', '.lanes li'],
   ['the chart of a worker', '/?worker=w3&tab=chart', '.chart-state'],
   ['the history of the fleet', '/?view=history&span=day', 'svg.bars'],
   ['all entries', '/?view=entries', '.entries .line'],

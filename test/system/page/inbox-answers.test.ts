@@ -1,4 +1,4 @@
-/** Answering: in three keys, for all that ask the same, including the task, with undo. */
+/** Answering: in two keys, for all that ask the same, including the task, with undo. */
 import { expect, test } from 'vitest';
 import { describeInBrowser } from '../../support/browser.ts';
 import { useInbox } from '../../support/inbox.ts';
@@ -14,11 +14,11 @@ describeInBrowser('an answer in the inbox', () => {
   const decided = {
     by: 'Ann',
     verdict: 'resume',
-    prompt: expect.stringContaining('Decide yourself'),
+    prompt: expect.stringContaining('Do not decide this yourself'),
     seq: expect.any(Number),
   };
 
-  test('takes three keys, opens the next one, and is sent after ten seconds', async () => {
+  test('takes two keys, opens the next one, and is sent after ten seconds', async () => {
     const { page } = inbox.browser;
     await ask('Which key?', 'ana');
     await ask('Which port?', 'bob');
@@ -26,7 +26,7 @@ describeInBrowser('an answer in the inbox', () => {
     await page.locator('.grid tr[data-id="bob"]').waitFor();
     await press('i');
     await inbox.question('Which key?');
-    await press('1', 'Enter');
+    await press('1');
     await expect.poll(current).toBe('bob');
     expect(await cards()).toEqual(['bob']);
     await undo().waitFor();
@@ -34,6 +34,52 @@ describeInBrowser('an answer in the inbox', () => {
     await expect.poll(() => stored('ana.escalation.resolved')).toEqual([decided]);
     await undo().waitFor({ state: 'detached' });
     expect(await cards()).toEqual(['bob']);
+  });
+
+  test('to ten questions takes at most twelve keys', async () => {
+    const { page } = inbox.browser;
+    const asked = { kind: 'permission', tool: 'Bash', message: 'Run it?' };
+    const choices = [{ question: 'Which key?', options: [{ label: 'Old' }, { label: 'New' }] }];
+    for (const worker of ['t1', 't2', 't3', 't4']) await ask(`Which way, ${worker}?`, worker);
+    for (const worker of ['t5', 't6', 't7'])
+      await inbox.stage.client.publish(`worker.${worker}.input.requested`, { ...asked, request: 'p', detail: worker });
+    await inbox.stage.client.publish('worker.t8.input.requested', {
+      kind: 'question',
+      request: 'q',
+      tool: 'AskUserQuestion',
+      detail: { questions: choices },
+    });
+    for (const worker of ['t9', 't10']) {
+      await inbox.stage.client.publish(`worker.${worker}.task.claimed`, { task: `${worker}-task` });
+      await inbox.stage.client.publish(`worker.${worker}.task.failed`, {
+        task: `${worker}-task`,
+        reason: `${worker}?`,
+      });
+    }
+    await open('/', { as: 'Ann' });
+    let keys = 0;
+    const key = async (name: string) => {
+      keys += 1;
+      await press(name);
+    };
+    await page.locator('nav .size.urgent', { hasText: '10' }).waitFor();
+    await key('i');
+    for (let left = 10; left > 0; left -= 1) {
+      await page.locator('aside [data-answer="1"]:enabled').first().waitFor();
+      expect(await page.locator('search', { hasText: `${left} wait` }).count()).toBe(1);
+      await key('1');
+      if (left > 1) await page.locator('search', { hasText: new RegExp(`^${left - 1} waits?`) }).waitFor();
+    }
+    await page.getByText('Nobody waits for you').waitFor();
+    expect(keys).toBeLessThanOrEqual(12);
+    await page.reload();
+    for (const worker of ['t5', 't6', 't7'])
+      await expect.poll(() => stored(`${worker}.input.answered`)).toMatchObject([{ verdict: 'allow' }]);
+    await expect.poll(() => stored('t8.input.answered')).toMatchObject([{ message: 'Old' }]);
+    for (const worker of ['t1', 't2', 't3', 't4'])
+      await expect.poll(() => stored(`${worker}.escalation.resolved`)).toEqual([decided]);
+    for (const worker of ['t9', 't10'])
+      await expect.poll(async () => (await inbox.stage.get(`get/task/${worker}-task`)).body.state).toBe('idle');
   });
 
   test('can be undone by a key until then', async () => {
@@ -129,7 +175,7 @@ describeInBrowser('an answer in the inbox', () => {
     await ask('Which key?', 'dan');
     await open('/?view=inbox', { as: 'Ann' });
     await inbox.question('Which key?');
-    await press('1', 'Enter');
+    await press('1');
     await undo().waitFor();
     await inbox.browser.page.goto('about:blank');
     await expect.poll(() => stored('dan.escalation.resolved')).toEqual([decided]);
@@ -144,8 +190,8 @@ describeInBrowser('an answer in the inbox', () => {
     await open('/?view=inbox', { as: 'Ann' });
     await inbox.question('Which database?');
     expect(await cards()).toEqual(['eve', 'hal']);
-    await page.locator('.card[data-id="eve"]', { hasText: 'and 2 more that ask the same' }).waitFor();
-    await press('1', 'Enter');
+    await page.locator('.card[data-id="eve"]', { hasText: 'and 2 more like this' }).waitFor();
+    await press('1');
     await expect.poll(cards).toEqual(['hal']);
     await page.reload();
     for (const worker of ['eve', 'fay', 'gus'])

@@ -22,7 +22,8 @@ describeInBrowser('the inbox, for many', () => {
     await press('x');
     await page.getByText('2 marked:').waitFor();
     await press('r');
-    await page.getByRole('button', { name: 'Decide yourself' }).waitFor();
+    // Both ask something, so no suggestion decides it.
+    await page.getByRole('button', { name: 'Do not decide this yourself' }).waitFor();
     await dialog('They may continue. Each agent gets your text as its next prompt.');
     await press('Escape');
     await page.locator('dialog').waitFor({ state: 'hidden' });
@@ -154,7 +155,7 @@ describeInBrowser('the inbox, for many', () => {
     await nobodyWaits();
   });
 
-  test('a choice takes three keys', async () => {
+  test('a choice takes two keys', async () => {
     const { page } = inbox.browser;
     const questions = [{ question: 'Which key?', options: [{ label: 'Old' }, { label: 'New' }] }];
     const asked = { kind: 'question', request: 'q1', tool: 'AskUserQuestion', detail: { questions } };
@@ -172,7 +173,7 @@ describeInBrowser('the inbox, for many', () => {
     await page.getByText('Choose an answer with Tab, then Enter.').waitFor();
     expect(await page.locator('aside .choice input:checked').count()).toBe(0);
     expect(await page.locator('aside .choice input:focus').count()).toBe(1);
-    await press('2', 'Enter');
+    await press('2');
     await expect
       .poll(() => stored('gus.input.answered'))
       .toEqual([{ by: 'Ann', request: 'q1', verdict: 'allow', message: 'New' }]);

@@ -91,7 +91,7 @@ describeInBrowser('the inbox', () => {
   test('a key acts on the visible card, and only once while held down', async () => {
     const { page } = inbox.browser;
     await escalate('lee', 'mia');
-    await inbox.stage.client.publish('worker.hal.input.requested', { kind: 'permission', request: 'p1', tool: 'Bash' });
+    await inbox.stage.client.publish('worker.hal.input.requested', { kind: 'permission', tool: 'Bash' });
     await open('/?view=inbox&worker=lee', { as: 'Ann' });
     await inbox.question('lee?');
     await expect.poll(cards).toEqual(['lee', 'mia', 'hal']);
@@ -225,11 +225,7 @@ describeInBrowser('the inbox', () => {
   test('the inbox keeps its order while items come and go, even when a notice appears', async () => {
     const { page } = inbox.browser;
     await escalate('jim', 'kit', 'len');
-    await inbox.stage.client.publish('worker.hank.input.requested', {
-      kind: 'permission',
-      request: 'p1',
-      tool: 'Bash',
-    });
+    await inbox.stage.client.publish('worker.hank.input.requested', { kind: 'permission', tool: 'Bash' });
     await open('/?view=inbox&worker=jim', { as: 'Ann' });
     await inbox.question('jim?');
     await expect.poll(cards).toEqual(['jim', 'kit', 'len', 'hank']);

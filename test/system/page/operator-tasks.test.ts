@@ -162,14 +162,13 @@ describeInBrowser('in three steps, an operator', () => {
     await page.evaluate(`localStorage.setItem('stopgate.by', 'Ann')`);
     if (isMouse(way)) {
       await click(view('Inbox'));
-      await page.getByText('Send the same answer to all 10 that ask this').waitFor();
+      await page.getByText('Send the same answer to all 10 with this question and failure').waitFor();
       await click(page.locator('.answer-box .choice').first());
       await click(page.getByRole('button', { name: 'Send' }));
     } else {
       await press('i');
-      await page.getByText('Send the same answer to all 10 that ask this').waitFor();
+      await page.getByText('Send the same answer to all 10 with this question and failure').waitFor();
       await press('1');
-      await press('Enter');
     }
     await page.getByRole('button', { name: /^Undo \(\d+ s\)/ }).waitFor();
     // Leaving the page does not undo it.

@@ -40,13 +40,13 @@ describeInBrowser('the history of the fleet', () => {
     await page.getByLabel('from', { exact: true }).fill(new Date(fromMs - 60_000).toISOString());
     await page.getByLabel('to', { exact: true }).fill(new Date(fromMs).toISOString());
     await page.getByRole('button', { name: 'Show', exact: true }).click();
-    await page.getByRole('heading', { name: /^No stops from \d{4}-/ }).waitFor();
+    await page.getByRole('heading', { name: /^No stops in the 1m from \d{4}-/ }).waitFor();
     await page.getByLabel('from', { exact: true }).fill(`#${seq}`);
     await page.getByLabel('to', { exact: true }).fill(new Date(toMs).toISOString());
     await page.keyboard.press('Enter');
-    await page.locator('.headline', { hasText: /^6 stops from \d{4}-.* to \d{4}-.* UTC/ }).waitFor();
+    await page.locator('.headline', { hasText: /^6 stops in the .* from \d{4}-.* to \d{4}-.* UTC/ }).waitFor();
     await page.reload();
-    await page.locator('.headline', { hasText: /^6 stops from/ }).waitFor();
+    await page.locator('.headline', { hasText: /^6 stops in the .* from/ }).waitFor();
     await page.getByLabel('from', { exact: true }).fill('25:61');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('“25:61” is not a time. Try 02:13').waitFor();

@@ -263,16 +263,13 @@ describeInBrowser('the page', () => {
     await expect.poll(async () => attempt.locator('.full .more').innerText()).toMatch(/more \(5\d,\d{3} characters\)/);
   });
 
-  test.each([
-    ['plan', '.plan li'],
-    ['sequence', '.lanes li'],
-  ])('holds the %s still under the pointer', async (tab, each) => {
+  test('holds the plan still under the pointer', async () => {
     const { page, stage } = ui;
     const publish = (status: string) =>
-      stage.client.publish(`worker.of-${tab}.plan.updated`, plan(status, 'pending', 'pending'));
+      stage.client.publish('worker.of-plan.plan.updated', plan(status, 'pending', 'pending'));
     await publish('pending');
-    await open(`/?worker=of-${tab}&tab=${tab}`);
-    const rows = page.locator(`aside ${each}`);
+    await open('/?worker=of-plan&tab=plan');
+    const rows = page.locator('aside .plan li');
     await rows.first().hover();
     const before = await rows.allInnerTexts();
     await publish('completed');

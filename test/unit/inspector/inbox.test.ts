@@ -13,11 +13,11 @@ import { type TaskRow, taskRows, type WorkerRow, workerRows } from '../../../src
 
 function storeOf(
   /** `escalatedMs`: when the open escalation began, or null. */
-  workers: [id: string, state: WorkerRow['state'], escalatedMs: number | null][],
+  workers: [id: string, state: WorkerRow['state'], escalatedMs: number | null, more?: Partial<WorkerRow>][],
   tasks: [id: string, with_: string | null][],
 ) {
   const store = createFleetStore();
-  const worker = ([id, state, escalatedMs]: (typeof workers)[number]): Partial<WorkerRow> => ({
+  const worker = ([id, state, escalatedMs, more]: (typeof workers)[number]): Partial<WorkerRow> => ({
     id,
     state,
     presence: 'active',
@@ -28,6 +28,8 @@ function storeOf(
     escalatedFor: escalatedMs === null ? null : 'escalated',
     personSinceMs: escalatedMs,
     awaitsInput: false,
+    askUntilMs: null,
+    ...more,
   });
   const task = ([id, escalatedWith]: (typeof tasks)[number]): Partial<TaskRow> => ({
     id,
@@ -50,7 +52,8 @@ function storeOf(
   return store;
 }
 
-const waitingIn = (...rows: Parameters<typeof storeOf>) => findWaiting(storeOf(...rows)).map(({ id }) => id);
+const nowMs = 9;
+const waitingIn = (...rows: Parameters<typeof storeOf>) => findWaiting(storeOf(...rows), nowMs).map(({ id }) => id);
 
 test('a task shares an item with the worker it was escalated with, and with no other', () => {
   expect(waitingIn([['ana', 'escalated', 7]], [['T-1', 'ana']])).toEqual(['ana']);
@@ -61,14 +64,29 @@ test('a task shares an item with the worker it was escalated with, and with no o
 
 test('a task is a separate item once its worker was resolved, even if that is escalated again', () => {
   expect(waitingIn([['ana', 'idle', null]], [['T-1', 'ana']])).toEqual(['T-1']);
-  expect(waitingIn([['ana', 'escalated', 8]], [['T-1', 'ana']])).toEqual(['T-1', 'ana']);
+  expect(waitingIn([['ana', 'escalated', 8]], [['T-1', 'ana']])).toEqual(['ana', 'T-1']);
+});
+
+test('the nearest deadline comes first, then the agents, then the tasks; acknowledged ones end their kind', () => {
+  const asks = (askUntilMs: number): Partial<WorkerRow> => ({ awaitsInput: true, askUntilMs });
+  const order = waitingIn(
+    [
+      ['long', 'escalated', 1],
+      ['seen', 'escalated', 0, { isAcknowledged: true }],
+      ['over', 'working', 2, asks(nowMs)],
+      ['later', 'working', 3, asks(nowMs + 20)],
+      ['soon', 'working', 4, asks(nowMs + 10)],
+    ],
+    [['T-1', null]],
+  );
+  expect(order).toEqual(['soon', 'later', 'long', 'over', 'seen', 'T-1']);
 });
 
 // Root cause: the times of the states were compared, and a further attempt moves an escalated worker.
 test('a worker that tries to stop again stays escalated with its task, in one item', () => {
   for (const state of ['escalated', 'validating'] as const) {
     const store = storeOf([['ana', state, 7]], [['T-1', 'ana']]);
-    expect(findWaiting(store).map(({ id }) => id)).toEqual(['ana']);
+    expect(findWaiting(store, nowMs).map(({ id }) => id)).toEqual(['ana']);
     expect(tasksShownWith(store, new Set(['ana']))).toEqual([{ id: 'T-1', worker: 'ana' }]);
   }
 });

@@ -207,16 +207,16 @@ test('counts escalations and how long people took', () => {
   expect(view.resolveMs.p50).toBeLessThan(5 * minute);
 });
 
-test('sums usage by UTC day and by model, most expensive first, and ignores invalid reports', () => {
+test('sums usage by UTC day, worker and model, most expensive first, and ignores invalid reports', () => {
   const statistics = createStatistics();
-  const report = (hours: number, data: object) =>
+  const report = (hours: number, data: object, worker = 'w1') =>
     statistics.fold({
       atMs: startMs + hours * 60 * minute,
-      subject: 'stopgate.main.worker.w1.usage.reported',
+      subject: `stopgate.main.worker.${worker}.usage.reported`,
       text: () => JSON.stringify(data),
     });
   report(0, { input: 10, output: 5, usd: 0.1, model: 'small' });
-  report(1, { input: 100, cacheRead: 900, usd: 0.2, model: 'large' });
+  report(1, { input: 100, cacheRead: 900, usd: 0.2, model: 'large' }, 'w2');
   report(20, { input: 1, usd: 0.1, model: 'large' });
   report(20, { input: -7 });
   report(20, { output: 2 });
@@ -225,6 +225,11 @@ test('sums usage by UTC day and by model, most expensive first, and ignores inva
     days: [
       { name: '2026-03-02', usd: 0.3, tokens: 115, cacheRead: 900, reports: 2 },
       { name: '2026-03-03', usd: 0.1, tokens: 3, cacheRead: 0, reports: 2 },
+    ],
+    workers: [
+      // Tokens order equal dollars.
+      { name: 'w2', usd: 0.2, tokens: 100, cacheRead: 900, reports: 1 },
+      { name: 'w1', usd: 0.2, tokens: 18, cacheRead: 0, reports: 3 },
     ],
     models: [
       { name: 'large', usd: 0.3, tokens: 101, cacheRead: 900, reports: 2 },

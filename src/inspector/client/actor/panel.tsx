@@ -19,12 +19,8 @@ export const Timeline = createLazy('the timeline', async () => (await import('./
 
 type Section = { readonly title: string; readonly content: () => ComponentChildren };
 
-/** The sections of a panel. Tasks have no sequence. */
-type Sections = Readonly<Record<Exclude<Tab, 'sequence'>, Section> & { sequence?: Section }>;
-
-export function Tabs({ sections }: { sections: Sections }) {
-  const shown = tabs.filter((tab) => sections[tab] !== undefined);
-  const tab = shown.find((candidate) => candidate === route.value.tab) ?? 'why';
+export function Tabs({ sections }: { sections: Readonly<Record<Tab, Section>> }) {
+  const { tab } = route.value;
   const pick = (next: Tab) => {
     navigate({ tab: next }, 'replace');
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`#tab-${next}`)?.focus());
@@ -33,12 +29,12 @@ export function Tabs({ sections }: { sections: Sections }) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
     event.preventDefault();
-    pick(shown[(shown.indexOf(tab) + step + shown.length) % shown.length] ?? 'why');
+    pick(tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length] ?? 'why');
   };
   return (
     <>
       <div class="tabs" role="tablist" aria-label="Sections" onKeyDown={onKeyDown}>
-        {shown.map((tabName) => (
+        {tabs.map((tabName) => (
           <Button
             key={tabName}
             id={`tab-${tabName}`}
@@ -48,12 +44,12 @@ export function Tabs({ sections }: { sections: Sections }) {
             tabIndex={tabName === tab ? 0 : -1}
             onClick={() => navigate({ tab: tabName }, 'replace')}
           >
-            {sections[tabName]?.title}
+            {sections[tabName].title}
           </Button>
         ))}
       </div>
       <div id="section" class="section" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-        {sections[tab]?.content()}
+        {sections[tab].content()}
       </div>
     </>
   );

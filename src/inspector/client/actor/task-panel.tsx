@@ -1,12 +1,17 @@
-/** The panel of a task: its holder, hook results, checkpoints and history. */
-import type { TaskView } from '../../../../machines/index.ts';
+/** The panel of a task: its holder, what failed last, hook results, cost, checkpoints and history. */
+import { useEffect, useState } from 'preact/hooks';
+import type { Decision, TaskView } from '../../../../machines/index.ts';
+import type { TimelinePage } from '../../messages.ts';
+import { get } from '../data/api.ts';
 import { shownFleet, shownView } from '../data/past.ts';
 import { isShownWithWorker } from '../inbox/find-waiting.ts';
 import { AnswerBox } from '../operator/answer-box.tsx';
 import { EscalationNote, OperatorButtons } from '../operator/escalation-note.tsx';
+import { route } from '../route.ts';
 import { millis, plural, usedText } from '../ui/format.ts';
 import { Ago, For, Name, StateMark, Text } from '../ui/text.tsx';
 import type { Held } from '../ui/use-held.ts';
+import { DecisionCard } from './decision-card.tsx';
 import {
   ActorChart,
   ActorLinks,
@@ -116,12 +121,13 @@ function KnownTask({ id, view }: { id: string; view: TaskView }) {
       <div class="row standing">
         <p class="row lead">
           <StateMark state={state} note={outcome} />
+          <Holder view={held.shown} />
         </p>
         <OperatorButtons entity="task" id={id} escalation={escalation} ended hasAnswer={!isWithWorker(id)} />
       </div>
       {title !== null && <Text as="p" class="title" value={title} max={200} />}
-      {/* An escalation is shown below instead. */}
-      {escalation === null && <Text as="p" class="sentence" value={sentence} />}
+      {/* An escalation is shown below instead, and a holder above. */}
+      {escalation === null && held.shown.worker === null && <Text as="p" class="sentence" value={sentence} />}
       <Tabs
         sections={{
           why: { title: 'Why', content: () => <WhySection held={held} /> },
@@ -129,7 +135,7 @@ function KnownTask({ id, view }: { id: string; view: TaskView }) {
             title: 'Timeline',
             content: () => (
               <HeldArea held={held} isQuiet>
-                <Timeline entity="task" id={id} />
+                <Timeline entity="task" id={id} version={changeOf(view)} />
               </HeldArea>
             ),
           },
@@ -156,8 +162,9 @@ function WhySection({ held: { shown: view }, held }: { held: Held<TaskView> }) {
         answer={!isShared && <AnswerBox item={{ entity: 'task', id: view.task }} />}
       />
       {view.escalation?.withWorker === true && <EscalatedWith worker={view.escalation.worker} isShared={isShared} />}
-      <TaskFacts view={view} />
+      <LastDecision view={view} />
       <HookList view={view} />
+      <TaskFacts view={view} />
       <RefusedEntries refused={view.refused} />
     </HeldArea>
   );
@@ -198,14 +205,40 @@ const PlanSection = ({ held }: { held: Held<TaskView> }) => (
   </HeldArea>
 );
 
+/** Changes with the task's state and with each attempt of its holder. */
+const changeOf = ({ lastTransition, judged }: TaskView): string => `${lastTransition?.at} ${judged?.attempt}`;
+
+/** The newest decision about the task, with the output of what failed. */
+function LastDecision({ view }: { view: TaskView }) {
+  const [decision, setDecision] = useState<Decision | null>(null);
+  const { at } = route.value;
+  useEffect(() => {
+    const asked = new AbortController();
+    const before = at === null ? '' : `&before=${at + 1}`;
+    get<TimelinePage>(`timeline/task/${encodeURIComponent(view.task)}?limit=1${before}`, asked.signal).then(
+      (page) => setDecision((page.decision?.data as Decision | undefined) ?? null),
+      () => {},
+    );
+    return () => asked.abort();
+  }, [view.task, changeOf(view), at]);
+  if (decision === null) return null;
+  return (
+    <section aria-label="Last decision">
+      <h3 class="row">
+        Last stop of <ActorLinks entity="worker" ids={[decision.worker]} />
+        <span class="muted">
+          <Ago thenMs={Date.parse(decision.at)} />
+        </span>
+      </h3>
+      <DecisionCard decision={decision} label="Last decision" />
+    </section>
+  );
+}
+
 const TaskFacts = ({ view: { usage, ...view } }: { view: TaskView }) => (
   <Facts
     facts={[
-      [
-        'Worker',
-        view.worker === null ? 'none' : <Holder worker={view.worker} since={view.standing.waits[0]?.since ?? null} />,
-      ],
-      ['Used', usage !== undefined && (usedText(usage) ?? false)],
+      ['Cost', usage !== undefined && (usedText(usage) ?? false)],
       ['Queue', view.queue === null ? 'none' : <Name value={view.queue} />],
       ['Policy', view.policy !== null && <Name value={view.policy} />],
       ['After', view.after.length > 0 && <ActorLinks entity="task" ids={view.after} />],
@@ -219,13 +252,17 @@ const TaskFacts = ({ view: { usage, ...view } }: { view: TaskView }) => (
 );
 
 /** The worker that holds the task, and since when. */
-const Holder = ({ worker, since }: { worker: string; since: string | null }) => (
-  <>
-    <ActorLinks entity="worker" ids={[worker]} />{' '}
-    {since !== null && (
-      <span class="muted">
-        for <For sinceMs={Date.parse(since)} />
-      </span>
-    )}
-  </>
-);
+function Holder({ view: { worker, state, standing } }: { view: TaskView }) {
+  const since = standing.waits[0]?.since ?? null;
+  if (worker === null) return state === 'stopped' ? null : <span class="muted">nobody holds it</span>;
+  return (
+    <span class="row">
+      held by <ActorLinks entity="worker" ids={[worker]} />
+      {since !== null && (
+        <span class="muted">
+          for <For sinceMs={Date.parse(since)} />
+        </span>
+      )}
+    </span>
+  );
+}

@@ -18,8 +18,11 @@ import { DecisionCard } from './decision-card.tsx';
 const pageSize = 60;
 const entriesMax = 3_000;
 
-/** Loads the entries of one actor in pages, and adds new ones from the stream. */
-function useTimeline(entity: 'worker' | 'task', id: string) {
+/**
+ * Loads the entries of one actor in pages, and adds new ones from the stream.
+ * @param version changes when the stream may not have sent all: it has the entries of a task's present holder only
+ */
+function useTimeline(entity: 'worker' | 'task', id: string, version: unknown) {
   const [loaded, setLoaded] = useState<EntryPages>(noEntries);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -42,6 +45,9 @@ function useTimeline(entity: 'worker' | 'task', id: string) {
     setProblem(null);
     void load(at === null ? null : at + 1);
   }, [entity, id, at === null]);
+  useEffect(() => {
+    if (at === null && loaded.entries.length > 0) void load(null);
+  }, [version]);
   useEffect(() => {
     const oldest = loaded.entries[0]?.seq;
     // Time travel went back beyond the loaded entries.
@@ -68,8 +74,10 @@ function useTimeline(entity: 'worker' | 'task', id: string) {
 
 const gapMinMs = 60_000;
 
-export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string }) {
-  const { entries, hasOlder, problem, busy, loadOlder } = useTimeline(entity, id);
+type TimelineProps = { readonly entity: 'worker' | 'task'; readonly id: string; readonly version?: unknown };
+
+export function Timeline({ entity, id, version }: TimelineProps) {
+  const { entries, hasOlder, problem, busy, loadOlder } = useTimeline(entity, id, version);
   const { shown, withheld, area } = useWithheld(entries);
   const lines = shown.toReversed();
   return (
@@ -86,7 +94,7 @@ export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string
               {gapMs >= gapMinMs && <li class="gap muted">{duration(gapMs)} without entries</li>}
               {isPauseBetween(entry, later) && <li class="gap muted">the page was paused here</li>}
               <DayHeading atMs={entry.atMs} previousMs={later?.atMs} />
-              <Line entry={entry} />
+              <Line entry={entry} withActor={entity === 'task'} />
             </Fragment>
           );
         })}

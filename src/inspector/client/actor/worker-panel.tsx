@@ -11,7 +11,7 @@ import { PauseNote, usePause } from '../operator/pause.tsx';
 import { InputRequests } from '../operator/questions.tsx';
 import { suggestPrompts } from '../operator/suggestions.ts';
 import { route } from '../route.ts';
-import { createLazy, Link } from '../ui/controls.tsx';
+import { Link } from '../ui/controls.tsx';
 import { duration, plural, usedText } from '../ui/format.ts';
 import { Ago, Name, StateMark, Text } from '../ui/text.tsx';
 import type { Held } from '../ui/use-held.ts';
@@ -220,7 +220,6 @@ function KnownWorker({ id, view }: Props) {
         sections={{
           why: { title: 'Why', content: () => <WhySection id={id} view={view} held={held} /> },
           timeline: { title: 'Timeline', content: () => <History id={id} held={held} /> },
-          sequence: { title: 'Sequence', content: () => <SequenceView id={id} /> },
           chart: { title: 'Chart', content: () => <ChartSection view={view} /> },
           plan: { title: 'Plan and tasks', content: () => <PlanSection id={id} held={held} /> },
         }}
@@ -235,11 +234,6 @@ function waitNote({ state, awaitsInput, standing, attempt }: WorkerView): string
   if (state === 'idle' && standing.waits.some(({ kind }) => kind === 'background')) return 'waiting';
   return awaitsInput ? 'asks' : attempt?.waitsFor === 'hold' ? 'held' : null;
 }
-
-const SequenceView = createLazy(
-  'the sequence',
-  async () => (await import('../sequence/sequence-view.tsx')).SequenceView,
-);
 
 type HeldProps = { readonly id: string; readonly held: Held<WorkerView> };
 

@@ -29,7 +29,12 @@ export const isPast = computed(() => route.value.at !== null);
 /** The fleet on screen, live or past. */
 export const shownFleet = computed(() => (isPast.value ? pastFleet : liveFleet));
 /** The time on screen, by the log's clock. */
-export const shownMs = computed(() => (isPast.value ? (moment.value?.atMs ?? leftMs) : nowMs.value));
+export const shownMs = computed(() => {
+  if (!isPast.value) return nowMs.value;
+  const entryMs = moment.value?.atMs ?? leftMs;
+  // Nothing has happened between that entry and the time that was asked for.
+  return Math.max(entryMs, moment.value?.seq === route.value.at ? (route.value.time ?? 0) : 0);
+});
 /** When the live fleet was left. Its rows are shown dimmed until those of the past are loaded. */
 let leftMs = 0;
 /** View of the selected actor. Undefined while loading, null if unknown. */
@@ -137,7 +142,12 @@ export async function enterPast(): Promise<void> {
 export async function goTo(place: TravelTarget): Promise<void> {
   try {
     const seq = 'seq' in place ? place.seq : (await get<{ seq: number }>(`moment?ms=${place.ms}`)).seq;
-    navigate({ at: seq, range: null, paused: route.peek().paused ?? head.peek().seq });
+    navigate({
+      at: seq,
+      time: 'ms' in place ? place.ms : null,
+      range: null,
+      paused: route.peek().paused ?? head.peek().seq,
+    });
   } catch (error) {
     pastProblem.value = (error as Error).message;
   }

@@ -57,6 +57,21 @@ type Ordered = Pick<TaskRow, 'state' | 'priority' | 'createdSeq'>;
 export const queueOrder = (a: Ordered, b: Ordered): number =>
   a.state === 'idle' && b.state === 'idle' ? b.priority - a.priority || a.createdSeq - b.createdSeq : 0;
 
+/** Whether tasks wait in a queue that no worker attends. */
+export const isUnattended = ({ pending, workers }: QueueRow): boolean => pending > 0 && workers === 0;
+
+/** The workers that attend each queue, as in the fold: active, and neither stopped nor escalated. */
+export function attendantsOf(workers: Iterable<WorkerRow>): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { id, queue, presence, state } of workers) {
+    if (presence !== 'active' || state === 'stopped' || state === 'escalated') continue;
+    const known = found.get(queue);
+    if (known === undefined) found.set(queue, [id]);
+    else known.push(id);
+  }
+  return found;
+}
+
 /** `oldestMs` is the start of the longest wait, or null. `done` counts tasks completed within the last hour. */
 export type QueueFigures = { readonly oldestMs: number | null; readonly done: number };
 

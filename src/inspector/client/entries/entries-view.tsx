@@ -7,10 +7,11 @@ import { Line, useWithheld } from '../actor/timeline.tsx';
 import { fleet, get } from '../data/api.ts';
 import { connection, head, nowMs } from '../data/connection.ts';
 import { addPage, type EntryPages, endText, noEntries } from '../data/entry-pages.ts';
-import { moment } from '../data/past.ts';
+import { newestSeq } from '../data/outline.ts';
+import { moment, shownMs } from '../data/past.ts';
 import { navigate, route } from '../route.ts';
 import { Button, Problem } from '../ui/controls.tsx';
-import { count, dateTime, zone } from '../ui/format.ts';
+import { count, dateTime, duration, zone } from '../ui/format.ts';
 import { DayHeading } from '../ui/text.tsx';
 import { type Filter, readFilter, toQuery, withWord } from './entries-filter.ts';
 
@@ -78,8 +79,16 @@ export function EntriesView() {
       <EntriesSearch filter={filter} />
       <p class="muted" role="status">
         {at === null ? `Newest first, times in ${zone(nowMs.peek())}` : `Up to entry ${count(at)}${momentText(at)}`}
+        {filter.from !== null && ` · ${rangeText(filter.from, filter.to ?? shownMs.value)}`}
         {withheld > 0 && ` · ${withheld} new, shown when you leave`}
       </p>
+      {at !== null && at < newestSeq.value && (
+        <p class="row">
+          <Button onClick={() => navigate({ at: Math.min(newestSeq.value, at + pageSize) }, 'replace')}>
+            Later entries
+          </Button>
+        </p>
+      )}
       <Problem text={problem} />
       {!busy && entries.length === 0 && problem === null && (
         <p class="muted">{before === null ? 'No matches.' : `No matches back to entry ${count(readTo)}.`}</p>
@@ -105,7 +114,11 @@ export function EntriesView() {
 }
 
 const momentText = (seq: number): string =>
-  moment.value?.seq === seq && moment.value.atMs > 0 ? `, ${dateTime(moment.value.atMs)}` : '';
+  moment.value?.seq === seq && moment.value.atMs > 0 ? `, ${dateTime(shownMs.value)}` : '';
+
+/** A range of time, and how long it is. */
+const rangeText = (fromMs: number, toMs: number): string =>
+  toMs > fromMs ? `${duration(toMs - fromMs)} from ${dateTime(fromMs)}` : 'the range ends before it begins';
 
 /** Common types. Any other can be typed. */
 const types: readonly TimelineEntry['type'][] = [

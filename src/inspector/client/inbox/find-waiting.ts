@@ -1,4 +1,7 @@
-/** Finds the workers and tasks that wait for a person, longest wait first, acknowledged ones last. */
+/**
+ * Finds the workers and tasks that wait for a person. Agents that give up soon come first, then the other agents, then
+ * the tasks that wait without an agent. Each kind has the longest wait first and acknowledged ones last.
+ */
 import type { FleetStore } from '../data/fleet-store.ts';
 import type { TaskRow, WorkerRow } from '../data/rows.ts';
 
@@ -6,23 +9,39 @@ export type Waiting = { readonly entity: 'worker' | 'task'; readonly id: string 
 export type TaskOfWorker = { readonly id: string; readonly worker: string };
 type Fleet = Pick<FleetStore, 'workers' | 'tasks' | 'waitingWorkers' | 'waitingTasks'>;
 
-type Found = Waiting & { readonly sinceMs: number; readonly isAcknowledged: boolean };
+/** `untilMs`: when its agent gives up waiting for an answer. Null if it waits without an end. */
+type Found = Waiting & { readonly sinceMs: number; readonly untilMs: number | null; readonly isAcknowledged: boolean };
 
-export function findWaiting(fleet: Fleet): Found[] {
+/** @param nowMs by the log's clock */
+export function findWaiting(fleet: Fleet, nowMs: number): Found[] {
   const workers = rowsOf(fleet.workers, fleet.waitingWorkers).map(
     (row): Found => ({
       entity: 'worker',
       id: row.id,
       sinceMs: waitSinceOf(row),
+      untilMs: row.askUntilMs !== null && row.askUntilMs > nowMs ? row.askUntilMs : null,
       isAcknowledged: row.isAcknowledged,
     }),
   );
   const tasks = rowsOf(fleet.tasks, fleet.waitingTasks)
     .filter((row) => !isShownWithWorker(fleet, row))
-    .map((row): Found => ({ entity: 'task', id: row.id, sinceMs: taskWaitSinceOf(row), isAcknowledged: false }));
+    .map(
+      (row): Found => ({
+        entity: 'task',
+        id: row.id,
+        sinceMs: taskWaitSinceOf(row),
+        untilMs: null,
+        isAcknowledged: row.isAcknowledged,
+      }),
+    );
   return [...workers, ...tasks].sort(
-    (a, b) => Number(a.isAcknowledged) - Number(b.isAcknowledged) || a.sinceMs - b.sinceMs,
+    (a, b) => placeOf(a) - placeOf(b) || (a.untilMs ?? 0) - (b.untilMs ?? 0) || a.sinceMs - b.sinceMs,
   );
+}
+
+function placeOf({ entity, untilMs, isAcknowledged }: Found): number {
+  if (untilMs !== null) return 0;
+  return (entity === 'worker' ? 1 : 3) + Number(isAcknowledged);
 }
 
 /** Why an item that is kept in its place is not among the waiting ones. */

@@ -1,5 +1,5 @@
 /**
- * The keys of the inbox. They act on the card that was visibly open or was chosen by a key since (open-item.ts). Keys
+ * The keys of the inbox. A number sends that answer at once, and `u` takes it back. Keys act on the card that was visibly open or was chosen by a key since (open-item.ts). Keys
  * pressed before the fleet is loaded are executed once it is.
  */
 import { computed, effect, untracked } from '@preact/signals';
@@ -121,12 +121,35 @@ function goToAnswer(choice = 1): void {
   );
 }
 
-/** @param choice 1-based index of the suggestion to choose */
-function focusAnswer(choice?: number): void {
+function writeAnswer(): void {
   const current = placeNow();
   if (current === undefined) return;
-  if (asks(current)) goToAnswer(choice);
-  else goToField(current, choice === undefined ? ownWords : `.choice:nth-of-type(${choice}) input`);
+  if (asks(current)) goToAnswer();
+  else goToField(current, ownWords);
+}
+
+/**
+ * Sends an answer that the open item shows. If it is not on screen yet, the answer is only chosen: nobody sends what
+ * they have not seen.
+ * @param choice 1-based
+ */
+function sendAnswer(choice: number): void {
+  const current = placeNow();
+  if (current === undefined) return;
+  if (current.isGone) {
+    say(`${current.id} is ${untracked(() => goneNote(current.key))}.`);
+    return;
+  }
+  const answer = document.querySelector<HTMLElement>(
+    `aside [data-answers="${CSS.escape(current.key)}"] [data-answer="${choice}"]`,
+  );
+  const form = answer?.closest('form');
+  if (answer instanceof HTMLButtonElement) answer.click();
+  else if (answer !== null && form != null) {
+    answer.click();
+    form.requestSubmit();
+  } else if (asks(current)) goToAnswer(choice);
+  else goToField(current, choice === 1 ? '[data-answer="1"]' : ownWords);
 }
 
 /** Snoozes an item; the next one is then opened. */
@@ -136,7 +159,7 @@ export function snoozeOne(item: Waiting, length: SnoozeLength): void {
   say(`${item.id} is snoozed ${snoozeLengths[length]}, in this browser.`);
 }
 
-function mark(): void {
+function toggleOpenMark(): void {
   const target = placeNow();
   if (target !== undefined && !target.isGone) toggleMark(target.key);
 }
@@ -159,14 +182,12 @@ const keyOf = (key: string, title: string, run: () => void, repeats = false): Sh
 export const inboxKeys: readonly Shortcut[] = [
   keyOf('j', 'Next', () => untracked(() => step(1)), true),
   keyOf('k', 'Previous', () => untracked(() => step(-1)), true),
-  keyOf('x', 'Mark for a bulk action', mark),
+  keyOf('x', 'Mark for a bulk action', toggleOpenMark),
   keyOf('a', 'Acknowledge', () => act('acknowledge')),
   keyOf('r', 'Go to the answer', () => act('resume')),
   keyOf('s', 'Go to “Let it stop”', () => act('stop')),
-  keyOf('e', 'Answer in your own words', () => focusAnswer()),
-  ...[1, 2, 3].map((choice) =>
-    keyOf(String(choice), `Choose answer ${choice}; Enter sends it`, () => focusAnswer(choice)),
-  ),
+  keyOf('e', 'Answer in your own words', writeAnswer),
+  ...[1, 2, 3].map((choice) => keyOf(String(choice), `Send answer ${choice}`, () => sendAnswer(choice))),
   keyOf('z', 'Snooze for an hour', () => {
     const current = placeNow();
     if (current !== undefined && !current.isGone) snoozeOne(current, 'hour');

@@ -1,14 +1,16 @@
 /** The inbox: everything that waits for a person, to be handled one by one. When one is done, the next is opened. */
+import { Fragment } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { workerStates } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
 import { liveFleet } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 import { rankOf } from '../data/rows.ts';
+import { SearchField, showAll } from '../lists/filters.tsx';
 import { requestAction } from '../operator/operator-actions.ts';
-import { selected, selection } from '../route.ts';
+import { route, selected, selection } from '../route.ts';
 import { Button, Link } from '../ui/controls.tsx';
-import { plural } from '../ui/format.ts';
+import { count, plural } from '../ui/format.ts';
 import { For, Left } from '../ui/text.tsx';
 import { heldByMouse } from '../ui/use-held.ts';
 import { noteOnWorker, taskWaitSinceOf, waitSinceOf } from './find-waiting.ts';
@@ -16,33 +18,33 @@ import { act } from './inbox-keys.ts';
 import { holdList, isOutdated, type Listed, listed, noteSeen, sortList } from './open-item.ts';
 import {
   chosenItems,
+  found,
+  foundQueues,
   goneNote,
   inboxCount,
-  markAll,
+  mark,
   marked,
-  questionOf,
+  matterOf,
   snoozedCount,
   toggleMark,
-  unattendedQueues,
   type Waiting,
-  waiting,
   waitingKey,
   wake,
 } from './waiting.ts';
 
-/** `alike` is the number of hidden items that ask the same. */
+/** `alike` is the number of hidden items that need the same answer. */
 type CardProps = { readonly item: Listed; readonly isCurrent: boolean; readonly alike: number };
 
 function Card({ item, isCurrent, alike }: CardProps) {
   const { key, isGone } = item;
-  const found = describe(item);
+  const now = describe(item);
   // Keep the last text of an item that is gone, because its row has changed.
   const lastText = useRef('');
-  if (!isGone) lastText.current = found.text;
+  if (!isGone) lastText.current = now.text;
   const { id: title } = item;
   const { sinceMs, note, text, untilMs } = isGone
     ? { sinceMs: null, note: goneNote(key), text: lastText.current, untilMs: null }
-    : found;
+    : now;
   const card = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (isCurrent) card.current?.scrollIntoView({ block: 'nearest' });
@@ -71,7 +73,7 @@ function Card({ item, isCurrent, alike }: CardProps) {
           <span class="tag" data-note={note}>
             {note}
           </span>
-          {alike > 0 && <span class="tag alike">and {plural(alike, 'more that asks', 'more that ask')} the same</span>}
+          {alike > 0 && <span class="tag alike">and {count(alike)} more like this</span>}
           <span class="muted">{sinceMs !== null && <For sinceMs={sinceMs} />}</span>
           {untilMs !== null && <Left untilMs={untilMs} />}
         </span>
@@ -104,35 +106,44 @@ export function Inbox() {
   const open = topic === null ? null : waitingKey(topic);
   const groups = groupAlike(all, open);
   const items = groups.map(({ item }) => item);
+  const alikeWith = new Map(groups.map(({ item, alike }) => [item, alike]));
+  const card = (item: Listed) => (
+    <Card key={item.key} item={item} alike={alikeWith.get(item) ?? 0} isCurrent={item.key === open} />
+  );
   // In an effect, so that it runs after drawing.
   useEffect(() => noteSeen(items, open), [items, open]);
   useEffect(() => () => noteSeen([], null), []);
   if (isPast.value) return <p class="muted pad">The inbox shows the present only. Go back to live to see it.</p>;
-  if (items.length === 0) return unattendedQueues.value.length === 0 ? <NobodyWaits /> : <UnattendedQueues />;
+  const { q } = route.value;
+  if (items.length === 0 && inboxCount.value === 0 && q === '') return <NobodyWaits />;
+  const firstTask = items.findIndex(({ entity }) => entity === 'task');
+  const agents = firstTask < 0 ? items.length : firstTask;
   return (
     <section class="inbox" aria-label="Inbox" {...held}>
-      <p class="row inbox-head">
-        <b>
-          {inboxCount.value === 0
-            ? 'Nobody waits for you'
-            : `${plural(inboxCount.value, 'waits', 'wait')} for a person`}
-        </b>
-        {waiting.value.length > 1 && (
-          <Button class="link" onClick={chosenItems().length === waiting.value.length ? unmark : markAll}>
-            {chosenItems().length === waiting.value.length ? 'Select none' : 'Select all'}
-          </Button>
-        )}
+      <search class="row filters">
+        <SearchField noun="item" />
+        <InboxCount isSearch={q !== ''} />
+        {found.value.length > 1 && <SelectAll items={found.value} />}
         <SnoozedNote />
         {isOutdated.value && (
           <Button class="link" onClick={sortList}>
             Sort again
           </Button>
         )}
-      </p>
-      <UnattendedQueues />
+        {q !== '' && (
+          <Button class="link" onClick={showAll}>
+            Show all
+          </Button>
+        )}
+      </search>
       <ol class="cards">
-        {groups.map(({ item, alike }) => (
-          <Card key={item.key} item={item} alike={alike} isCurrent={item.key === open} />
+        {items.slice(0, agents).map(card)}
+        <UnattendedQueues />
+        {items.slice(agents).map((item, index, left) => (
+          <Fragment key={item.key}>
+            {item.entity !== left[index - 1]?.entity && <Heading entity={item.entity} />}
+            {card(item)}
+          </Fragment>
         ))}
       </ol>
       <MarkedActions />
@@ -140,13 +151,48 @@ export function Inbox() {
   );
 }
 
+/** The same count as in the header and in the tab's title. */
+const InboxCount = ({ isSearch }: { isSearch: boolean }) => {
+  const { value: all } = inboxCount;
+  if (all === 0) return <b>Nobody waits for you</b>;
+  const waits = `${plural(all, 'waits', 'wait')} for a person`;
+  return <b>{isSearch ? `${count(found.value.length + foundQueues.value.length)} of ${waits}` : waits}</b>;
+};
+
+const SelectAll = ({ items, what = 'all' }: { items: readonly Waiting[]; what?: string }) => {
+  const isMarked = items.every((item) => marked.value.has(waitingKey(item)));
+  return (
+    <Button class="link" onClick={() => (isMarked ? unmark() : mark(items))}>
+      {isMarked ? 'Select none' : `Select ${what}`}
+    </Button>
+  );
+};
+
+/** Begins the tasks. While the list is held, agents that come later are below them. */
+const Heading = ({ entity }: Pick<Waiting, 'entity'>) => {
+  const tasks = found.value.filter((item) => item.entity === 'task');
+  return (
+    <li class="row card-group">
+      {entity === 'worker' ? (
+        <h3>New</h3>
+      ) : (
+        <>
+          <h3>{plural(tasks.length, 'left-over task')}</h3>
+          <span class="muted">No agent waits with {tasks.length === 1 ? 'it' : 'them'}.</span>
+          {tasks.length > 1 && <SelectAll items={tasks} what="these" />}
+        </>
+      )}
+    </li>
+  );
+};
+
 /** Queues with tasks but without a worker. A new worker resolves this; an operator may acknowledge it. */
 const UnattendedQueues = () => (
   <>
-    {unattendedQueues.value.map(({ id, pending, reported, unattendedMs, acknowledgedBy }) => (
-      <div key={id} class="unattended">
+    {foundQueues.value.map(({ id, pending, reported, unattendedMs, acknowledgedBy }) => (
+      <li key={id} class="unattended">
         <p role="status" data-entity="queue" data-id={id}>
-          <Link to={{ view: 'tasks', queue: id }}>
+          <Link to={{ view: 'tasks', queue: id, q: '' }}>
             <b>
               Queue <bdi>{visible(id)}</bdi>
             </b>
@@ -164,7 +210,7 @@ const UnattendedQueues = () => (
             acknowledged by <bdi>{visible(acknowledgedBy)}</bdi>
           </span>
         )}
-      </div>
+      </li>
     ))}
   </>
 );
@@ -185,7 +231,7 @@ function NobodyWaits() {
       <h2>Nobody waits for you</h2>
       <p>
         {atWork === 0 ? 'No agent is at work. ' : `${plural(atWork, 'agent is', 'agents are')} at work. `}
-        Escalations and questions appear here, the longest waiting first. The browser tab shows how many.
+        Escalations and questions appear here. The browser tab shows how many.
       </p>
       <p>
         <SnoozedNote />
@@ -214,12 +260,13 @@ const SnoozedNote = () =>
     </span>
   );
 
-/** Groups items that ask the same. Shows the first of each group with the number of others, and the open one. */
+/**
+ * Groups items that need the same answer. Shows the first of each group with the number of others, and the open one.
+ */
 function groupAlike(items: readonly Listed[], open: string | null) {
   const groups = new Map<string, { item: Listed; alike: number }[]>();
   for (const item of items) {
-    const asks = liveFleet.workers.get(item.id)?.awaitsInput === true;
-    const name = item.isGone ? item.key : `${item.entity}${asks}${questionOf(item)}`;
+    const name = item.isGone ? item.key : (matterOf(item) ?? item.key);
     const [first, ...others] = groups.get(name) ?? [];
     if (first === undefined) groups.set(name, [{ item, alike: 0 }]);
     else if (item.key === open) groups.set(name, [first, ...others, { item, alike: 0 }]);
@@ -230,11 +277,11 @@ function groupAlike(items: readonly Listed[], open: string | null) {
 
 /** Buttons for the marked items. They overlay the end of the list, so that marking moves nothing. */
 function MarkedActions() {
-  const count = chosenItems().length;
-  if (count === 0) return null;
+  const chosen = chosenItems().length;
+  if (chosen === 0) return null;
   return (
     <p class="row buttons marked">
-      <span>{count} marked:</span>
+      <span>{count(chosen)} marked:</span>
       <Button onClick={() => act('acknowledge')}>Acknowledge all</Button>
       <Button onClick={() => act('resume')}>Resume all…</Button>
       <Button onClick={() => act('stop')}>Stop all…</Button>

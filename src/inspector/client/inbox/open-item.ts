@@ -10,7 +10,7 @@ import { isTracked, untrackAction, untrackShown } from '../operator/settle.ts';
 import { navigate, noSelection, route, selected, selection } from '../route.ts';
 import { isMovedByKeepOne, keepOne, keepOrder, type Placed } from '../ui/keep-order.ts';
 import { hasMouse } from '../ui/use-held.ts';
-import { itemOf, type Waiting, waiting, waitingKey } from './waiting.ts';
+import { found, itemOf, type Waiting, waitingKey } from './waiting.ts';
 
 /** An item of the list. If `isGone`, it no longer waits. */
 export type Listed = Waiting & Placed;
@@ -23,19 +23,22 @@ const isListOnScreen = () => selected.value === null || innerWidth > 900;
 /** The key of the open item, or null. */
 const openKey = (): string | null => (selected.value === null ? null : waitingKey(selected.value));
 /** Whether sorting would move something. */
-export const isOutdated = computed(() => isMovedByKeepOne(listed.value, waiting.value.map(waitingKey), openKey()));
+export const isOutdated = computed(() => isMovedByKeepOne(listed.value, found.value.map(waitingKey), openKey()));
 
 export function startList(): void {
+  let searched = route.peek().q;
   effect(() => {
     const isShown = route.value.view === 'inbox' && !isPast.value;
     if (!isShown) isHeld.value = false;
     else if (!hasMouse.matches) isHeld.value = isListOnScreen();
   });
   effect(() => {
-    const now = waiting.value.map(waitingKey);
+    const now = found.value.map(waitingKey);
     const isShown = route.value.view === 'inbox' && !isPast.value;
     const open = openKey();
-    const shown = isShown ? listed.peek() : [];
+    // A new search shows its own list: what it does not find still waits.
+    const shown = isShown && searched === route.value.q ? listed.peek() : [];
+    searched = route.value.q;
     show(isHeld.value ? keepOrder(shown, now) : keepOne(shown, now, open));
   });
 }
@@ -96,7 +99,7 @@ export function updateOpenItem(): void {
 }
 
 const isAcknowledged = ({ entity, id }: Listed): boolean =>
-  entity === 'worker' && liveFleet.workers.get(id)?.isAcknowledged === true;
+  (entity === 'worker' ? liveFleet.workers : liveFleet.tasks).get(id)?.isAcknowledged === true;
 
 /** Returns the keys below `key`, then those above it, nearest first. */
 function after(key: string): string[] {

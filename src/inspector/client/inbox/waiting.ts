@@ -1,6 +1,7 @@
 /** The live items of the inbox, which of them are snoozed in this browser, and which are marked for a bulk action. */
 import { computed, signal } from '@preact/signals';
-import { liveFleet, tick } from '../data/connection.ts';
+import { liveFleet, serviceMs, tick } from '../data/connection.ts';
+import { route } from '../route.ts';
 import { describeGone, findWaiting, type Waiting } from './find-waiting.ts';
 import { answeredKeys } from './unsent.ts';
 
@@ -37,7 +38,7 @@ export function snooze(item: Waiting, length: SnoozeLength): void {
     until.setHours(9, 0, 0, 0);
   }
   const key = waitingKey(item);
-  const sinceMs = findWaiting(liveFleet).find((item) => waitingKey(item) === key)?.sinceMs;
+  const sinceMs = findWaiting(liveFleet, serviceMs()).find((item) => waitingKey(item) === key)?.sinceMs;
   if (sinceMs !== undefined) write(new Map([...snoozed.peek(), [key, { untilMs: until.getTime(), sinceMs }]]));
 }
 
@@ -59,8 +60,9 @@ export const itemOf = (key: string): Waiting => {
 /** The waiting items without answered ones, split into shown and snoozed. */
 const split = computed(() => {
   void liveFleet.version.value;
-  if (snoozed.value.size > 0) void tick.value;
-  const open = findWaiting(liveFleet).map((item) => ({ key: waitingKey(item), sinceMs: item.sinceMs }));
+  // Snoozed items come back, and deadlines pass.
+  void tick.value;
+  const open = findWaiting(liveFleet, serviceMs()).map((item) => ({ key: waitingKey(item), sinceMs: item.sinceMs }));
   const left = open.filter(({ key }) => !answeredKeys.value.has(key));
   const shown = left.filter(({ key, sinceMs }) => !isSnoozed(key, sinceMs)).map(({ key }) => key);
   const hidden = left.filter(({ key, sinceMs }) => isSnoozed(key, sinceMs)).map(({ key }) => key);
@@ -81,7 +83,7 @@ export const waiting = computed((): readonly Waiting[] =>
 );
 
 /** Queues with tasks that no live worker could take, the longest first. */
-export const unattendedQueues = computed(() => {
+const unattendedQueues = computed(() => {
   void liveFleet.version.value;
   return [...liveFleet.queues.values()]
     .filter(({ unattendedMs }) => unattendedMs !== null)
@@ -90,31 +92,65 @@ export const unattendedQueues = computed(() => {
 /** The one count of the inbox: in the header, in the tab's title and above the list. */
 export const inboxCount = computed(() => waiting.value.length + unattendedQueues.value.length);
 
+const foundKeys = computed(() => {
+  void liveFleet.version.value;
+  const search = route.value.q.trim().toLowerCase();
+  return waiting.value
+    .filter((item) => search === '' || textsOf(item).some((text) => text?.toLowerCase().includes(search)))
+    .map(waitingKey)
+    .join('\n');
+});
+/** The waiting items that match the search. */
+export const found = computed(() => (foundKeys.value === '' ? [] : foundKeys.value.split('\n').map(itemOf)));
+export const foundQueues = computed(() => {
+  const search = route.value.q.trim().toLowerCase();
+  return unattendedQueues.value.filter(({ id }) => id.toLowerCase().includes(search));
+});
+
+/** What the search looks at. */
+function textsOf({ entity, id }: Waiting): readonly (string | null | undefined)[] {
+  const task = entity === 'task' ? liveFleet.tasks.get(id) : undefined;
+  const worker = entity === 'worker' ? liveFleet.workers.get(id) : undefined;
+  return [
+    id,
+    task?.title,
+    task?.sentence,
+    task?.queue,
+    task?.escalatedWith,
+    worker?.sentence,
+    worker?.task,
+    worker?.agent,
+  ];
+}
+
 /** Keys of the marked items. */
 export const marked = signal<ReadonlySet<string>>(new Set());
 
-export const chosenItems = (): readonly Waiting[] => waiting.value.filter((item) => marked.value.has(waitingKey(item)));
+/** The marked items that match the search: an action never reaches an item that the list does not show. */
+export const chosenItems = (): readonly Waiting[] => found.value.filter((item) => marked.value.has(waitingKey(item)));
 
-/** The question as shown on the card. Equal texts count as the same question. */
+/** The question as shown on the card, which cuts it. */
 export function questionOf({ entity, id }: Waiting): string {
   void liveFleet.version.value;
   return (entity === 'worker' ? liveFleet.workers.get(id)?.sentence : liveFleet.tasks.get(id)?.sentence) ?? '';
 }
 
-/** Returns this item (even if snoozed), followed by others that ask the same, in the inbox's order. */
-export function alikeOf(item: Waiting): readonly Waiting[] {
-  const [key, text] = [waitingKey(item), questionOf(item)];
-  const isAsked = (item: Waiting) => liveFleet.workers.get(item.id)?.awaitsInput === true;
-  const isAlike = (candidate: Waiting) =>
-    waitingKey(candidate) !== key &&
-    candidate.entity === item.entity &&
-    questionOf(candidate) === text &&
-    isAsked(candidate) === isAsked(item);
-  return [item, ...waiting.value.filter(isAlike)];
+/** Equal for items of one kind with equal questions and equal failures. Null if it no longer waits. */
+export function matterOf({ entity, id }: Waiting): string | null {
+  void liveFleet.version.value;
+  const row = entity === 'worker' ? liveFleet.workers.get(id) : liveFleet.tasks.get(id);
+  return row?.matter == null ? null : `${entity} ${row.matter}`;
 }
 
-export const markAll = (): void => {
-  marked.value = new Set(waiting.peek().map(waitingKey));
+/** Returns this item (even if snoozed), followed by others that need the same answer, in the inbox's order. */
+export function alikeOf(item: Waiting): readonly Waiting[] {
+  const [key, matter] = [waitingKey(item), matterOf(item)];
+  if (matter === null) return [item];
+  return [item, ...waiting.value.filter((other) => waitingKey(other) !== key && matterOf(other) === matter)];
+}
+
+export const mark = (items: readonly Waiting[]): void => {
+  marked.value = new Set(items.map(waitingKey));
 };
 
 export function toggleMark(key: string): void {

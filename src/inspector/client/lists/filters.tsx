@@ -49,7 +49,7 @@ export function Filters({ total, noun, selects, children }: Props) {
   );
 }
 
-function SearchField({ noun }: { noun: string }) {
+export function SearchField({ noun }: { noun: string }) {
   const { q } = route.value;
   return (
     <input

@@ -2,7 +2,15 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { FleetStore } from '../data/fleet-store.ts';
 import { shownFleet, shownMs } from '../data/past.ts';
-import { figuresOf, noFigures, type QueueFigures, queueOrder, type TaskRow, type WorkerRow } from '../data/rows.ts';
+import {
+  attendantsOf,
+  figuresOf,
+  noFigures,
+  type QueueFigures,
+  queueOrder,
+  type TaskRow,
+  type WorkerRow,
+} from '../data/rows.ts';
 import { measure } from '../measure.ts';
 import { type Route, route } from '../route.ts';
 import { order, queueKeys, taskKeys, workerKeys } from './order.ts';
@@ -14,6 +22,14 @@ const figures = computed(() => {
 
 /** Current figures of a queue. Computed for all queues at once. */
 export const figuresOfQueue = (queue: string): QueueFigures => figures.value.get(queue) ?? noFigures;
+
+const attendants = computed(() => {
+  void shownFleet.value.version.value;
+  return attendantsOf(shownFleet.value.workers.values());
+});
+
+/** The workers that attend a queue. */
+export const attendantsOfQueue = (queue: string): readonly string[] => attendants.value.get(queue) ?? [];
 
 /** The ids of the workers to list, sorted. */
 function listWorkers(fleet: FleetStore, { q: text, state, presence, agent, queue, sort }: Route): string[] {

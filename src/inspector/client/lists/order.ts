@@ -1,6 +1,7 @@
 /** The order of the lists, and how a heading announces it. Pure. */
 import {
   costOrder,
+  isUnattended,
   type QueueFigures,
   type QueueRow,
   type TaskRow,
@@ -40,10 +41,12 @@ export const taskKeys: SortKeys<TaskRow> = {
   cost: costOrder,
 };
 export const queueKeys = (figuresOfQueue: (queue: string) => QueueFigures): SortKeys<QueueRow> => ({
+  // Unattended queues come first, the longest wait first.
+  '': (row) => (isUnattended(row) ? (figuresOfQueue(row.id).oldestMs ?? 0) : null),
   pending: (row) => -row.pending,
   oldest: (row) => figuresOfQueue(row.id).oldestMs,
   done: (row) => -figuresOfQueue(row.id).done,
-  workers: (row) => -row.workers,
+  attended: (row) => -row.workers,
   reported: (row) => -row.reported,
 });
 
@@ -61,7 +64,7 @@ const largestFirst: ReadonlySet<string> = new Set([
   'pending',
   'oldest',
   'done',
-  'workers',
+  'attended',
   'reported',
 ]);
 

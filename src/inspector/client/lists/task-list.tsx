@@ -1,13 +1,13 @@
 /** The lists of tasks and queues. */
 import { shownFleet } from '../data/past.ts';
-import type { QueueRow, TaskRow } from '../data/rows.ts';
+import { isUnattended, type QueueRow, type TaskRow } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { count } from '../ui/format.ts';
 import { Excerpt, Name, Since, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
 import { ActorLink, type Column, Cost, columnsWithout, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
-import { figuresOfQueue, listedIds } from './listed-ids.ts';
+import { attendantsOfQueue, figuresOfQueue, listedIds } from './listed-ids.ts';
 import { OpenedStrip, StateStrip, StripTools } from './state-strip.tsx';
 
 export function TaskList() {
@@ -102,9 +102,35 @@ const queueColumns: readonly Column<QueueRow>[] = [
   { key: 'pending', title: 'Pending tasks', render: (row) => count(row.pending) },
   { key: 'oldest', title: 'Oldest waits', render: ({ id }) => <Oldest queue={id} /> },
   { key: 'done', title: 'Done in an hour', rank: 2, render: ({ id }) => count(figuresOfQueue(id).done) },
-  { key: 'workers', title: 'Workers there', rank: 2, render: (row) => count(row.workers) },
+  { key: 'attended', title: 'Attended by', render: (row) => <Attendants row={row} /> },
   { key: 'reported', title: 'From elsewhere', rank: 2, render: (row) => count(row.reported) },
 ];
+
+/** More names would not fit into the column. */
+const attendantsShown = 2;
+
+/** The workers that take tasks from the queue. A queue with tasks and no worker is marked. */
+function Attendants({ row }: { row: QueueRow }) {
+  if (isUnattended(row))
+    return (
+      <b data-verdict-kind="escalated" class="answer">
+        unattended: no worker
+      </b>
+    );
+  const names = attendantsOfQueue(row.id);
+  if (names.length === 0) return <NoValue />;
+  return (
+    <>
+      {names.slice(0, attendantsShown).map((id, index) => (
+        <span key={id}>
+          {index > 0 && ', '}
+          <ActorLink entity="worker" id={id} />
+        </span>
+      ))}
+      {names.length > attendantsShown && ` and ${count(names.length - attendantsShown)} more`}
+    </>
+  );
+}
 
 function Oldest({ queue }: { queue: string }) {
   const { oldestMs } = figuresOfQueue(queue);

@@ -40,7 +40,8 @@ function AnswerForm({ item, choices = [] }: Props) {
   const alike = alikeOf(item);
   const question = questionOf(item);
   const isTask = item.entity === 'task';
-  const [isForAll, setForAll] = useState(true);
+  // Tasks with equal reasons may still need different answers.
+  const [isForAll, setForAll] = useState(!isTask);
   const isMany = alike.length > 1 && isForAll;
   const tasks = isTask ? [] : tasksShownWith(liveFleet, new Set([item.id]));
   useEffect(() => {
@@ -73,6 +74,7 @@ function AnswerForm({ item, choices = [] }: Props) {
     <form
       ref={form}
       class="answer-box"
+      data-answers={waitingKey(item)}
       aria-label={`Answer ${item.id}`}
       onSubmit={(event) => {
         event.preventDefault();
@@ -99,14 +101,17 @@ function AnswerForm({ item, choices = [] }: Props) {
       {alike.length > 1 && (
         <label>
           <input type="checkbox" checked={isForAll} onChange={() => setForAll(!isForAll)} /> Send the same answer to all{' '}
-          {alike.length} that ask this
+          {alike.length} {isTask ? 'that were escalated for this' : 'with this question and failure'}
         </label>
       )}
       <TasksField tasks={tasks.map(({ id }) => id)} />
       {isOverBudget(item) && <p class="muted">{budgetNote}</p>}
       <NameField />
       <p class="row buttons">
-        <Submit title="Enter">{isTask ? `Back to ${isMany ? 'their queues' : 'its queue'}` : 'Send'}</Submit>
+        <Submit title={isTask ? 'Key 1' : 'Enter'} data-answer={isTask ? 1 : undefined}>
+          {isTask && <kbd>1</kbd>}
+          {isTask ? `Back to ${isMany ? 'their queues' : 'its queue'}` : 'Send'}
+        </Submit>
         <Button data-action="stop" aria-keyshortcuts="s" title="Key s" onClick={() => answer('stop')}>
           {isTask ? 'Cancel' : 'Let'} {isMany ? 'them' : 'it'} {!isTask && 'stop'}
         </Button>
@@ -136,7 +141,7 @@ const Choices = ({ choices, take }: ChoicesProps) => (
   <>
     {choices.map((text, index) => (
       <label key={text} class="choice">
-        <input type="radio" name="choice" onClick={() => take(text)} />
+        <input type="radio" name="choice" data-answer={index + 1} onClick={() => take(text)} />
         <kbd>{index + 1}</kbd>
         <Text value={text} max={200} />
       </label>

@@ -14,7 +14,7 @@ import {
 import { get } from '../data/api.ts';
 import { isPast, shownMs } from '../data/past.ts';
 import { answeredRequests, giveAnswer } from '../inbox/unsent.ts';
-import { alikeOf } from '../inbox/waiting.ts';
+import { alikeOf, waitingKey } from '../inbox/waiting.ts';
 import { Button, Form, Submit } from '../ui/controls.tsx';
 import { keepOrder, type Placed } from '../ui/keep-order.ts';
 import { Ago, Left, Text } from '../ui/text.tsx';
@@ -73,7 +73,13 @@ function QuestionForm({ questions, isGone, send, children }: FormProps) {
   return (
     <Form class="questions" submit={submit}>
       {questions.map((question, index) => (
-        <QuestionField key={question.question} question={question} name={String(index)} isGone={isGone} />
+        <QuestionField
+          key={question.question}
+          question={question}
+          name={String(index)}
+          isGone={isGone}
+          isOnly={questions.length === 1}
+        />
       ))}
       <p class="row buttons">
         <Submit disabled={isGone}>Answer</Submit>
@@ -83,19 +89,26 @@ function QuestionForm({ questions, isGone, send, children }: FormProps) {
   );
 }
 
-type FieldProps = { readonly question: Question; readonly name: string; readonly isGone: boolean };
+/** `isOnly`: it is the only question of its form, so that one choice answers it. */
+type FieldProps = {
+  readonly question: Question;
+  readonly name: string;
+  readonly isGone: boolean;
+  readonly isOnly: boolean;
+};
 
-const QuestionField = ({ question: { question, isMultiple, choices }, name, isGone }: FieldProps) => (
+const QuestionField = ({ question: { question, isMultiple, choices }, name, isGone, isOnly }: FieldProps) => (
   <fieldset disabled={isGone}>
     <legend class="strong">
       <Text value={question} max={600} />
     </legend>
-    {choices.map((choice) => (
+    {choices.map((choice, index) => (
       <ChoiceField
         key={choice.label}
         choice={choice}
         name={`choice-${name}`}
         type={isMultiple ? 'checkbox' : 'radio'}
+        answer={isOnly && !isMultiple && index < 3 ? index + 1 : null}
       />
     ))}
     <label class="own">
@@ -105,11 +118,18 @@ const QuestionField = ({ question: { question, isMultiple, choices }, name, isGo
   </fieldset>
 );
 
-type ChoiceProps = { readonly choice: Choice; readonly name: string; readonly type: 'radio' | 'checkbox' };
+/** `answer`: the key that sends this choice, or null. */
+type ChoiceProps = {
+  readonly choice: Choice;
+  readonly name: string;
+  readonly type: 'radio' | 'checkbox';
+  readonly answer: number | null;
+};
 
-const ChoiceField = ({ choice: { label, description }, name, type }: ChoiceProps) => (
+const ChoiceField = ({ choice: { label, description }, name, type, answer }: ChoiceProps) => (
   <label class="choice">
-    <input type={type} name={name} value={label} />
+    <input type={type} name={name} value={label} data-answer={answer ?? undefined} />
+    {answer !== null && <kbd>{answer}</kbd>}
     <span>
       <Text value={label} max={200} />
       {description !== '' && (
@@ -179,14 +199,24 @@ function InputLine({ worker, input, isGone, askMs, asksMore }: LineProps) {
   };
   const otherWays = (
     <>
-      <Button disabled={isOver} aria-expanded={isDenying} onClick={() => setDenying(!isDenying)}>
+      <Button
+        disabled={isOver}
+        data-answer={questions === null ? 2 : undefined}
+        aria-expanded={isDenying}
+        onClick={() => setDenying(!isDenying)}
+      >
+        {questions === null && <kbd>2</kbd>}
         Deny…
       </Button>
       <SnoozeField item={{ entity: 'worker', id: worker }} />
     </>
   );
   return (
-    <li ref={line} data-gone={isOver || undefined}>
+    <li
+      ref={line}
+      data-gone={isOver || undefined}
+      data-answers={canAnswer && !isOver ? waitingKey({ entity: 'worker', id: worker }) : undefined}
+    >
       {questions === null && (
         <p class="question">
           {tool !== null && (
@@ -218,7 +248,8 @@ function InputLine({ worker, input, isGone, askMs, asksMore }: LineProps) {
       )}
       {canAnswer && questions === null && (
         <p class="row buttons">
-          <Button class="primary" disabled={isOver} onClick={() => answer('allow', '')}>
+          <Button class="primary" disabled={isOver} data-answer={1} onClick={() => answer('allow', '')}>
+            <kbd>1</kbd>
             Allow
           </Button>
           {otherWays}

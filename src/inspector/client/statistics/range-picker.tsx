@@ -8,7 +8,7 @@ import { nowMs } from '../data/connection.ts';
 import { navigate } from '../route.ts';
 import { Button, Form, Problem } from '../ui/controls.tsx';
 import { localTime } from '../ui/format.ts';
-import { parseRange, spanTitles, writeSpan } from './span.ts';
+import { dayOf, parseRange, spanTitles, writeSpan } from './span.ts';
 
 export const show = (span: Span | TimeRange, how?: 'replace'): void => navigate({ span: writeSpan(span) }, how);
 
@@ -41,6 +41,7 @@ export function RangePicker({ span }: { span: Span | TimeRange }) {
           {spanTitles[name]}
         </Button>
       ))}
+      <Today span={span} />
       <Form class="row" aria-label="Another time" submit={submit}>
         {field('from', given.fromMs, 'yesterday 14:00')}
         {field('to', given.toMs, 'now')}
@@ -48,6 +49,20 @@ export function RangePicker({ span }: { span: Span | TimeRange }) {
       </Form>
       <Problem text={problem} />
     </search>
+  );
+}
+
+function Today({ span }: { span: Span | TimeRange }) {
+  const today = dayOf(nowMs.value);
+  const isShown = typeof span !== 'string' && span.fromMs === today.fromMs && span.toMs === today.toMs;
+  return (
+    <Button
+      aria-pressed={isShown}
+      title="The day in UTC, as for “stopgate spend”"
+      onClick={() => show(today, 'replace')}
+    >
+      Today
+    </Button>
   );
 }
 

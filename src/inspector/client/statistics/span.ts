@@ -8,6 +8,14 @@ export const spanTitles: Readonly<Record<Span, string>> = {
   week: 'Last 7 days',
 };
 
+export const dayMs = 86_400_000;
+
+/** The UTC day that `nowMs` is in, as `stopgate spend` and budgets of a day count it. */
+export function dayOf(nowMs: number): TimeRange {
+  const fromMs = nowMs - (nowMs % dayMs);
+  return { fromMs, toMs: fromMs + dayMs };
+}
+
 /** Parses the span in the address. Anything invalid means the last hour. */
 export function readSpan(text: string): Span | TimeRange {
   const [fromMs = Number.NaN, toMs = Number.NaN] = text.split('/').map((time) => Date.parse(time));

@@ -116,7 +116,9 @@ const isEmpty = ({ verdicts, escalations, resolved, checkMs, usd, tokens }: Buck
 
 /** Describes the time shown. */
 const whenOf = ({ span, fromMs, toMs }: FleetStatistics): string =>
-  span === 'custom' ? `from ${localTime(fromMs)} to ${dateTime(toMs)}` : `in the ${spanTitles[span].toLowerCase()}`;
+  span === 'custom'
+    ? `in the ${duration(toMs - fromMs)} from ${localTime(fromMs)} to ${dateTime(toMs)}`
+    : `in the ${spanTitles[span].toLowerCase()}`;
 
 /** What an operator asks first: how many stops, how many were blocked, and which check is flaky. */
 function Headline({ statistics }: { statistics: FleetStatistics }) {

@@ -1,4 +1,4 @@
-/** The tables of checks (failures, flakiness, duration, blocked stops) and of usage by day, model and task. */
+/** The tables of checks (failures, flakiness, duration, blocked stops) and of usage by day, agent, model and task. */
 import type { ComponentChildren } from 'preact';
 import { createDurationWriter } from '../../axes.ts';
 import type { CheckStatistics, FleetStatistics, UsageLine, UsageStatistics } from '../../messages.ts';
@@ -9,6 +9,7 @@ import { count, dollars } from '../ui/format.ts';
 import { Name } from '../ui/text.tsx';
 import { toEntries } from './chart.tsx';
 import { flakyText, passedText } from './shares.ts';
+import { dayMs, writeSpan } from './span.ts';
 
 /** The outcomes of a check that did not pass. */
 const failures = 'outcome:fail,error,timeout';
@@ -94,9 +95,10 @@ function Row({ counts, statistics, write }: RowProps) {
 
 const orNothing = (number: number): string => (number === 0 ? '–' : count(number));
 
-export const UsageTables = ({ usage: { days, models, tasks } }: { usage: UsageStatistics }) => (
+export const UsageTables = ({ usage: { days, workers, models, tasks } }: { usage: UsageStatistics }) => (
   <div class="usage-tables">
-    <UsageTable title="Cost by day" first="Day in UTC" lines={days} nameOf={(name) => name} />
+    <UsageTable title="Cost by day" first="Day in UTC" lines={days} nameOf={(name) => <Day day={name} />} />
+    <UsageTable title="Cost by agent" first="Agent" lines={workers} nameOf={(name) => <WorkerName worker={name} />} />
     <UsageTable title="Cost by model" first="Model" lines={models} nameOf={(name) => <Name value={name} />} />
     {tasks === null ? (
       <p class="muted">The log no longer shows which worker held which task, so the cost by task is not known.</p>
@@ -105,6 +107,21 @@ export const UsageTables = ({ usage: { days, models, tasks } }: { usage: UsageSt
     )}
   </div>
 );
+
+/** A day leads to what was used on it, by agent. */
+const Day = ({ day }: { day: string }) => {
+  const fromMs = Date.parse(day);
+  return <Link to={{ span: writeSpan({ fromMs, toMs: fromMs + dayMs }) }}>{day}</Link>;
+};
+
+const WorkerName = ({ worker }: { worker: string }) =>
+  worker === others ? (
+    worker
+  ) : (
+    <Link to={{ view: 'workers', span: '', ...selection('worker', worker) }}>
+      <Name value={worker} />
+    </Link>
+  );
 
 const TaskName = ({ task }: { task: string }) =>
   task === others ? (

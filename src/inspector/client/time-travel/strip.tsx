@@ -4,9 +4,9 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Axis, anchorsOf, createAxis, gapsIn, silenceUntil, ticksOf, timeOf } from '../../axes.ts';
 import { nowMs } from '../data/connection.ts';
 import { lane, newestSeq, outline, shownRange } from '../data/outline.ts';
-import { logRange, moment } from '../data/past.ts';
+import { logRange, moment, shownMs } from '../data/past.ts';
 import { route, selected } from '../route.ts';
-import { count, dateTime, plural } from '../ui/format.ts';
+import { count, dateTime, duration, plural } from '../ui/format.ts';
 import { Name } from '../ui/text.tsx';
 import { EntryBars, EscalationMarks, Gaps, LaneMarks, rows, StopBars } from './strip-marks.tsx';
 import { useStripPointer } from './strip-pointer.ts';
@@ -92,7 +92,7 @@ function Drawing({ axis, at, end, brush, hoverX }: DrawingProps) {
   const sinceNewest = isOpen ? silenceUntil(axis.toMs, buckets, newestSeq.value) : null;
   const silences = sinceNewest === null ? buckets : [...buckets, sinceNewest];
   const gaps = gapsIn(silences, Math.max(gapMinMs, gapMinShare * (axis.toMs - axis.fromMs)));
-  const atX = moment.value?.seq === at ? axis.x(moment.value.atMs) : axis.xOf(at);
+  const atX = moment.value?.seq === at ? axis.x(shownMs.value) : axis.xOf(at);
   const { paused } = route.value;
   const nowX = axis.x(nowMs.value);
   return (
@@ -205,7 +205,7 @@ const Readout = ({ axis, hoverX }: { axis: Axis | null; hoverX: number | null })
   <p class="time-axis-readout muted" aria-hidden="true">
     {axis !== null && hoverX !== null && hoverX >= 0 && hoverX <= axis.width
       ? `${dateTime(axis.fromMs + (hoverX / axis.width) * (axis.toMs - axis.fromMs))} · entry ${count(axis.seqAt(hoverX))}`
-      : readSoFar()}
+      : [axis === null ? '' : `${duration(axis.toMs - axis.fromMs)} shown`, readSoFar()].filter(Boolean).join(' · ')}
   </p>
 );
 

@@ -2,10 +2,11 @@
 import type { Decision } from '../../../../machines/index.ts';
 import { Answer } from '../actor/attempts.tsx';
 import { newestSeq, shownRange } from '../data/outline.ts';
-import { cancelPast, logRange, moment, pastProblem, pastProgress } from '../data/past.ts';
+import { cancelPast, logRange, moment, pastProblem, pastProgress, shownMs } from '../data/past.ts';
+import { CopyMoment } from '../moment-link.tsx';
 import { navigate, route } from '../route.ts';
 import { Button, FoldProgress } from '../ui/controls.tsx';
-import { count, dateTime } from '../ui/format.ts';
+import { count, dateTime, duration } from '../ui/format.ts';
 import { Text } from '../ui/text.tsx';
 import { Strip } from './strip.tsx';
 import { bringIntoView, showRange } from './strip-pointer.ts';
@@ -26,6 +27,7 @@ function Bar({ at }: { at: number }) {
         <StepButton label="Previous entry" sign="◀" disabled={at <= firstSeq} onClick={() => goTo(at - 1)} />
         <StepButton label="Next entry" sign="▶|" disabled={at >= lastSeq} onClick={() => goTo(at + 1)} />
         <CurrentEntry at={at} lastSeq={lastSeq} />
+        <CopyMoment />
         <ZoomButtons at={at} />
       </div>
       <Strip at={at} goTo={goTo}>
@@ -95,7 +97,10 @@ function CurrentEntry({ at, lastSeq }: { at: number; lastSeq: number }) {
       <b>
         Entry {count(at)} of {count(lastSeq)}
       </b>
-      {loaded !== null && loaded.atMs > 0 && <span> · {dateTime(loaded.atMs)}</span>}
+      {loaded !== null && loaded.atMs > 0 && <span> · {dateTime(shownMs.value)}</span>}
+      {loaded !== null && shownMs.value - loaded.atMs >= 1_000 && (
+        <span class="muted"> · {duration(shownMs.value - loaded.atMs)} after that entry</span>
+      )}
       {pastProgress.value !== null ? (
         <FoldProgress progress={pastProgress.value} cancel={cancelPast} />
       ) : (

@@ -1,0 +1,44 @@
+/**
+ * Tells which workers or tasks need the same answer from a person: those with equal questions and equal failures. The
+ * sentences of lists are cut, so equal sentences do not tell.
+ */
+import type { Decision } from '../guards/decision.ts';
+import type { Feedback } from '../policy/checks/check-result.ts';
+import { digestOf } from '../values/digest.ts';
+import type { Escalation, TaskEscalation } from '../values/escalation.ts';
+import type { InputRequest } from '../values/questions.ts';
+import { failedTests, failingLine } from './failing-line.ts';
+
+type AskingWorker = {
+  readonly escalation: Escalation | null;
+  readonly inputs: readonly InputRequest[];
+  readonly lastDecision: Decision | null;
+};
+
+/** @returns a digest of the whole question and of what failed, or null if it waits for nobody */
+export function matterOfWorker({ escalation, inputs, lastDecision }: AskingWorker): number | null {
+  if (escalation === null && inputs.length === 0) return null;
+  const isOfAttempt = escalation?.attempt != null && escalation.attempt === lastDecision?.attempt;
+  return digestOf([
+    JSON.stringify([
+      escalation === null ? null : [escalation.cause, escalation.reason],
+      isOfAttempt ? lastDecision.feedback.map(failureOf) : [],
+      inputs.map(({ kind, tool, message, detail }) => [kind, tool, message, detail]),
+    ]),
+  ]);
+}
+
+/** Only a task's own words are compared: the findings of its attempt are the worker's, so they are equal within one. */
+export function matterOfTask(escalation: TaskEscalation | null): number | null {
+  if (escalation === null) return null;
+  const { cause, reason, attempt, worker } = escalation;
+  const isInWords = cause === 'escalated' || cause === 'failed';
+  return digestOf([JSON.stringify([cause, reason, isInWords ? [] : [worker, attempt]])]);
+}
+
+/** The failed tests or the failing line. Two runs of one command differ in their timings. */
+function failureOf({ check, outcome, message, details }: Feedback): readonly unknown[] {
+  if (typeof details !== 'string') return [check, outcome, message, JSON.stringify(details)];
+  const tests = failedTests(`${details}\n${message}`);
+  return [check, outcome, message, tests.length > 0 ? tests : failingLine(details)];
+}
