@@ -140,8 +140,8 @@ const highlighting = HighlightStyle.define([
 const theme = EditorView.theme({
   '&': { color: 'var(--fg)', backgroundColor: 'var(--bg)', border: '1px solid var(--line)', borderRadius: '6px' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '1px' },
-  '.cm-scroller': { font: '13px/1.5 ui-monospace, monospace', maxHeight: 'var(--editor-height-max)', overflow: 'auto' },
-  '.cm-content, .cm-gutter': { minHeight: 'var(--editor-height-min)' },
+  '.cm-scroller': { font: '13px/1.5 ui-monospace, monospace', height: 'var(--editor-height)', overflow: 'auto' },
+  '.cm-content, .cm-gutter': { minHeight: '100%' },
   '.cm-content': { caretColor: 'var(--fg)', padding: '8px 0' },
   '.cm-cursor': { borderLeftColor: 'var(--fg)' },
   '.cm-gutters': { backgroundColor: 'var(--soft)', color: 'var(--muted)', borderRight: '1px solid var(--line)' },
