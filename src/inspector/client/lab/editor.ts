@@ -140,7 +140,7 @@ const highlighting = HighlightStyle.define([
 const theme = EditorView.theme({
   '&': { color: 'var(--fg)', backgroundColor: 'var(--bg)', border: '1px solid var(--line)', borderRadius: '6px' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '1px' },
-  '.cm-scroller': { font: '13px/1.5 ui-monospace, monospace', height: 'var(--editor-height)', overflow: 'auto' },
+  '.cm-scroller': { font: 'var(--text-s) / 1.6 var(--mono)', height: 'var(--editor-height)', overflow: 'auto' },
   '.cm-content, .cm-gutter': { minHeight: '100%' },
   '.cm-content': { caretColor: 'var(--fg)', padding: '8px 0' },
   '.cm-cursor': { borderLeftColor: 'var(--fg)' },
@@ -166,11 +166,11 @@ const theme = EditorView.theme({
   '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--bad)' },
   '.cm-lint-marker-error': { content: 'normal', color: 'var(--bad)' },
   '.cm-lint-marker-error::before': { content: '"●"' },
-  '.cm-changedLine': { backgroundColor: 'color-mix(in srgb, var(--good) 14%, transparent) !important' },
-  '.cm-changedText': { background: 'color-mix(in srgb, var(--good) 26%, transparent) !important' },
+  '.cm-changedLine': { backgroundColor: 'color-mix(in srgb, var(--better) 14%, transparent) !important' },
+  '.cm-changedText': { background: 'color-mix(in srgb, var(--better) 26%, transparent) !important' },
   '.cm-deletedChunk': { backgroundColor: 'color-mix(in srgb, var(--bad) 14%, transparent)' },
   '.cm-deletedChunk .cm-deletedText': { background: 'color-mix(in srgb, var(--bad) 26%, transparent)' },
   '.cm-deletedChunk *, .cm-changedText *': { color: 'var(--fg) !important' },
-  '.cm-changedLineGutter': { background: 'var(--good)' },
+  '.cm-changedLineGutter': { background: 'var(--better)' },
   '.cm-deletedLineGutter': { background: 'var(--bad)' },
 });
