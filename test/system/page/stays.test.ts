@@ -139,6 +139,7 @@ describeInBrowser('the page', () => {
     // Somewhere else in the list before.
     await ui.row('w1').focus();
     await page.keyboard.press('End');
+    await expect.poll(() => page.evaluate('document.activeElement.dataset.id')).toBe('w90');
     await page.keyboard.press('/');
     await page.keyboard.type('w7');
     await page.keyboard.press('ArrowDown');
