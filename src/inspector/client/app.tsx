@@ -132,6 +132,7 @@ export function App() {
         {topic !== null && !isMissing && <PanelEdge />}
         {topic !== null && !isMissing && <Panel key={`${topic.entity}${topic.id}`} {...topic} />}
       </div>
+      <PrintLegend />
       <SignInDialog />
       <OperatorDialog />
       <HelpDialog />
@@ -238,12 +239,11 @@ function Panel({ entity, id }: { entity: 'worker' | 'task'; id: string }) {
         </Link>
       </div>
       {entity === 'worker' ? <WorkerPanel id={id} /> : <TaskPanel id={id} />}
-      <PrintLegend />
     </aside>
   );
 }
 
-/** Printed below the panel: the time shown, and a legend, since paper has no tooltips. */
+/** Printed at the end: the time shown, and a legend, since paper has no tooltips. */
 const PrintLegend = () => (
   <dl class="print-only">
     <div>

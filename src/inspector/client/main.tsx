@@ -12,6 +12,7 @@ import { startKeys } from './keys.ts';
 import { startListing } from './lists/listed-ids.ts';
 import { renderByFrames } from './measure.ts';
 import { PaletteContent, pageKeys } from './page-keys.tsx';
+import { startPrinting } from './ui/printing.ts';
 import './styles/index.css';
 
 /** Buttons that act on an actor or in a dialog. */
@@ -55,6 +56,7 @@ startClicks();
 startKeys([...pageKeys, ...inboxKeys]);
 startInbox();
 startTitle();
+startPrinting();
 const root = document.querySelector('#app') as HTMLElement;
 root.replaceChildren();
 render(<App />, root);

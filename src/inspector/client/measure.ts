@@ -16,6 +16,14 @@ export function measure<Result>(name: string, work: () => Result): Result {
   return result;
 }
 
+/** Renders what changes at once instead of with the next frame. */
+export function renderNow(change: () => void): void {
+  const { debounceRendering } = options;
+  options.debounceRendering = (render) => render();
+  change();
+  Object.assign(options, { debounceRendering });
+}
+
 /** Makes Preact render at most once per frame, and never in a hidden page. */
 export function renderByFrames(): void {
   options.debounceRendering = (render) => requestAnimationFrame(() => measure('render', render));

@@ -1,4 +1,4 @@
-/** The style sheets have no unused classes, attributes or tokens. */
+/** The style sheets have no unused classes, attributes or tokens, and the look of the page is made of few tokens. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
@@ -47,4 +47,38 @@ test('every token is used, and every token used without a fallback is set', () =
   expect([...set].filter((property) => !used.has(property) && !/^--state-/.test(property))).toEqual([]);
   const needed = [...sheets.join('\n').matchAll(/var\((--[\w-]+)\)/g)].map(([, name = '']) => name);
   expect([...new Set(needed)].filter((property) => !set.has(property))).toEqual([]);
+});
+
+const tokensFile = 'client/styles/tokens.css';
+const sheetsByName = files
+  .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => file.endsWith('.css'))
+  .map((file) => ({
+    file,
+    css: readFileSync(new URL(file, root), 'utf8').replace(/\/\*[\s\S]*?\*\//g, ''),
+  }));
+
+test('only the tokens have colours, and only they and the drawing of the chart have sizes and weights of text', () => {
+  const others = sheetsByName.filter(({ file }) => file !== tokensFile);
+  expect(others.length).toBe(sheetsByName.length - 1);
+  for (const { file, css } of others) {
+    expect(css.match(/#[\da-f]{3,8}\b|light-dark\(|hsl\(|oklch\(/gi) ?? [], file).toEqual([]);
+    // The chart's text is measured in the units of its drawing.
+    if (file === 'client/chart/chart.css') continue;
+    expect(css.match(/font-size: [^v;][^;]*/g) ?? [], file).toEqual([]);
+    expect(css.match(/font-weight: (?!var\(|400)[^;]*/g) ?? [], file).toEqual([]);
+  }
+});
+
+test('what is usual is grey: colours are for exceptions', () => {
+  const css = sheetsByName.find(({ file }) => file === tokensFile)?.css ?? '';
+  for (const state of ['idle', 'working', 'validating', 'stopped']) {
+    const colours =
+      new RegExp(`--state-${state}: light-dark\\((#[\\da-f]{6}), (#[\\da-f]{6})\\)`).exec(css)?.slice(1) ?? [];
+    expect(colours.length, state).toBe(2);
+    for (const colour of colours) {
+      const parts = [1, 3, 5].map((start) => Number.parseInt(colour.slice(start, start + 2), 16));
+      expect(Math.max(...parts) - Math.min(...parts), `${state} ${colour}`).toBeLessThan(16);
+    }
+  }
 });

@@ -183,7 +183,8 @@ function useAttempts(worker: string, version: unknown): readonly AttemptRecord[]
     const before = at === null ? '' : `&before=${at + 1}`;
     get<{ attempts: AttemptRecord[] }>(`attempts/${worker}?limit=${attemptsShown}${before}`, given.signal).then(
       ({ attempts }) => setLoaded(attempts),
-      () => {},
+      // Without the attempts, the rest is shown.
+      () => setLoaded((old) => old ?? []),
     );
     return () => given.abort();
   }, [worker, version, at]);
@@ -261,18 +262,22 @@ export function Why({ id, view }: { id: string; view: WorkerView }) {
   if (lastDecision === null && view.state === 'stopped')
     return <p class="muted">There is no decision yet: it has not tried to stop.</p>;
   if (lastDecision === null) return <WhyNotYet view={view} />;
+  // The attempts are loaded later and must move nothing: what comes below them waits for them.
+  const card = (
+    <section aria-label="Last decision">
+      <DecisionCard decision={lastDecision} label="Last decision" isAsked={view.escalation !== null} />
+    </section>
+  );
   // If a person must answer, show the agent's output first.
   const isForPerson = view.escalation !== null;
   const pattern = attempts === null || view.state === 'stopped' ? null : patternOf(attempts);
   return (
     <>
-      {pattern !== null && <p class="pattern strong">{describePattern(pattern)}</p>}
-      {isForPerson && attempts !== null && <AttemptList attempts={attempts} isAsked />}
-      <section aria-label="Last decision">
-        <DecisionCard decision={lastDecision} label="Last decision" isAsked={isForPerson} />
-      </section>
+      {!isForPerson && card}
       {!isForPerson && <WhyNotYet view={view} />}
-      {!isForPerson && attempts !== null && <AttemptList attempts={attempts} />}
+      {pattern !== null && <p class="pattern strong">{describePattern(pattern)}</p>}
+      {attempts !== null && <AttemptList attempts={attempts} isAsked={isForPerson} />}
+      {isForPerson && attempts !== null && card}
     </>
   );
 }

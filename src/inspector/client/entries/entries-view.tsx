@@ -149,6 +149,11 @@ const EntriesSearch = ({ filter }: { filter: Filter }) => (
       placeholder="text  type:stop.attempted  worker:w1  task:T-1  check:tests  from:02:00  to:02:30"
       value={route.value.q}
       onInput={(event) => navigate({ q: event.currentTarget.value }, 'replace')}
+      onKeyDown={(event) => {
+        if (event.key !== 'ArrowDown') return;
+        event.preventDefault();
+        document.querySelector<HTMLElement>('.entries .line summary')?.focus();
+      }}
     />
     <select
       aria-label="type"

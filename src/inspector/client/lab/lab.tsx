@@ -163,7 +163,6 @@ async function open(): Promise<void> {
 const Compare = () => (
   <Form class="row buttons" submit={comparison.compare}>
     <Submit disabled={isBusy.value}>{isBusy.value ? 'Comparing…' : 'Compare'}</Submit>
-    {progress.value !== null && <FoldProgress progress={progress.value} cancel={comparison.cancel} />}
     <label class="inline">
       the last{' '}
       <input
@@ -178,5 +177,6 @@ const Compare = () => (
       />{' '}
       stops
     </label>
+    {progress.value !== null && <FoldProgress progress={progress.value} cancel={comparison.cancel} />}
   </Form>
 );

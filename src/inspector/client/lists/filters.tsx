@@ -5,6 +5,7 @@ import { navigate, route } from '../route.ts';
 import { Button } from '../ui/controls.tsx';
 import { count, plural } from '../ui/format.ts';
 import { listedIds, newWhileHeld } from './listed-ids.ts';
+import { firstRowWanted } from './virtual-rows.ts';
 
 type Select = {
   readonly name: 'presence' | 'agent' | 'queue';
@@ -59,9 +60,13 @@ export function SearchField({ noun }: { noun: string }) {
       value={q}
       onInput={(event) => navigate({ q: event.currentTarget.value }, 'replace')}
       onKeyDown={(event) => {
-        if (event.key !== 'Escape' || q === '') return;
+        if (event.isComposing) return;
+        if (event.key === 'ArrowDown') firstRowWanted.value = 'focus';
+        else if (event.key === 'Enter') firstRowWanted.value = 'open';
+        else if (event.key === 'Escape' && q !== '') navigate({ q: '' }, 'replace');
+        else return;
+        event.preventDefault();
         event.stopPropagation();
-        navigate({ q: '' }, 'replace');
       }}
     />
   );

@@ -1,7 +1,11 @@
 /** The rows of a table that are in view, and the keyboard focus, which may move beyond the view. */
+
+import { signal } from '@preact/signals';
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
+
+import { isPrinting } from '../ui/printing.ts';
 
 /** On a phone a row has two lines. See styles/narrow-screens.css. */
 const narrow = matchMedia('(max-width: 620px)');
@@ -51,18 +55,22 @@ export function useVirtualRows(count: number): VirtualRows {
     narrow.addEventListener('change', rows.measure);
     return () => narrow.removeEventListener('change', rows.measure);
   }, []);
+  const isWhole = isPrinting.value;
   const items = rows.getVirtualItems();
   const [top, bottom] = [items[0], items.at(-1)];
   return {
     box,
-    first: top?.index ?? 0,
-    last: bottom === undefined ? 0 : bottom.index + 1,
-    abovePx: top?.start ?? 0,
-    belowPx: rows.getTotalSize() - (bottom?.end ?? 0),
+    first: isWhole ? 0 : (top?.index ?? 0),
+    last: isWhole ? count : bottom === undefined ? 0 : bottom.index + 1,
+    abovePx: isWhole ? 0 : (top?.start ?? 0),
+    belowPx: isWhole ? 0 : rows.getTotalSize() - (bottom?.end ?? 0),
     page: Math.max(1, Math.floor((rows.scrollRect?.height ?? heightDefaultPx) / rowPx()) - 2),
     scrollTo: (index) => rows.scrollToIndex(index),
   };
 }
+
+/** What the search field above the table asks for. */
+export const firstRowWanted = signal<'focus' | 'open' | null>(null);
 
 type RowFocus = {
   /** The index of the row in the tab order. */
@@ -80,7 +88,14 @@ export function useRowFocus(rows: VirtualRows, ids: readonly string[], open: (id
   const current = useRef(0);
   /** Whether to focus the current row once it is rendered. */
   const isDue = useRef(false);
+  const wanted = firstRowWanted.value;
   useLayoutEffect(() => {
+    if (wanted !== null) {
+      firstRowWanted.value = null;
+      moveTo(0);
+      const [first] = ids;
+      if (wanted === 'open' && first !== undefined) open(first);
+    }
     if (!isDue.current) return;
     const row = box.current?.querySelector<HTMLElement>(`tr[data-index="${current.current}"]`);
     if (row == null) return;

@@ -7,6 +7,7 @@ import { verdictOf } from '../../vocabulary.ts';
 import { nowMs } from '../data/connection.ts';
 import { shownMs } from '../data/past.ts';
 import { age, ago, count, date, dateTime, duration, plural } from './format.ts';
+import { isPrinting } from './printing.ts';
 
 const excerptMax = 140;
 
@@ -21,7 +22,7 @@ type TextProps = {
 
 export function Text({ value, max = 280, block = false, as: Element = 'span', class: name = '' }: TextProps) {
   const [chars, setChars] = useState(max);
-  const isCut = value.length > chars;
+  const isCut = value.length > chars && !isPrinting.value;
   const text = visible(isCut ? value.slice(0, chars) : value);
   return (
     <Element class={block ? 'untrusted block' : `untrusted ${name}`}>
@@ -44,8 +45,8 @@ export const Name = ({ value }: { value: string }) => <bdi class="name">{visible
 /** The beginning of a text, for use inside clickable elements, which must not contain a "more" button. */
 export const Excerpt = ({ value }: { value: string }) => (
   <span class="untrusted">
-    <bdi>{visible(value.slice(0, excerptMax))}</bdi>
-    {value.length > excerptMax && '…'}
+    <bdi>{visible(isPrinting.value ? value : value.slice(0, excerptMax))}</bdi>
+    {value.length > excerptMax && !isPrinting.value && '…'}
   </span>
 );
 
@@ -60,7 +61,7 @@ export function Tail({ value }: { value: string }) {
   const [isWhole, setWhole] = useState(false);
   const lines = value.trimEnd().split('\n');
   const hidden = lines.length - linesShown;
-  if (hidden <= 1 || isWhole) return <Text block value={value.trimEnd()} max={4_000} />;
+  if (hidden <= 1 || isWhole || isPrinting.value) return <Text block value={value.trimEnd()} max={4_000} />;
   return (
     <div class="tail">
       <button type="button" class="more" onClick={() => setWhole(true)}>
