@@ -166,7 +166,7 @@ describe('a sub-agent', () => {
       tool_response: { task: { id: '9', subject: 'Look around' } },
     });
     expect((await call(session, 'SubagentStop')).json).toMatchObject({
-      hookSpecificOutput: { hookEventName: 'SubagentStop' },
+      decision: 'block',
     });
     expect(await view(`${session}-${agent}`)).toMatchObject({ state: 'blocked', retry: { count: 1 } });
     expect(await view(session)).toMatchObject({ state: 'working', retry: { count: 0 }, plan: [] });
