@@ -9,7 +9,7 @@ type Name = 'echo' | 'plain' | 'remote' | 'blocked' | 'hooked';
 
 const rounds = 40;
 const perRound = 50;
-/** As many as for `latency`. Shared code is only warm by then if this part runs alone. */
+/** The number of rounds is that of `latency`. Shared code is only warm by then if this part runs alone. */
 const warmUps = 5_000;
 const hooksCount = 10;
 const payload = '{"output":"not done"}';

@@ -35,7 +35,7 @@ for (const page of pages.values()) {
   );
   write(`${page.name}.md`, page.siteMarkdown);
 }
-/** Of MiniSearch. */
+/** MiniSearch is created with these, here and by the readers of the index. */
 const options = {
   idField: 'url',
   fields: ['title', 'page', 'text'],

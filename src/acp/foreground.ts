@@ -70,7 +70,7 @@ export type Foreground = {
   close(): void;
 };
 
-/** As many as the sessions that we keep. */
+/** The limit is that of the sessions that we keep. */
 const worksMax = 256;
 /** Bounds the prompts kept for an agent that never answers. The oldest are dropped first. */
 const askedMax = 1_000;

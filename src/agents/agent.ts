@@ -30,7 +30,7 @@ import type { UnsolicitedCheck } from './shared/unsolicited-checks.ts';
 /** What `init`, the doctor and the hook command need to know about an agent. */
 type Profile = {
   /**
-   * As in `/hooks/<name>`, `stopgate hook <name>`, and the `agent` of its workers. Also the name of its folder or row.
+   * Names the agent in `/hooks/<name>`, `stopgate hook <name>`, the `agent` of its workers, and its folder or row.
    */
   readonly name: string;
   /** The name that people see. */

@@ -136,9 +136,9 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
 }
 
 type HookCommandModule = {
-  /** Of an agent with a folder of its own. */
+  /** Exported by an agent with its own folder. */
   readonly hookCommand?: HookAgent;
-  /** Of the agents in the table, by name. */
+  /** Exported for the agents of the table, by name. */
   readonly tableCommands?: ReadonlyMap<string, HookAgent>;
 };
 

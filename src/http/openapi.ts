@@ -26,7 +26,7 @@ type Document = {
 };
 
 type Described = {
-  /** Of the service. */
+  /** The version of the service. */
   readonly version: string;
   /** The prefix behind a proxy, or the empty string. */
   readonly basePath: string;

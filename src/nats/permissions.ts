@@ -12,7 +12,7 @@
 export const roles = ['agent', 'service', 'operator', 'runner', 'check'] as const;
 export type Role = (typeof roles)[number];
 
-/** As in a NATS configuration: without `allow` everything is allowed, and `deny` overrides `allow`. */
+/** Permissions in the form of a NATS configuration: without `allow` everything is allowed, and `deny` overrides `allow`. */
 export type SubjectRule = { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
 export type Permissions = { readonly publish: SubjectRule; readonly subscribe: SubjectRule };
 

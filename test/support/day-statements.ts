@@ -33,7 +33,7 @@ type Moment = { readonly fleet: Fleet; readonly store: FleetStore; readonly fact
 const say = (kind: string, text: string, problem: string | null): Statement => ({ kind, text, problem });
 const equal = (kind: string, text: string, truth: string): Statement => say(kind, text, text === truth ? null : truth);
 
-/** Those that need more than the present state of the fleet are read from the log so far; they may be asked for rarely. */
+/** Some statements need the log so far and not only the state of the fleet, so call it rarely. */
 export function statementsAt(moment: Moment): Statement[] {
   const { store, facts } = moment;
   const found: Statement[] = [];

@@ -35,7 +35,7 @@ const has = (body: Body, key: string): boolean => body[key] !== undefined && bod
 const vscode = defineAgent({ ...copilotAdapter, name: 'vscode', title: 'VS Code', resume: null });
 const devin = defineAgent({ ...claudeAdapter, name: 'devin', title: 'Devin CLI', resume: null });
 
-/** The calls are stored, and a stop is let go as `unjudged`, because the program is not known to obey an answer. */
+/** The calls are stored, and a stop is allowed as `unjudged`, because the program is not known to obey an answer. */
 const unstoppable = (name: string, title: string): ReadHook =>
   defineAgent({
     ...claudeAdapter,

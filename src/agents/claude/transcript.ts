@@ -68,9 +68,9 @@ type Chain = {
   readonly background: Map<string, Work>;
 };
 
-/** Of one turn. An agent runs a few tools at a time. */
+/** Maximum per turn. An agent runs a few tools at a time. */
 const toolsMax = 1_000;
-/** As many as a Stop hook lists. */
+/** A Stop hook lists no more than this. */
 const backgroundMax = 200;
 /** Sub-agents in one file, in versions that kept them there, and lines by which they are recognised. */
 const chainsMax = 1_000;

@@ -34,7 +34,7 @@ export const codexRollouts: Recording = {
   open: createReader,
 };
 
-/** Of one turn. An agent runs a few tools at a time. */
+/** Maximum per turn. An agent runs a few tools at a time. */
 const toolsMax = 1_000;
 
 const hookPrompt = /^<hook_prompt hook_run_id="stop:/;

@@ -12,7 +12,7 @@ export type HookedFile = {
   readonly scope: string;
   readonly file: string;
   readonly text: string;
-  /** Only ours. */
+  /** Contains only our own hooks. */
   readonly hooks: readonly FoundHook[];
 };
 

@@ -4,6 +4,7 @@
  * file imports no code but Node's own. What was run and what follows the vendor's page: docs/agents/capabilities.md.
  */
 import { join } from 'node:path';
+import type { ListedSwitch } from '../doctor/switches.ts';
 import type { Program } from '../setup/local-context.ts';
 import type { KnownTools } from '../shared/tool-changes.ts';
 
@@ -67,7 +68,7 @@ export type SettingsForm =
   | { readonly kind: 'scripts'; readonly extension: string };
 
 export type TableRow = {
-  /** As in `stopgate init <name>`. Only lower-case letters. */
+  /** The name in `stopgate init <name>`, in lower-case letters. */
   readonly name: string;
   readonly title: string;
   /** The vendor's page about its hooks. */
@@ -108,7 +109,7 @@ export type TableRow = {
   readonly addsContext?: true;
   /** True if its hooks run in the folder of the session, which its stops do not name. The hook command adds it. */
   readonly runsInFolder?: true;
-  /** After so many blocks in a row it stops anyway. Missing: no such limit is known. */
+  /** The number of consecutive blocks after which it stops anyway. Missing: no such limit is known. */
   readonly blocks?: { readonly most: number; readonly raise?: string };
   /** How to resume a session with a prompt. */
   readonly resume: ((session: string, prompt: string) => readonly string[]) | null;
@@ -116,13 +117,10 @@ export type TableRow = {
   readonly dryTurn: RowDryTurn | null;
 };
 
-export type Switch = {
+export type Switch = Omit<ListedSwitch, 'files'> & {
   /** Relative to the folder of the project, and to that of the user's settings. */
   readonly project?: readonly string[];
   readonly user?: readonly string[];
-  readonly path: string;
-  /** The value that turns hooks off; a text stands for a list that contains it. */
-  readonly off: boolean | string;
 };
 
 export type RowDryTurn = {

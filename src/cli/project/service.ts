@@ -31,7 +31,7 @@ export type Supervisor = {
   readonly stop: (pid: number | null) => Promise<void>;
 };
 
-type Place = {
+type ProjectFolders = {
   /** The folder of the service. */
   readonly folder: string;
   /** An existing folder of the user's own for this project. */
@@ -39,7 +39,7 @@ type Place = {
   readonly env: Environment;
 };
 
-export type ServiceOptions = Place & {
+export type ServiceOptions = ProjectFolders & {
   /** `host:port` */
   readonly http: string;
   /** More variables of `env` that the service needs. */
@@ -64,7 +64,7 @@ export async function chooseSupervisor(options: ServiceOptions): Promise<Supervi
   return createSupervisor('process', options);
 }
 
-/** The same one again, to stop what it runs. */
+/** Creates the supervisor that an earlier run chose, to stop what it runs. */
 export function createSupervisor(kind: SupervisorKind, options: ServiceOptions): Supervisor {
   if (kind === 'process') return createProcess(options);
   return kind === 'systemd' ? createUnit(options) : createLaunchAgent(options);

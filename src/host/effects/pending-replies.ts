@@ -38,7 +38,7 @@ function isAwaited(fleet: Fleet, { worker, attempt, check }: PendingReply): bool
   return open?.attempt === attempt && open.pending?.name === check;
 }
 
-/** As many as the open requests of a replica. An evicted reply is shown without its reason. */
+/** The limit is that of the open requests of a replica. An evicted reply is shown without its reason. */
 const repliesMax = 10_000;
 
 /** @param onChange called with each worker that has a new reply */

@@ -26,7 +26,7 @@ export type RuleHealth = {
   readonly blocks: number;
   /** Blocks after which a person let the worker stop: by a pause, by resolving an escalation so, or by retiring it. */
   readonly overturned: number;
-  /** Of checks that run outside the fold; at most 25% too high. Null if none has run. */
+  /** The median of checks that run outside the fold; at most 25% too high. Null if none has run. */
   readonly medianMs: number | null;
   readonly lastFailure: {
     readonly at: string;

@@ -86,7 +86,7 @@ export type StoreReport = {
   readonly dead: { readonly count: number; readonly max: number; readonly newest: readonly DeadLetter[] };
 };
 
-/** As many as the page shows. The others are in the stream. */
+/** The page shows this many. The others are in the stream. */
 const deadShownMax = 20;
 /** The page waits for the report and soon requests the next one. */
 const timeoutMs = 1_500;

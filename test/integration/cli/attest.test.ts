@@ -123,7 +123,7 @@ describe('there is no receipt', () => {
     return stderr;
   };
 
-  test('of a stop that was let go at the cap', async () => {
+  test('of a stop that was allowed at the cap', async () => {
     const { cause } = await stop('w3', await makeRepository('capped'), 'capped');
     expect(cause).toBe('capped');
     expect(await refused('--worker', 'w3')).toContain('ended as allow · complete · capped');

@@ -139,7 +139,7 @@ test('a fork does not count the turns that it copies, in whatever order the file
   expect(await stopsOf(parser, parser, fork)).toEqual([3, 1]);
 });
 
-test('a stop after which the agent went on by itself did not leave the work as it was', async () => {
+test('a stop after which the agent continued without a prompt did not leave the work as it was', async () => {
   const { sessions } = await judge(await openTerminal(), claude);
   const kept = sessions.find(({ prompt }: { prompt: string }) => prompt === 'Blocked by a hook');
   expect(kept.stops).toMatchObject([

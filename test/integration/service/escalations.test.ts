@@ -196,7 +196,7 @@ test('a hanging receiver does not delay decisions', async () => {
   await start('r1', 60);
   const workers = Array.from({ length: 20 }, (_, index) => `h${index}`);
   for (const worker of workers) await giveUp(worker);
-  // As many as there may be at once, none of which gets an answer.
+  // Eight may be open at once, and none of them gets an answer.
   await eventually(() => receiver.received.length).toBe(8);
   for (let index = 0; index < 20; index += 1) {
     const { body } = await client.ask(`decide.w${index}`, { attempt: 'a1' });

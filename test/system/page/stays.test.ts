@@ -10,7 +10,7 @@ const question = `Which database? ${'It has to keep the orders of ten years. '.r
 async function fleet({ client }: Stage): Promise<void> {
   for (let index = 1; index <= workers; index += 1)
     await client.publish(`worker.w${index}.plan.updated`, plan('completed', 'in_progress', 'pending'));
-  // Of two kinds, because equal entries in a row are drawn as one.
+  // The entries alternate, because equal ones in a row are drawn as one.
   for (let index = 0; index < 30; index += 1) {
     await client.publish('worker.busy.tool.used', { tool: 'Read', ok: true });
     await client.publish('worker.busy.prompt.submitted', { text: `Step ${index}` });

@@ -21,7 +21,7 @@ async function open(judgements: readonly Judgement[] = [allow]) {
   const relay = openRelay(judgements);
   await relay.fromEditor(request(0, 'initialize', { protocolVersion: 2, info: { name: 'editor', version: '1' } }));
   await relay.fromAgent(result(0, { protocolVersion: 2, info: { name: 'codex', version: '1' } }));
-  await relay.fromEditor(request(1, 'session/new', { cwd: '/work' }));
+  await relay.fromEditor(request(1, 'session/new', { cwd: '/project' }));
   await relay.fromAgent(result(1, { sessionId: 's1' }));
   relay.sent.editor.length = 0;
   relay.sent.agent.length = 0;
@@ -49,12 +49,12 @@ test('version 2 is passed on, and a newer one is capped', async () => {
   expect(sent.agent.map((line) => JSON.parse(line).params.protocolVersion)).toEqual([2, 2]);
 });
 
-test('the end of work that is allowed is passed on as it came', async () => {
+test('the end of work that is allowed is passed on unchanged', async () => {
   const scene = await open();
   await workUntil(scene);
   expect(scene.sent).toEqual({ agent: [prompt], editor: [result(7, { messageId: 'm1' }), running, idle] });
   expect(scene.drafts.map(({ type }) => type)).toEqual(['worker.registered', 'prompt.submitted']);
-  expect(scene.drafts[0]?.data).toMatchObject({ agent: 'codex', cwd: '/work' });
+  expect(scene.drafts[0]?.data).toMatchObject({ agent: 'codex', cwd: '/project' });
 });
 
 test('after a block the editor sees work until the agent has stopped again', async () => {
@@ -80,7 +80,7 @@ test('after a block the editor sees work until the agent has stopped again', asy
   expect(scene.drafts.map(({ type }) => type)).toEqual(['worker.registered', 'prompt.submitted', 'heartbeat.sent']);
 });
 
-test('work that the agent begins by itself is judged', async () => {
+test('work that the agent begins without a prompt is judged', async () => {
   const scene = await open([block]);
   await scene.fromAgent(running);
   await scene.fromAgent(idle);
@@ -152,7 +152,7 @@ test('an error is no stop, and a limit in it is noted', async () => {
 test('what is repeated while a session is resumed is not judged; work that goes on is', async () => {
   const scene = await open([block]);
   await scene.fromEditor(
-    request(2, 'session/resume', { sessionId: 's2', cwd: '/work', replayFrom: { type: 'start' } }),
+    request(2, 'session/resume', { sessionId: 's2', cwd: '/project', replayFrom: { type: 'start' } }),
   );
   const past = (name: string) => update({ sessionUpdate: 'state_update', state: name, stopReason: 'end_turn' }, 's2');
   for (const line of [past('running'), past('idle'), past('running')]) await scene.fromAgent(line);
@@ -197,7 +197,7 @@ test('plans, tools and permissions are read in their form of version 2', async (
     update({
       sessionUpdate: 'tool_call_content_chunk',
       toolCallId: 'c',
-      content: { type: 'diff', changes: [{ operation: 'move', oldPath: '/work/a.ts', path: '/work/b.ts' }] },
+      content: { type: 'diff', changes: [{ operation: 'move', oldPath: '/project/a.ts', path: '/project/b.ts' }] },
     }),
     update({ sessionUpdate: 'tool_call_update', toolCallId: 'c', status: 'completed' }),
     update({
@@ -207,7 +207,7 @@ test('plans, tools and permissions are read in their form of version 2', async (
     request(3, 'session/request_permission', {
       sessionId: 's1',
       title: 'Run the tests?',
-      subject: { type: 'command', command: 'npm test', cwd: '/work' },
+      subject: { type: 'command', command: 'npm test', cwd: '/project' },
       options: [{ optionId: 'y', kind: 'allow_once' }],
     }),
   ];
@@ -231,9 +231,9 @@ test('what a session reports before its folder is known waits for it', async () 
   );
   await scene.fromAgent(early);
   expect(scene.sent.editor.at(-1)).toBe(early);
-  expect(scene.folders).toEqual(['/work']);
+  expect(scene.folders).toEqual(['/project']);
   await scene.fromAgent(result(2, { sessionId: 's9' }));
-  expect(scene.folders).toEqual(['/work', '/elsewhere']);
+  expect(scene.folders).toEqual(['/project', '/elsewhere']);
   const types = ['worker.registered', 'plan.updated'];
   expect(scene.drafts.slice(-2).map(({ type }) => type)).toEqual(types);
 });

@@ -1,4 +1,4 @@
-/** The same few calls in the form of each agent, so that a test can run with all of them. */
+/** A few calls in the form of each agent, so that a test can run with all of them. */
 import { recordingsOf } from './recordings/recordings.ts';
 
 type Call = readonly [body: object, event?: string];

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createAgentFleet } from './agent-fleet.ts';
 
 const never = { checks: [{ plan: { required: true } }], retries: 2 };
-const stop = { session_id: 's1', cwd: '/work', hook_event_name: 'Stop' };
+const stop = { session_id: 's1', cwd: '/project', hook_event_name: 'Stop' };
 const user = { set: '/hooks/claude?scope=user' };
 const project = { set: '/hooks/claude' };
 
@@ -22,7 +22,7 @@ test('hooks of the user and of the project: two calls of a stop are one attempt 
 
 test('two programs: the stop of one conversation counts once', async () => {
   const fleet = createAgentFleet(never);
-  const cursor = { conversation_id: 's1', hook_event_name: 'stop', workspace_roots: ['/work'], status: 'completed' };
+  const cursor = { conversation_id: 's1', hook_event_name: 'stop', workspace_roots: ['/project'], status: 'completed' };
   await fleet.call('cursor', cursor, undefined, { set: '/hooks/cursor' });
   await fleet.call('claude', cursor, undefined, project);
   expect(fleet.causes('s1')).toEqual(['incomplete']);

@@ -1,6 +1,7 @@
 /** check: validates a stopgate.yaml without a service, for editors and CI. */
 import { existsSync } from 'node:fs';
-import { delimiter, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
+import { findProgram } from '../../../agents/setup/local-context.ts';
 import { loadConfig, missingSecrets } from '../../../config/config.ts';
 import type { ConfigFile } from '../../../config/file.ts';
 import { readConfigFile } from '../../../config/file-reader.ts';
@@ -87,11 +88,8 @@ const missingRoots = (roots: readonly string[]): string[] =>
 
 /** A command with a path is relative to the worker's folder, which is not known here. */
 function missingPrograms(commands: ConfigFile['commands'], env: Io['env']): string[] {
-  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
-  const isMissing = (program: string) =>
-    !program.includes('/') && !folders.some((folder) => existsSync(join(folder, program)));
   return Object.entries(commands)
-    .filter(([, { run }]) => isMissing(run[0]))
+    .filter(([, { run }]) => !run[0].includes('/') && findProgram(run[0], env) === null)
     .map(([name, { run }]) => `commands.${name}: there is no program '${run[0]}' on the PATH of this machine`);
 }
 

@@ -80,10 +80,10 @@ export async function* controlChecks(options: ControlOptions): AsyncGenerator<Co
 const leavesOf = (checks: readonly Check[]): Check[] =>
   checks.flatMap((check) => ('of' in check ? leavesOf(check.of) : [check]));
 
-type Place = ControlOptions & { readonly folder: string; readonly repository: Repository | null };
+type ControlTarget = ControlOptions & { readonly folder: string; readonly repository: Repository | null };
 
-function createSituations(place: Place) {
-  const { folder, file, repository, signal, onProgress } = place;
+function createSituations(target: ControlTarget) {
+  const { folder, file, repository, signal, onProgress } = target;
   /** Several policies may have the same command, which is run once. */
   const commands = new Map<string, Promise<Tried>>();
   let copy: Promise<WorkTreeCopy> | null = null;
@@ -92,7 +92,7 @@ function createSituations(place: Place) {
     await mkdir(path);
     return path;
   };
-  const options = { env: place.io.env, signal };
+  const options = { env: target.io.env, signal };
   /** One copy serves all commands, which run one after the other, as they would for a worker. */
   const withoutLastCommit = (original: Repository) => {
     copy ??= (async () => {
@@ -111,15 +111,15 @@ function createSituations(place: Place) {
     if (repository === null) return skipped(situation, 'this folder is not in a git repository');
     const made = await withoutLastCommit(repository).catch((error: unknown) => asReason(error, signal));
     if (typeof made === 'string') return skipped(situation, made);
-    const baseDir = pathInCopy(repository, made.path, await realpath(dirname(place.path))) ?? made.path;
+    const baseDir = pathInCopy(repository, made.path, await realpath(dirname(target.path))) ?? made.path;
     const cwd =
-      config.cwd === 'worker' ? 'worker' : pathInCopy(repository, made.path, resolve(place.path, '..', config.cwd));
+      config.cwd === 'worker' ? 'worker' : pathInCopy(repository, made.path, resolve(target.path, '..', config.cwd));
     if (cwd === null) return skipped(situation, `it runs in ${config.cwd}, outside the work tree`);
     onProgress(`running ${name} without the last commit`);
     const own = { [name]: { ...config, cwd, reuse: undefined } as CommandConfig };
     const question = () => ({ ...emptyQuestion, cwd: baseDir });
     const request: RunRequest = { kind: 'command', name, env: {}, question, cwd: baseDir, timeoutMs: null };
-    const reply = await run(request, { ...place, baseDir, commands: own });
+    const reply = await run(request, { ...target, baseDir, commands: own });
     const last = (await made.git(['log', '-1', '--format=%h %s', made.head])).trim();
     return toTried(`a copy without the last commit (${last})`, reply);
   }
@@ -138,7 +138,7 @@ function createSituations(place: Place) {
         }
         const asked = { clean: false, pushed: false, unchanged: [], since: check.since, ...aspect.ask(check) };
         const request: RunRequest = { kind: 'git', ...asked, cwd: path, timeoutMs: check.timeoutMs };
-        tried.push(toTried(aspect.situation, await run(request, { ...place, baseDir: path, commands: {} })));
+        tried.push(toTried(aspect.situation, await run(request, { ...target, baseDir: path, commands: {} })));
       } catch (error) {
         tried.push(skipped(aspect.situation, asReason(error, signal)));
       } finally {
@@ -158,7 +158,7 @@ function createSituations(place: Place) {
         case 'files': {
           const cwd = await newFolder();
           const request: RunRequest = { kind: 'files', files: check.files, cwd, timeoutMs: check.timeoutMs };
-          return [toTried('an empty folder', await run(request, { ...place, baseDir: cwd, commands: {} }))];
+          return [toTried('an empty folder', await run(request, { ...target, baseDir: cwd, commands: {} }))];
         }
         case 'git':
           return tryGit(check);
@@ -188,7 +188,7 @@ function toTried(situation: string, { outcome, reason }: Pick<TimedReply, 'outco
   return { situation, outcome: outcome === 'fail' ? 'fails' : 'error', detail: reason ?? null };
 }
 
-type RunPlace = Pick<Place, 'file' | 'io' | 'signal'> & {
+type RunPlace = Pick<ControlTarget, 'file' | 'io' | 'signal'> & {
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
 };

@@ -151,7 +151,7 @@ export function Inbox() {
   );
 }
 
-/** The same count as in the header and in the tab's title. */
+/** Shows the count that the header and the tab's title have, too. */
 const InboxCount = ({ isSearch }: { isSearch: boolean }) => {
   const { value: all } = inboxCount;
   if (all === 0) return <b>Nobody waits for you</b>;
