@@ -58,6 +58,8 @@ export async function findStart({
   });
   /** The errors of snapshots that another release or a later try can use. */
   const temporary: AppError[] = [];
+  /** Set if an intact snapshot needs later rules. Then so does the log, whichever snapshot the fold starts from. */
+  let laterRules: AppError | null = null;
   for (const info of infos) {
     const { name, position } = info;
     if (position.seq > upTo) continue;
@@ -68,7 +70,7 @@ export async function findStart({
   }
   // The log is not damaged: the next try, or the release that wrote the snapshots, can still fold it.
   const cause = temporary.find(({ code }) => code === 'log.unavailable');
-  const [error = null] = cause === undefined ? temporary : [unreadable(cause)];
+  const error = laterRules ?? (cause === undefined ? temporary[0] : unreadable(cause)) ?? null;
   if (error !== null && (await positionAt(1)) === null) throw error;
   return null;
 
@@ -81,7 +83,8 @@ export async function findStart({
       const restored = restoreFleet(fleet, file.lines, rules);
       const { unknownRules, rulesKnown } = restored;
       if (unknownRules === null) return { fleet: restored, position, host: file.host };
-      throw new AppError('rules.unknown', describeUnknownRules(unknownRules, rulesKnown));
+      laterRules ??= new AppError('rules.unknown', describeUnknownRules(unknownRules, rulesKnown));
+      return laterRules.message;
     } catch (error) {
       if (error instanceof AppError) temporary.push(error);
       else onDamaged(name);

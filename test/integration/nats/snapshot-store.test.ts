@@ -15,6 +15,7 @@ import {
   snapshotFormat,
   takeSnapshot,
 } from '../../../machines/index.ts';
+import { AppError } from '../../../src/errors.ts';
 import { createLogger } from '../../../src/log.ts';
 import { type NatsConnection, openConnection } from '../../../src/nats/connection.ts';
 import { readPosition } from '../../../src/nats/log/log-continuity.ts';
@@ -281,6 +282,22 @@ test('a snapshot with missing chunks is damaged; one that cannot be read now may
   expect(warnings).toMatchObject([{ seq: 2, why: 'some of its chunks are missing' }]);
   expect(damaged).toEqual([info?.name]);
   expect(await start(isCut)).toBeNull();
+});
+
+test('a trimmed log that needs later rules is not read with an older snapshot that cannot be read now', async () => {
+  await write(fleetOf(1));
+  const fleet = createFleet('main', { rules: bothVersions });
+  fold(fleet, 'own.fleet.main.rules.set', { version: 2 });
+  await write(fold(fleet, 'worker.w1.heartbeat.sent'));
+  const [, older] = await store.list();
+  const lagging: Pick<SnapshotStore, 'list' | 'read'> = {
+    list: store.list,
+    read: async (name) => {
+      if (name !== older?.name) return store.read(name);
+      throw new AppError('log.unavailable', 'a NATS node lags');
+    },
+  };
+  await expect(start({ store: lagging, ...isCut })).rejects.toMatchObject({ code: 'rules.unknown' });
 });
 
 test('a snapshot of a later format is not damaged, but only the later release can start a trimmed log from it', async () => {
