@@ -134,7 +134,7 @@ test('the page is at most 100 KiB compressed; other parts load on demand', () =>
   const files = [
     ...read('index.html')
       .toString()
-      .matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g),
+      .matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g),
   ].map(([, name = '']) => name);
   const stream = readdirSync(new URL('../../../dist/inspector/assets', import.meta.url)).filter((file) =>
     /^shared-stream.*\.js$/.test(file),

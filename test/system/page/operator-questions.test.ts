@@ -137,6 +137,8 @@ describeInBrowser('a task of an operator', () => {
     await page.evaluate("localStorage.setItem('stopgate.by', 'Ann')");
     await page.reload();
     await page.locator('tr[data-id], .travel-now:has-text("Entry")').first().waitFor();
+    // Keys of the panel act on the worker that it shows.
+    if (from.includes('worker=')) await page.locator('aside .lead').waitFor();
     expect(steps.length).toBeLessThanOrEqual(3);
     for (const step of steps) {
       await take(step);

@@ -72,7 +72,7 @@ describeInBrowser('an operator', () => {
     const { page } = browser;
     const answer = page.getByLabel('Answer to ana: its next prompt');
     await answer.fill('Take the one that is there.');
-    await page.getByLabel('Send the same answer to all 3 that ask this').uncheck();
+    await page.getByLabel('Send the same answer to all 3 with this question and failure').uncheck();
     // An expired session can be renewed, and the text is kept.
     await browser.context.clearCookies();
     await button('Send').click();
@@ -96,7 +96,7 @@ describeInBrowser('an operator', () => {
     await button('Cancel').click();
     await page.locator('dialog').waitFor({ state: 'detached' });
     expect(await stored('worker.bob.worker.retired')).toEqual([]);
-    await page.getByLabel('Send the same answer to all 2 that ask this').uncheck();
+    await page.getByLabel('Send the same answer to all 2 with this question and failure').uncheck();
     await button('Let it stop').click();
     await page.reload();
     await page.locator('aside .lead [data-state="stopped"]').waitFor();

@@ -9,7 +9,7 @@ import type { Requester } from '../../../nats/requester.ts';
 import { describeAnswer } from '../../../terminal/text.ts';
 import { sleep } from '../../../timer.ts';
 import { retryWhileAway } from './agent-turn.ts';
-import { ask, isComplete, lookMs, type Run, takeTurns, waitWhile } from './loop-turns.ts';
+import { ask, isComplete, pollMs, type Run, takeTurns, waitWhile } from './loop-turns.ts';
 
 /** How long to hold one request without a task. Short enough for proxies. */
 const holdMs = 50_000;
@@ -49,7 +49,7 @@ export async function workThroughQueue(
     if (decision.decision === 'allow' && decision.action !== 'continue')
       return decision.action === 'complete' && leftCount === 0 ? 0 : 1;
     // A depth reported from elsewhere may keep the worker although there is nothing to claim here.
-    const waitMs = decision.decision === 'allow' ? lookMs : pauses.after(performance.now() - askedMs);
+    const waitMs = decision.decision === 'allow' ? pollMs : pauses.after(performance.now() - askedMs);
     if (waitMs > 0) await sleep(waitMs, signal);
     if (signal.aborted) return 130;
   }

@@ -15,7 +15,11 @@ import { type Held, useHeld } from '../ui/use-held.ts';
 
 // Lazily loaded parts. The drawings of the charts alone are a sixth of the page.
 export const ActorChart = createLazy('the chart', async () => (await import('../chart/machine-charts.tsx')).ActorChart);
-export const Timeline = createLazy('the timeline', async () => (await import('./timeline.tsx')).Timeline);
+export const Timeline = createLazy(
+  'the timeline',
+  async () => (await import('./timeline.tsx')).Timeline,
+  <p class="muted timeline-room">Loading…</p>,
+);
 
 type Section = { readonly title: string; readonly content: () => ComponentChildren };
 

@@ -25,7 +25,7 @@ const entriesMax = 3_000;
 function useTimeline(entity: 'worker' | 'task', id: string, version: unknown) {
   const [loaded, setLoaded] = useState<EntryPages>(noEntries);
   const [problem, setProblem] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
+  const [busy, setBusy] = useState(true);
   const at = route.value.at;
   const load = async (before: number | null) => {
     setBusy(true);
@@ -84,7 +84,8 @@ export function Timeline({ entity, id, version }: TimelineProps) {
     <section class="timeline" aria-label="Timeline">
       <h3>Timeline {withheld > 0 && <span class="muted">{withheld} new, shown when you leave</span>}</h3>
       {problem !== null && <p class="problem">{problem}</p>}
-      {lines.length === 0 && problem === null && <p class="muted">{busy ? 'Loading…' : 'No entries yet.'}</p>}
+      {lines.length === 0 && problem === null && !busy && <p class="muted">No entries yet.</p>}
+      {lines.length === 0 && problem === null && busy && <p class="muted timeline-room">Loading…</p>}
       <ol {...area}>
         {lines.map((entry, index) => {
           const later = lines[index - 1];
