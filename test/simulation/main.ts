@@ -69,6 +69,7 @@ type Job = {
 };
 
 const noCounts = { steps: 0, entries: 0, acknowledged: 0, answered: 0, snapshots: 0, starts: 0, cuts: 0, forgotten: 0 };
+const progressEverySeeds = 500;
 const counted = Object.keys(noCounts) as (keyof typeof noCounts)[];
 
 async function runMany({ first, count, faults, stopsAtFirst, asJson }: Job): Promise<number> {
@@ -76,6 +77,7 @@ async function runMany({ first, count, faults, stopsAtFirst, asJson }: Job): Pro
   const totals = { seeds: 0, ...noCounts, failed: [] as number[], why: '' };
   const onResult = (result: RunResult) => {
     totals.seeds += 1;
+    if (totals.seeds % progressEverySeeds === 0) process.stderr.write(`${totals.seeds} of ${count} seeds\n`);
     for (const key of counted) totals[key] += result[key];
     if (result.failures.length === 0) return;
     if (stopsAtFirst && totals.failed.length > 0) return;
@@ -126,7 +128,10 @@ function runInThread(range: Range, onResult: (result: RunResult) => void, ended:
     worker.on('message', onResult);
     ended.addEventListener('abort', () => void worker.terminate());
     worker.on('error', reject);
-    worker.on('exit', () => resolve());
+    worker.on('exit', (code) => {
+      if (code === 0 || ended.aborted) resolve();
+      else reject(new Error(`a thread ended with ${code} before its last seed`));
+    });
   });
 }
 
