@@ -36,10 +36,10 @@ describe('writes for each agent', () => {
     const { hooks } = JSON.parse(await read('.cursor/hooks.json'));
     // A stop is posted again if the answer is lost.
     expect(hooks.stop[0].command).toMatch(
-      /^call=.* curl -sf --noproxy '\*' -m 595 .* 'http:\/\/127\.0\.0\.1:4280\/hooks\/cursor\?event=stop'; .* \|\| printf .* \|\| exit 0$/,
+      /^call=.* curl -sf --noproxy '\*' -m 595 .* 'http:\/\/127\.0\.0\.1:9\/hooks\/cursor\?event=stop'; .* \|\| printf .* \|\| exit 0$/,
     );
     expect(hooks.postToolUse[0].command).toMatch(
-      /^curl -sf --noproxy '\*' -m 5 .* 'http:\/\/127\.0\.0\.1:4280\/hooks\/cursor\?event=postToolUse' 2>\/dev\/null \|\| printf .* \|\| exit 0$/,
+      /^curl -sf --noproxy '\*' -m 5 .* 'http:\/\/127\.0\.0\.1:9\/hooks\/cursor\?event=postToolUse' 2>\/dev\/null \|\| printf .* \|\| exit 0$/,
     );
   });
 
@@ -146,7 +146,7 @@ describe('writes for each agent', () => {
   test('shell: prints only the line', async () => {
     const { init } = await place();
     const { stdout, stderr } = await init('shell', '--worker', 'w7');
-    expect(stdout).toMatch(/main\.js shell --worker w7 --http 127\.0\.0\.1:4280\n$/);
+    expect(stdout).toMatch(/main\.js shell --worker w7 --http 127\.0\.0\.1:9\n$/);
     expect(stderr).toMatch(/^run this command wherever .* is about to stop; exit code 0: it may stop; .*\n$/);
     expect((await init('shell')).stderr).toContain('w1 is an example');
     expect((await init('shell', '--form', 'curl')).stderr).toContain('unless the reply has "decision":"block"');

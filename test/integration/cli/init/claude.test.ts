@@ -27,9 +27,7 @@ describe('claude', () => {
   test('without --diff a line says what it changes', async () => {
     const { init, cwd } = await place();
     const { stdout, stderr } = await init('claude', '--yes', '--form', 'http+curl');
-    expect(stdout).toMatch(
-      /^\S+\.claude\/settings\.json \(new\): \d+ lines added; calls http:\/\/127\.0\.0\.1:4280\n$/,
-    );
+    expect(stdout).toMatch(/^\S+\.claude\/settings\.json \(new\): \d+ lines added; calls http:\/\/127\.0\.0\.1:9\n$/);
     expect(stdout).toContain(cwd);
     expect(stderr).toContain('--diff shows every line of it');
   });
@@ -50,7 +48,7 @@ describe('claude', () => {
     expect(hooks.Stop?.[0]?.hooks[0]).toMatchObject({
       type: 'command',
       command: expect.stringMatching(
-        /hook-command\/main\.js claude --http 127\.0\.0\.1:4280 --on-unreachable block --autostart \//,
+        /hook-command\/main\.js claude --http 127\.0\.0\.1:9 --on-unreachable block --autostart \//,
       ),
       timeout: 600,
     });
@@ -79,9 +77,9 @@ describe('claude', () => {
     expect(await read(file)).toBe(first);
     await init('claude', '--yes', '--http', '127.0.0.1:5555');
     const text = await read(file);
-    expect(text).not.toContain('4280');
+    expect(text).not.toContain('127.0.0.1:9');
     expect(text).toContain('"command": "mine"');
-    expect(text.split('5555')).toHaveLength(first.split('4280').length);
+    expect(text.split('5555')).toHaveLength(first.split('127.0.0.1:9').length);
   });
 
   test('settings that the agent has reformatted are still recognised as ours', async () => {
@@ -140,7 +138,8 @@ describe('plan tools of Claude Code, which newer models have only with a variabl
   test('the person confirms them separately from the hooks', async () => {
     for (const answer of ['n', 'y']) {
       const stdin = Object.assign(new PassThrough(), { isTTY: true });
-      const terminal = await openTerminal({ isTTY: true, stdin, env: { PATH: '/nowhere', HOME: '/nowhere' } });
+      const env = { PATH: '/nowhere', HOME: '/nowhere', STOPGATE_HTTP: '127.0.0.1:9' };
+      const terminal = await openTerminal({ isTTY: true, stdin, env });
       await writeFile(join(terminal.cwd, 'stopgate.yaml'), planPolicy);
       const ended = terminal.run('init', 'claude');
       await expect.poll(terminal.stderr).toContain(`Turn them on by setting ${variable}=1 in its settings? [y/N]`);
@@ -163,7 +162,7 @@ test('--wake adds a background hook to the stop, until a run without it', async 
     timeout: 86_400,
     async: true,
     asyncRewake: true,
-    command: expect.stringMatching(/^exec .*hook-command\/main\.js claude --wake --http 127\.0\.0\.1:4280$/),
+    command: expect.stringMatching(/^exec .*hook-command\/main\.js claude --wake --http 127\.0\.0\.1:9$/),
   };
   await init('claude', '--yes', '--wake', '--policy', 'strict');
   expect(await stops()).toEqual([expect.objectContaining({ type: 'http' }), waker]);

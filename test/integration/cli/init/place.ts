@@ -6,14 +6,14 @@ import { openTerminal, runOnce, type TerminalOptions } from '../../../support/te
 
 export async function place(options: TerminalOptions = {}) {
   const terminal = await openTerminal(options);
-  const env = { PATH: '/nowhere', HOME: join(terminal.cwd, 'home'), ...options.env };
+  // Nothing listens there. On the default port, a service of this machine's user would judge the new hooks.
+  const env = { PATH: '/nowhere', HOME: join(terminal.cwd, 'home'), STOPGATE_HTTP: '127.0.0.1:9', ...options.env };
   const put = async (name: string, text: string) => {
     const file = join(terminal.cwd, name);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, text);
     return file;
   };
-  // Otherwise the policies of a service on the default port of this machine would count.
   await put('stopgate.yaml', 'policies: {}\n');
   return {
     cwd: terminal.cwd,
