@@ -49,6 +49,8 @@ export type WorkerView = {
   profile: string | null;
   parent: string | null;
   cwd: string | null;
+  /** The first line of the first prompt by a person, at most 80 characters; null before it. */
+  title: string | null;
   labels: Readonly<Record<string, string>>;
   /** False if nobody attends the session; null if the agent did not say. */
   interactive: boolean | null;
@@ -200,6 +202,7 @@ export function viewWorker(
     profile: context.profile,
     parent: context.parent,
     cwd: context.cwd,
+    title: context.title,
     labels: context.labels,
     interactive: context.interactive,
     paused: pause === null ? null : viewPause(pause),

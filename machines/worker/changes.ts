@@ -110,8 +110,22 @@ export const changeMode = ({ labels }: WorkerContext, { mode }: WorkerEventOf<'h
 /** Tells whether a person prompted. Only that begins a turn; other prompts only set the worker to `working`. */
 export const isByPerson = ({ by = 'person' }: WorkerEventOf<'prompt.submitted'>['data']): boolean => by === 'person';
 
+/** Of a long line, the rest rarely helps to recognise a session. */
+const titleLengthMax = 80;
+
+/** Returns the first line of a prompt that has text, or null. */
+function titleOf(prompt = ''): string | null {
+  const line = /\S.*/u.exec(prompt)?.[0];
+  if (line === undefined) return null;
+  // `join` copies: a slice would keep the whole prompt in memory.
+  return Array.from(line.slice(0, 2 * titleLengthMax))
+    .slice(0, titleLengthMax)
+    .join('')
+    .trimEnd();
+}
+
 /** Begins a turn after a prompt by a person. */
-export function beginTurn(context: WorkerContext, { seq, atMs }: WorkerEventOf<'prompt.submitted'>): Change {
+export function beginTurn(context: WorkerContext, { data, seq, atMs }: WorkerEventOf<'prompt.submitted'>): Change {
   // Only a registration brings a retired worker back.
   const ended = context.ended === 'retired' ? context.ended : null;
   const heldAtEnd = ended === null ? empty : context.heldAtEnd;
@@ -120,6 +134,7 @@ export function beginTurn(context: WorkerContext, { seq, atMs }: WorkerEventOf<'
     ended,
     heldAtEnd,
     usage,
+    title: context.title ?? titleOf(data.text),
     promptedSeq: seq,
     calls: empty,
     budgetExhausted: false,

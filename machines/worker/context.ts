@@ -65,6 +65,8 @@ export const workerFields = {
   queue: field<string | null>(null, textOrNull),
   parent: field<string | null>(null, textOrNull),
   cwd: field<string | null>(null, textOrNull, sizeOfJson),
+  /** The first line of the first prompt by a person, by which people recognise the session; null before it. */
+  title: field<string | null>(null, textOrNull, sizeOfJson),
   labels: field<Readonly<Record<string, string>>>(Object.freeze({}), z.record(text, text), sizeOfJson),
   /** False if nobody attends the session, so that it ends with its turn; null if the agent did not say. */
   interactive: field<boolean | null>(null, flag.nullable()),
@@ -193,6 +195,7 @@ const copyOf = (worker: WorkerContext): WorkerContext => ({
   queue: worker.queue,
   parent: worker.parent,
   cwd: worker.cwd,
+  title: worker.title,
   labels: worker.labels,
   interactive: worker.interactive,
   ended: worker.ended,

@@ -111,6 +111,7 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
   const pause = pauseAt(context.pause, fleet.nowMs);
   return {
     id: worker,
+    title: context.title,
     state: value.state,
     presence: value.presence,
     retryCount: context.retryCount,

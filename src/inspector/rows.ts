@@ -62,6 +62,7 @@ export const idOf = (packed: PackedRow): string => packed[0] as string;
 export type WorkerRow = typeof workerRows extends RowCodec<infer Row> ? Row : never;
 export const workerRows = createRowCodec({
   id: plain<string>(),
+  title: plain<string | null>(),
   state: oneOf(workerStates),
   presence: oneOf(viewedPresences),
   retryCount: plain<number>(),

@@ -148,7 +148,7 @@ export const workerListing: Listing<WorkerView> = {
         ? { text: '-' }
         : { text: `${lastDecision.decision} ${lastDecision.cause}`, paint: paintAnswer(lastDecision, colors) },
       { text: formatAgo(view.lastSeen, nowMs) },
-      { text: currentStep(view.plan)?.title ?? '-' },
+      { text: currentStep(view.plan)?.title ?? view.title ?? '-' },
     ];
   },
   idOf: ({ worker }) => worker,

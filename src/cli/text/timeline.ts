@@ -58,7 +58,10 @@ export async function readLastPrompt(requester: Requester, worker: string): Prom
 }
 
 /** Returns null, with a note, if the log cannot be read: the service's reply about the actor is shown anyway. */
-export async function nullIfUnreadable(timeline: Promise<LogLine[]>, note: (line: string) => void): Promise<LogLine[] | null> {
+export async function nullIfUnreadable(
+  timeline: Promise<LogLine[]>,
+  note: (line: string) => void,
+): Promise<LogLine[] | null> {
   try {
     return await timeline;
   } catch (error) {

@@ -71,7 +71,7 @@ function* allCommands(): Generator<Command> {
     yield {
       kind: 'worker',
       title: row.id,
-      note: [row.state, row.agent ?? '', row.sentence].join(' '),
+      note: [row.state, row.agent ?? '', row.title ?? '', row.sentence].join(' '),
       run: () => navigate(selection('worker', row.id)),
     };
   for (const row of liveFleet.tasks.values())

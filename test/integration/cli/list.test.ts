@@ -35,6 +35,7 @@ const story = fold([
   ],
   ['worker.w1.stop.attempted', { attempt: 'a1' }],
   ['worker.w1.usage.reported', { output: 900, usd: 0.42 }],
+  ['worker.w2.prompt.submitted', { text: 'Review the login' }],
   ['worker.w2.task.claimed', { task: 'T-1' }],
   ['task.T-2.task.created', { title: 'Next', queue: 'main' }],
   ['task.T-1.hook.registered', { hook: 'h1', type: 'tdd' }],
@@ -88,7 +89,9 @@ describe('workers', () => {
     ]);
     expect(w1?.[10]).toMatch(/ ago$/);
     expect(w1?.[11]).toBe('Fix lint');
-    expect(w2?.slice(0, 10)).toEqual(['w2', 'idle', 'stale', '0/3', '3m/10m', '-', '-', '-', '-', '-']);
+    // Without a plan, what a person asked for.
+    expect(w2?.[11]).toBe('Review the login');
+    expect(w2?.slice(0, 10)).toEqual(['w2', 'working', 'stale', '0/3', '3m/10m', '-', '-', '-', '-', '-']);
     expect(code).toBe(0);
   });
 

@@ -15,6 +15,8 @@ async function office({ client }: Stage): Promise<void> {
     // Not `expect.poll`: it works in a test alone.
     await vi.waitUntil(async () => (await stored()).length === asked, { timeout: 60_000 });
   };
+  await client.publish('worker.api-1.prompt.submitted', { text: 'Let people sign in with a passkey' });
+  await client.publish('worker.web-1.prompt.submitted', { text: 'Make the header stay while the page scrolls' });
   await client.publish('worker.api-1.plan.updated', plan('completed', 'in_progress', 'pending'));
   await client.publish('worker.api-1.task.claimed', { task: 'T-1', title: 'Sign in with a passkey' });
   await decide('api-1');

@@ -31,7 +31,8 @@ async function showActor(
   const count = flags.entries ?? 20;
   return withRequester(flags, io, async (requester, fleet) => {
     const view = await getActor<TaskView & WorkerView>(id, { requester, entity, fleet, note, timeoutMs });
-    const timeline = count === 0 ? [] : await nullIfUnreadable(readTimeline(requester, view[entity] ?? id, count), note);
+    const timeline =
+      count === 0 ? [] : await nullIfUnreadable(readTimeline(requester, view[entity] ?? id, count), note);
     if (flags.json) await out.json({ ...view, timeline });
     else {
       // Without the log there is no timeline, and no prompt either.

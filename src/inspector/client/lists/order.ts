@@ -16,6 +16,7 @@ type SortKeys<Row> = Readonly<Record<string, (row: Row) => Value>>;
 export const workerKeys: SortKeys<WorkerRow> = {
   '': urgencyOf,
   state: urgencyOf,
+  title: (row) => row.title,
   why: (row) => row.sentence,
   since: (row) => row.sinceMs,
   presence: (row) => row.presence,

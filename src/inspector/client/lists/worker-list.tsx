@@ -42,6 +42,7 @@ function NoWorkers() {
 const workerColumns: readonly Column<WorkerRow>[] = [
   { key: 'worker', title: 'Worker', render: (row) => <ActorLink entity="worker" id={row.id} /> },
   { key: 'state', title: 'State', render: (row) => <State row={row} /> },
+  { key: 'title', title: 'Title', rank: 3, render: (row) => <NameCell value={row.title} /> },
   { key: 'why', title: 'Why', render: (row) => <Why row={row} /> },
   { key: 'since', title: 'For', render: (row) => <Since sinceMs={row.sinceMs} /> },
   { key: 'retries', title: 'Retries', rank: 3, render: (row) => <Retries row={row} /> },
@@ -132,6 +133,9 @@ function Tasks({ row }: Cell) {
   );
 }
 
+/** A worker has a title once a person has prompted it. */
+const hasTitles = ({ workers }: FleetStore): boolean => [...workers.values()].some(({ title }) => title !== null);
+
 /** Without persistence, an idle worker waits for nothing. Read when workers come, not at each change of a row. */
 const hasIdleLimit = ({ workers }: FleetStore): boolean =>
   [...workers.values()].some(({ idleLimitMs }) => idleLimitMs !== null);
@@ -157,7 +161,11 @@ export function WorkerList() {
       <OpenedStrip machine="worker" />
       <Grid
         label="Workers"
-        columns={columnsWithout(workerColumns, { cost: !fleet.isWorkerCostKnown.value, idle: !hasIdleLimit(fleet) })}
+        columns={columnsWithout(workerColumns, {
+          title: !hasTitles(fleet),
+          cost: !fleet.isWorkerCostKnown.value,
+          idle: !hasIdleLimit(fleet),
+        })}
         ids={listedIds.value}
         rowOf={(id) => rowIn(fleet, fleet.workers, id)}
         isOpened={(id) => route.value.worker === id}
