@@ -122,8 +122,8 @@ export type Services = {
   readonly dev: (config: Config, flags: DevFlags, io: Io) => Promise<number>;
 };
 
-export type Context<Given = Flags> = {
-  readonly flags: Given;
+export type Context<CommandFlags = Flags> = {
+  readonly flags: CommandFlags;
   readonly io: Io;
   readonly out: Output;
   /** Prints one line for people on stderr. Rewrites commands like `asTyped`. */

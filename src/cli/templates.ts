@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { casesFile } from '../config/case-schema.ts';
 import { packageFile } from '../version.ts';
 
-/** By name: what it is for, in the help and before it is written. */
+/** The purpose of each template, by name. Shown in the help and when a template is written. */
 export const templates = {
   tests: 'the tests pass',
   plan: "every step of the agent's plan is done",
@@ -27,7 +27,7 @@ export function readRules(name: TemplateName, testCommand: readonly string[] | n
   return testCommand === null ? text : text.replace(exampleTests, `tests: { run: ${JSON.stringify(testCommand)},`);
 }
 
-/** All files of a template, by their names. */
+/** Returns all files of a template, by name. */
 export function readTemplateFiles(name: TemplateName, testCommand: readonly string[] | null): Map<string, string> {
   const files = new Map([
     [rulesFile, readRules(name, testCommand)],

@@ -29,7 +29,7 @@ export function formatDecision(decision: Decision, colors: Colors, width: number
   ];
 }
 
-/** Adds the line of a command's output that says what failed: the message only says that the command did. */
+/** Adds the line of the command's output that says what failed. The message only says that the command failed. */
 function describeFeedback({ check, outcome, message, details }: Feedback): string {
   const line = outcome === 'fail' && typeof details === 'string' ? failingLine(details) : null;
   return `${check} (${outcome}): ${message}${line === null || message.includes(line) ? '' : `: ${line}`}`;

@@ -154,8 +154,8 @@ describe('help', () => {
   test('says that probe and verify count nothing and hold nothing', async () => {
     for (const name of ['probe', 'verify']) {
       const { stdout } = await runOnce([name, '--help']);
-      expect(stdout).toMatch(/--attempt <ID> +accepted like in "npx stopgate decide", but has no\s+effect/);
-      expect(stdout).toMatch(/--hold <DURATION> +accepted like in "npx stopgate decide", but has no\s+effect/);
+      expect(stdout).toMatch(/--attempt <ID> +accepted as in "npx stopgate decide", but has no\s+effect/);
+      expect(stdout).toMatch(/--hold <DURATION> +accepted as in "npx stopgate decide", but has no\s+effect/);
     }
   });
 

@@ -42,12 +42,10 @@ export const acp = defineCommand({
       import('../../../acp/worker-link.ts'),
     ]);
     const services = new Map<string, ServiceLink>();
-    /**
-     * Editors start agents in any folder, so the session's folder determines the service, unless an option names one.
-     */
+    // Editors start agents in any folder, so the session's folder determines the service, unless an option names one.
+    const isServiceNamed = [flags.nats, flags.creds, flags.config].some((value) => value !== undefined);
     const serviceOf = (folder: string): ServiceLink => {
-      const isNamed = [flags.nats, flags.creds, flags.config].some((value) => value !== undefined);
-      const cwd = isNamed || !existsSync(folder) ? io.cwd : folder;
+      const cwd = isServiceNamed || !existsSync(folder) ? io.cwd : folder;
       const known = services.get(cwd);
       if (known !== undefined) return known;
       // Resolved for each connection, because a "stopgate dev" that starts later has another port.

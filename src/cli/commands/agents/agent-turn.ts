@@ -8,7 +8,7 @@ type TurnSpec = Pick<GroupSpec, 'run' | 'cwd' | 'env' | 'onOutput'> & {
   /** Sent to the command's stdin. */
   readonly input: string;
 };
-/** `output`: the last 32 KiB of its stdout. */
+/** `output` is the last 32 KiB of the command's stdout. */
 export type Turn = { readonly end: GroupEnd; readonly output: string };
 
 /** Maximum output of an attempt (protocol.md §5). */
@@ -28,11 +28,11 @@ export async function runTurn({ onOutput, ...spec }: TurnSpec, signal: AbortSign
     },
     stop,
   );
-  // A second Ctrl-C exits at once; then the command must be killed too.
-  const spare = killAtExit(group);
+  // A second Ctrl-C exits at once, and must kill the command too.
+  const cancelKill = killAtExit(group);
   const end = await group.ended;
   await group.gone;
-  spare();
+  cancelKill();
   stop.clear();
   return { end, output: new TextDecoder().decode(kept).replace(/^\ufffd+/, '') };
 }
@@ -45,7 +45,10 @@ export const environmentOf = ({ env }: Pick<Io, 'env'>): Record<string, string> 
 const awayMsMax = 60_000;
 const retryMs = 1_000;
 
-/** Repeats a request while the service is unreachable, for up to a minute. @throws AppError an error that a repeat cannot fix */
+/**
+ * Repeats a request while the service is unreachable, for up to a minute.
+ * @throws AppError an error that a repeat cannot fix, or the last one
+ */
 export async function retryWhileAway<Answer>(
   ask: () => Promise<Answer>,
   signal: AbortSignal,

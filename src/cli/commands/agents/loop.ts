@@ -66,8 +66,8 @@ export const loop = defineCommand({
       throw new AppError('input.bad', '--prompt and --prompt-file exclude each other; use one of them');
     const { turns = turnsDefault, pause: pauseMs = firstPauseMs, worker = freshId(io.cwd) } = flags;
     refuseUnknownProgram(program, io);
-    const readTask = openTask(context);
-    await refuseEmpty(readTask, context);
+    const readPrompt = createPromptReader(context);
+    await refuseEmptyPrompt(readPrompt, context);
     const signal = io.interrupt();
     return withRequester(flags, io, async (requester) => {
       await refuseUnknownTask(requester, flags.task);
@@ -75,13 +75,13 @@ export const loop = defineCommand({
         await register(requester, worker, context);
         const run = { worker, turns, pauseMs, signal, context };
         if (flags.queue !== undefined)
-          return await workThroughQueue(requester, run, { queue: flags.queue, readPrompt: readTask });
-        const end = await takeTurns(requester, { ...run, readPrompt: readTask });
+          return await workThroughQueue(requester, run, { queue: flags.queue, readPrompt });
+        const end = await takeTurns(requester, { ...run, readPrompt });
         if (typeof end !== 'string' && end.cause === 'limited')
           note(
             `stopgate: the command has used its ${formatCount(turns, 'turn')}, and its usage limit holds; allow more with --turns`,
           );
-        return codeOf(end);
+        return exitCodeOf(end);
       } finally {
         await requester
           .publish(`worker.${worker}.session.ended`, { reason: 'the loop ended' })
@@ -98,19 +98,21 @@ const freshId = (cwd: string): string =>
     .replaceAll(/[^A-Za-z0-9_-]/g, '-')
     .slice(0, 64)}-${randomBytes(3).toString('hex')}`;
 
-/** @throws AppError input.bad if the prompt is empty: an empty variable or file by mistake would cost turns */
-async function refuseEmpty(readTask: () => Promise<string>, { flags, note }: LoopContext): Promise<void> {
+/**
+ * An empty prompt is probably an unset variable or the wrong file, and would waste turns. @throws AppError input.bad
+ */
+async function refuseEmptyPrompt(readPrompt: () => Promise<string>, { flags, note }: LoopContext): Promise<void> {
   if (flags.prompt === undefined && flags['prompt-file'] === undefined) {
     if (flags.queue === undefined)
       note('stopgate: without --prompt or --prompt-file, the command must already know what to do');
     return;
   }
-  if ((await readTask()).trim() !== '') return;
+  if ((await readPrompt()).trim() !== '') return;
   const option = flags.prompt === undefined ? '--prompt-file' : '--prompt';
   throw new AppError('input.bad', `${option} is empty; write what the agent should do`);
 }
 
-/** A claim would create the task, but a typing error is more likely. @throws AppError actor.unknown */
+/** A claim would create the task, but the id is more likely mistyped. @throws AppError actor.unknown */
 async function refuseUnknownTask(requester: Requester, task: string | undefined): Promise<void> {
   if (task === undefined) return;
   await requester.request('get', `task.${task}`, {}, viewTimeoutMs).catch((error: unknown) => {
@@ -124,7 +126,7 @@ async function refuseUnknownTask(requester: Requester, task: string | undefined)
 }
 
 /**
- * Also finds out, before a turn is paid for, whether a service will judge it.
+ * Registers the worker and claims its task. Fails before a turn is paid for if no service can judge it.
  * @throws AppError service.unreachable; entry.refused if the task cannot be claimed
  */
 async function register(requester: Requester, worker: string, { flags, io, note }: LoopContext): Promise<void> {
@@ -141,13 +143,13 @@ async function register(requester: Requester, worker: string, { flags, io, note 
   note(`stopgate: ${worker} gets policy ${view.policy}, not ${flags.policy}: ${why}`);
 }
 
-const codeOf = (end: TurnsEnd): number => {
+const exitCodeOf = (end: TurnsEnd): number => {
   if (end === 'aborted') return 130;
   return end !== 'turns' && end.action === 'complete' && isComplete(end) ? 0 : 1;
 };
 
-/** Returns a function that reads the prompt: a file again for each turn, stdin once. */
-function openTask({ flags, io }: LoopContext): () => Promise<string> {
+/** Returns a function that reads the prompt. It reads a file again for each turn, and stdin once. */
+function createPromptReader({ flags, io }: LoopContext): () => Promise<string> {
   const { prompt = '', 'prompt-file': file } = flags;
   let kept = file === undefined ? prompt : null;
   return async () => {

@@ -58,8 +58,8 @@ export const decide = defineCommand({
 /** `probe` and `verify` accept all options of `decide`, so that only the verb of a command line needs to change. */
 const askArgs = {
   ...attemptArgs,
-  attempt: option('ID', 'accepted like in "stopgate decide", but has no effect'),
-  hold: option('DURATION', 'accepted like in "stopgate decide", but has no effect', toDuration),
+  attempt: option('ID', 'accepted as in "stopgate decide", but has no effect'),
+  hold: option('DURATION', 'accepted as in "stopgate decide", but has no effect', toDuration),
   timeout: option(
     'DURATION',
     'how long to wait for the answer, e.g. 30s; a bare number is milliseconds (default: 10m plus the hold)',
@@ -122,8 +122,8 @@ async function askAttempt(
   };
   return withRequester(flags, io, async (requester, fleet) => {
     const entity = verb === 'verify-task' ? 'task' : 'worker';
-    const longer = io.isTTY ? await describeLonger(id, { requester, entity, fleet }).catch(() => null) : null;
-    if (longer !== null) context.note(`stopgate: no ${entity} is called ${id} yet; did you mean ${longer}?`);
+    const similar = io.isTTY ? await describeLonger(id, { requester, entity, fleet }).catch(() => null) : null;
+    if (similar !== null) context.note(`stopgate: no ${entity} is called ${id} yet; did you mean ${similar}?`);
     try {
       const request = requester.request(verb, id, body, timeoutMs);
       const shown = io.isTTY && verb === 'decide' ? withProgress(request, id, requester, context) : request;
@@ -163,10 +163,7 @@ async function withProgress<Answer>(
   return answer.finally(() => clearInterval(timer));
 }
 
-/**
- * Without an answer it is unknown whether the attempt counts. Adds to the error how to repeat it so that it counts
- * once.
- */
+/** A lost answer leaves open whether the attempt counts, so the error says how to repeat it so that it counts once. */
 async function withRepeatHint<Answer>(answer: Promise<Answer>, attempt: unknown): Promise<Answer> {
   try {
     return await answer;

@@ -83,15 +83,16 @@ export const top = defineCommand({
 });
 
 async function readWorkers(requester: Requester): Promise<Reading> {
-  const read = (wanted: object, most: number) => readAll<WorkerView>(requester, 'worker', { wanted, most, timeoutMs });
+  const read = (filter: object, limit: number) =>
+    readAll<WorkerView>(requester, 'worker', { filter, limit, timeoutMs });
   const found = await read({}, workersMax + 1);
   const readMs = Date.now();
   if (found.length <= workersMax) return { workers: found, isCut: false, readMs };
   const workers = found.slice(0, workersMax);
   // Always include those that wait for a person.
-  const items = await read({ state: 'escalated' }, waitingMax);
+  const waiting = await read({ state: 'escalated' }, waitingMax);
   const known = new Set(workers.map(({ worker }) => worker));
-  return { workers: [...workers, ...items.filter(({ worker }) => !known.has(worker))], isCut: true, readMs };
+  return { workers: [...workers, ...waiting.filter(({ worker }) => !known.has(worker))], isCut: true, readMs };
 }
 
 async function publish(requester: Requester, { worker, type, data }: Action, by: string): Promise<string> {

@@ -118,7 +118,7 @@ export const resolve = defineCommand({
 
 type ResolveWords = { readonly target: readonly string[] } & Readonly<Record<'resume' | 'stop' | 'task', boolean>>;
 
-/** Reads `[worker|task] ID [resume|stop]`. The flags say the same. @throws AppError input.bad */
+/** Reads `[worker|task] ID [resume|stop]`; flags may be used instead of the words. @throws AppError input.bad */
 function readTarget({ target, ...flags }: ResolveWords) {
   const typed = [...target];
   const entity = typed.length > 1 && ['worker', 'task'].includes(typed[0] ?? '') ? typed.shift() : undefined;

@@ -117,15 +117,16 @@ export const serve = defineCommand({
   },
 });
 
-/** Imports the machines on demand; nothing else here needs them. */
+/** Imports the rules on demand, because nothing else here needs the machines. */
 async function readRules(text: string): Promise<number> {
   const { releasedRules, rulesRange } = await import('../../../../machines/rules/rules.ts');
   return countFrom(...rulesRange(releasedRules))(text);
 }
 
+type FleetFlags = Readonly<Record<'fleet' | 'fleets', readonly string[] | undefined>>;
+
 /** The first `--fleet` is the default fleet of HTTP requests. */
-type GivenFleets = Readonly<Record<'fleet' | 'fleets', readonly string[] | undefined>>;
-function readFleets({ fleet: names = [], fleets = [] }: GivenFleets) {
+function readFleets({ fleet: names = [], fleets = [] }: FleetFlags) {
   const [fleet] = names;
   const all = [...(names.length > 1 ? names : []), ...fleets];
   return { fleet, fleets: all.length === 0 ? undefined : all.join(',') };

@@ -29,7 +29,7 @@ const hints: Readonly<Record<string, CompletionList>> = {
 /** The list that completes a value, by its hint in the help. Undefined if there is none. */
 const listOf = (valueHint: string): CompletionList | undefined => hints[valueHint];
 
-/** `values`: the possible values, or their kind. */
+/** An option. `values` are its possible values, or their kind. */
 type Completion = {
   readonly name: string;
   readonly description: string;
@@ -44,7 +44,7 @@ type Row = {
   readonly list: CompletionList | undefined;
 };
 
-/** What `npx stopgate` runs: the installed package, or the clone in a clone of this repository. */
+/** `npx stopgate` runs the installed package or, in a clone of this repository, the clone. */
 const installed = 'node_modules/.bin/stopgate';
 const cloned = 'bin/stopgate.js';
 const isClone = `command grep -qs '^  "name": "stopgate"' package.json`;

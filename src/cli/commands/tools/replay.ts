@@ -186,9 +186,7 @@ async function readPolicies(path: string, context: ReplayContext): Promise<Polic
   return policies;
 }
 
-// Formats the output of a replay for people.
-
-/** The actor of a result, and below it the decision and its reason. */
+/** Formats the actor of a result, and below it the decision and its reason. */
 function formatReplayLine(line: ReplayLine, colors: Colors, width: number): string[] {
   const { who, answer, paint, reason } = describe(line, colors);
   const why = cut(clean(reason), width - answer.length - 4);
