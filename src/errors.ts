@@ -29,7 +29,7 @@ export const errorCodes = {
 } as const;
 export type ErrorCode = keyof typeof errorCodes;
 
-/** `line` and `column`: the position in a text. */
+/** `path` is the position in a value; `line` and `column` are that in a text. */
 export type ErrorIssue = {
   readonly path: string;
   readonly message: string;
