@@ -33,7 +33,7 @@ export type RemoteCall = {
   readonly timeoutMs: number;
   /** The time of the log's clock at which the check times out. */
   readonly deadlineMs: number;
-  /** Aborted when nobody waits for the answer any longer. */
+  /** Aborted when the answer is no longer needed. */
   readonly signal: AbortSignal;
   /** Called when the check is pending. It is asked again at `askedAgainMs` of the log's clock. */
   readonly onPending?: (reason: string | null, askedAgainMs: number) => void;
