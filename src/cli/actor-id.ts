@@ -1,7 +1,7 @@
 /** Finds the worker or task that a person means by the beginning of its id, as git finds commits. */
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
-import { orNamed } from './connection.ts';
+import { explainUnknown } from './connection.ts';
 import { timeoutMsDefault } from './option-values.ts';
 
 /** Shorter beginnings are more likely a mistyped id. */
@@ -26,12 +26,12 @@ export async function getActor<View>(id: string, search: Search): Promise<View> 
   const { requester, entity, fleet, note, timeoutMs = timeoutMsDefault } = search;
   const get = (name: string) => requester.request('get', `${entity}.${name}`, {}, timeoutMs);
   try {
-    return (await orNamed(get(id), entity, fleet)) as View;
+    return (await explainUnknown(get(id), entity, fleet)) as View;
   } catch (error) {
-    const found = isUnknown(error) ? await findLonger(id, search) : null;
+    const found = isUnknown(error) ? await findByPrefix(id, search) : null;
     if (found === null) throw error;
     note(`stopgate: ${entity} ${found}`);
-    return (await orNamed(get(found), entity, fleet)) as View;
+    return (await explainUnknown(get(found), entity, fleet)) as View;
   }
 }
 
@@ -48,7 +48,7 @@ export async function findWorker(id: string, search: Omit<Search, 'entity'>): Pr
     return id;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    const found = isUnknown(error) ? await findLonger(id, { ...search, entity: 'worker' }) : null;
+    const found = isUnknown(error) ? await findByPrefix(id, { ...search, entity: 'worker' }) : null;
     if (found !== null) note(`stopgate: worker ${found}`);
     return found ?? id;
   }
@@ -58,31 +58,31 @@ export async function findWorker(id: string, search: Omit<Search, 'entity'>): Pr
  * Names the actors whose ids begin with `id`, if no actor has this id. Called by commands that programs use, which take
  * only exact ids. Returns null if there are none.
  */
-export async function describeLonger(id: string, search: Omit<Search, 'note'>): Promise<string | null> {
+export async function describeIdsWithPrefix(id: string, search: Omit<Search, 'note'>): Promise<string | null> {
   const { requester, entity, timeoutMs = timeoutMsDefault } = search;
   if (id.length < prefixMin) return null;
   try {
     await requester.request('get', `${entity}.${id}`, {}, timeoutMs);
     return null;
   } catch (error) {
-    const ids = isUnknown(error) ? await listLonger(id, search) : [];
+    const ids = isUnknown(error) ? await listByPrefix(id, search) : [];
     return ids.length === 0 ? null : nameSome(ids);
   }
 }
 
 /** Returns the only one of `ids` that begins with `id`, or null. @throws AppError actor.unknown if there are several */
-export function onlyLonger(entity: Entity, id: string, ids: readonly string[]): string | null {
+export function onlyIdWithPrefix(entity: Entity, id: string, ids: readonly string[]): string | null {
   const matches = id.length < prefixMin ? [] : ids.filter((each) => each.startsWith(id));
   if (matches.length < 2) return matches[0] ?? null;
   const message = `${entity} ${id} is unknown, and several ids begin with that: ${nameSome(matches)}`;
   throw new AppError('actor.unknown', message);
 }
 
-const findLonger = async (id: string, search: Omit<Search, 'note'>): Promise<string | null> =>
-  onlyLonger(search.entity, id, await listLonger(id, search));
+const findByPrefix = async (id: string, search: Omit<Search, 'note'>): Promise<string | null> =>
+  onlyIdWithPrefix(search.entity, id, await listByPrefix(id, search));
 
 /** Lists are sorted by id, so the ids that begin with `id` follow it. Reads one more than `nameSome` names. */
-async function listLonger(id: string, { requester, entity, timeoutMs = timeoutMsDefault }: Omit<Search, 'note'>) {
+async function listByPrefix(id: string, { requester, entity, timeoutMs = timeoutMsDefault }: Omit<Search, 'note'>) {
   if (id.length < prefixMin) return [];
   const page = await requester.request('list', `${entity}s`, { after: id, limit: namedMax + 1 }, timeoutMs);
   const { items } = page as { readonly items?: readonly Readonly<Record<string, unknown>>[] };

@@ -132,7 +132,7 @@ export function describeOtherFolder(
  * lists the known ones.
  * @throws AppError actor.unknown, and the errors of `answer`
  */
-export async function orNamed<Answer>(
+export async function explainUnknown<Answer>(
   answer: Promise<Answer>,
   entity: 'worker' | 'task' | 'queue',
   fleet: string,

@@ -32,7 +32,7 @@ export async function readText(path: string, io: Io): Promise<string> {
 }
 
 /** @throws AppError input.bad, with `hint`, if no file was given and the folder has no file with the default name */
-export function requireUsual(file: string, given: string | undefined, { cwd }: Io, hint: string): void {
+export function requireDefaultFile(file: string, given: string | undefined, { cwd }: Io, hint: string): void {
   if (given === undefined && !existsSync(resolve(cwd, file)))
     throw new AppError('input.bad', `cannot read '${file}': there is no such file; ${hint}`);
 }

@@ -14,7 +14,7 @@ import { type Change, openSettings, readText, writeSettings } from '../../agents
 import type { Environment } from '../../config/environment.ts';
 import { AppError } from '../../errors.ts';
 import { tryJson } from '../../text/json-text.ts';
-import { nameOf, supervisorKinds } from './service.ts';
+import { projectName, supervisorKinds } from './service.ts';
 
 const fileSchema = z.object({
   path: z.string(),
@@ -46,7 +46,7 @@ const recordSchema = z.object({
 export type UpRecord = z.output<typeof recordSchema>;
 
 export const stateFolderOf = (folder: string, env: Environment): string =>
-  join(env.XDG_STATE_HOME || join(env.HOME || homedir(), '.local/state'), 'stopgate', nameOf(folder));
+  join(env.XDG_STATE_HOME || join(env.HOME || homedir(), '.local/state'), 'stopgate', projectName(folder));
 
 /** @returns null if `up` was not run in this folder. @throws AppError input.bad if the record cannot be understood */
 export function readRecord(folder: string, env: Environment): UpRecord | null {

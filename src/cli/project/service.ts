@@ -53,7 +53,7 @@ export const storeOf = (folder: string): string => join(folder, '.stopgate');
 export const logFile = (folder: string): string => join(storeOf(folder), 'service.log');
 
 /** Returns a readable name, unique to the folder, for its service and for its state folder. */
-export function nameOf(folder: string): string {
+export function projectName(folder: string): string {
   const hash = createHash('sha256').update(folder).digest('hex').slice(0, 8);
   return `${basename(folder).replaceAll(/[^\w-]+/g, '-')}-${hash}`;
 }
@@ -160,14 +160,14 @@ function createScript(options: ServiceOptions): { readonly path: string; readonl
 function createUnit(options: ServiceOptions): Supervisor {
   const { folder, env } = options;
   const script = createScript(options);
-  const unit = `stopgate-${nameOf(folder)}.service`;
+  const unit = `stopgate-${projectName(folder)}.service`;
   const configFolder = env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config');
   const control = (...args: string[]) => run('systemctl', ['--user', ...args], env);
   // `%` is a specifier of systemd, and `$` a variable in commands.
   const quoted = `"${script.path.replaceAll(/["\\]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`;
   const text = `# Written by "stopgate up" in ${folder.replaceAll('\n', ' ')}; "stopgate down" there removes it.
 [Unit]
-Description=stopgate (${nameOf(folder)})
+Description=stopgate (${projectName(folder)})
 
 [Service]
 ExecStart=/bin/sh ${quoted}
@@ -200,7 +200,7 @@ const launchDomain = (): string => `gui/${userInfo().uid}`;
 function createLaunchAgent(options: ServiceOptions): Supervisor {
   const { folder, env } = options;
   const script = createScript(options);
-  const label = `stopgate.${nameOf(folder)}`;
+  const label = `stopgate.${projectName(folder)}`;
   const path = join(env.HOME || homedir(), 'Library/LaunchAgents', `${label}.plist`);
   const escaped = script.path.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
   const text = `<?xml version="1.0" encoding="UTF-8"?>

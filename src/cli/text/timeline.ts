@@ -58,7 +58,10 @@ export async function readLastPrompt(requester: Requester, worker: string): Prom
 }
 
 /** Notes that the log cannot be read and returns null: what the service replied about the actor is shown anyway. */
-export async function orNone(timeline: Promise<LogLine[]>, note: (line: string) => void): Promise<LogLine[] | null> {
+export async function nullIfUnreadable(
+  timeline: Promise<LogLine[]>,
+  note: (line: string) => void,
+): Promise<LogLine[] | null> {
   try {
     return await timeline;
   } catch (error) {

@@ -1,6 +1,9 @@
 /** Runs one turn of an agent that is a command, and keeps the end of its output. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { findProgram } from '../../../agents/setup/local-context.ts';
 import { AppError, errorCodes } from '../../../errors.ts';
-import { type GroupEnd, type GroupSpec, killAtExit, startGroup } from '../../../runner/process-group.ts';
+import { cannotRun, type GroupEnd, type GroupSpec, killAtExit, startGroup } from '../../../runner/process-group.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { createInterruption, sleep } from '../../../timer.ts';
 
@@ -35,6 +38,12 @@ export async function runTurn({ onOutput, ...spec }: TurnSpec, signal: AbortSign
   cancelKill();
   stop.clear();
   return { end, output: new TextDecoder().decode(kept).replace(/^\ufffd+/, '') };
+}
+
+/** Call it before anything else is started or registered. @throws AppError input.bad if there is no such program */
+export function refuseUnknownProgram(file: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>): void {
+  const isFound = file.includes('/') ? existsSync(resolve(cwd, file)) : file !== '' && findProgram(file, env) !== null;
+  if (!isFound) throw cannotRun(file, 'ENOENT');
 }
 
 /** All variables of this process, for an agent started by the user's own command. */

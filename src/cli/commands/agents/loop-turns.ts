@@ -10,17 +10,16 @@ import { cannotRun, type GroupEnd } from '../../../runner/process-group.ts';
 import { describeAnswer, formatCount } from '../../../terminal/text.ts';
 import { sleep } from '../../../timer.ts';
 import type { Context } from '../../command.ts';
+import { decisionTimeoutMs } from '../../option-values.ts';
 import { environmentOf, retryWhileAway, runTurn, type Turn } from './agent-turn.ts';
 
-/** Timeout of a decision: checks may be slow, and the decision may be held. */
-const patienceMs = 600_000;
 /** Polling interval while waiting for a usage limit, background work or a person's answer. */
-export const lookMs = 2_000;
+export const pollMs = 2_000;
 const probeTimeoutMs = 10_000;
 /**
  * Longest wait for a usage limit before trying again. Its end was parsed from text, and a person may have lifted it.
  */
-const limitLookMs = 3_600_000;
+const limitRecheckMs = 3_600_000;
 /**
  * A worker that is silent for 2 minutes becomes stale and may lose its task, so three heartbeats may be late or lost.
  */
@@ -100,7 +99,7 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     if (isLimited) {
       const when = limitEnd === null ? '' : `, at ${limitEnd}`;
       note(`stopgate: ${worker} continues when its usage limit resets${when}`);
-      const isOver = await waitWhile(requester, run, ({ cause }) => cause === 'limited', limitLookMs);
+      const isOver = await waitWhile(requester, run, ({ cause }) => cause === 'limited', limitRecheckMs);
       if (signal.aborted) return 'aborted';
       if (!isOver) {
         // The limit may have been misread or lifted. The command will show it, and this turn does not count.
@@ -180,7 +179,7 @@ export async function waitWhile(
 ): Promise<boolean> {
   const untilMs = performance.now() + maxMs;
   for (;;) {
-    await sleep(lookMs, signal);
+    await sleep(pollMs, signal);
     if (signal.aborted) return false;
     const found = await requester.request('probe', worker, {}, probeTimeoutMs).catch(() => null);
     if (found !== null && !isSame(found as Decision)) return true;
@@ -259,7 +258,7 @@ export async function ask(
   const attempt = `${what.replaceAll(' ', '-')}-${randomBytes(6).toString('hex')}`;
   const body = { attempt, ...fields };
   return retryWhileAway(
-    () => requester.request('decide', worker, body, patienceMs) as Promise<Decision>,
+    () => requester.request('decide', worker, body, decisionTimeoutMs) as Promise<Decision>,
     signal,
     ({ message }) => note(`stopgate: ${what} of ${worker} is not judged yet: ${message}`),
   );

@@ -1,26 +1,25 @@
 /** loop: runs an agent repeatedly, with the next prompt each time, until it may stop. */
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { basename } from 'node:path';
 import type { WorkerView } from '../../../../machines/index.ts';
-import { findProgram } from '../../../agents/setup/local-context.ts';
+
 import { firstPauseMs } from '../../../agents/shared/turn-pauses.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { cannotRun } from '../../../runner/process-group.ts';
+
 import { throwIfRefused } from '../../../service/refusal.ts';
 import { formatCount } from '../../../terminal/text.ts';
 import { type Context, commandLine, defineCommand, type Flags, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { readText } from '../../input.ts';
-import { clientArgs, countFrom, idOf, toDuration } from '../../option-values.ts';
+import { clientArgs, countFrom, idOf, timeoutMsDefault, toDuration } from '../../option-values.ts';
+import { refuseUnknownProgram } from './agent-turn.ts';
 import { isComplete, type TurnsEnd, takeTurns } from './loop-turns.ts';
 import { workThroughQueue } from './queue-loop.ts';
 
 /** Limit for policies without a cap, so that nobody pays for more turns unasked. */
 const turnsDefault = 50;
 const turnsMax = 1_000_000;
-const viewTimeoutMs = 5_000;
 
 const args = {
   command: commandLine('the command that runs one turn of the agent'),
@@ -115,7 +114,7 @@ async function refuseEmptyPrompt(readPrompt: () => Promise<string>, { flags, not
 /** A claim would create the task, but the id is more likely mistyped. @throws AppError actor.unknown */
 async function refuseUnknownTask(requester: Requester, task: string | undefined): Promise<void> {
   if (task === undefined) return;
-  await requester.request('get', `task.${task}`, {}, viewTimeoutMs).catch((error: unknown) => {
+  await requester.request('get', `task.${task}`, {}, timeoutMsDefault).catch((error: unknown) => {
     if (!(error instanceof AppError && error.code === 'actor.unknown')) return;
     const create = `create it: stopgate publish task ${task} task.created`;
     throw new AppError(
@@ -133,7 +132,7 @@ async function register(requester: Requester, worker: string, { flags, io, note 
   const { policy, queue, task } = flags;
   await requester.publish(`worker.${worker}.worker.registered`, { agent: 'loop', cwd: io.cwd, policy, queue });
   const claim = task === undefined ? null : await requester.publish(`worker.${worker}.task.claimed`, { task });
-  const view = (await requester.request('get', `worker.${worker}`, {}, viewTimeoutMs)) as Pick<
+  const view = (await requester.request('get', `worker.${worker}`, {}, timeoutMsDefault)) as Pick<
     WorkerView,
     'refused' | 'policy'
   >;
@@ -158,10 +157,4 @@ function createPromptReader({ flags, io }: LoopContext): () => Promise<string> {
     if (file === '-') kept = text;
     return text;
   };
-}
-
-/** Called before a worker is registered. @throws AppError input.bad */
-function refuseUnknownProgram(file: string, io: LoopContext['io']): void {
-  const isFound = file.includes('/') ? existsSync(resolve(io.cwd, file)) : file !== '' && findProgram(file, io.env);
-  if (!isFound) throw cannotRun(file, 'ENOENT');
 }

@@ -8,13 +8,13 @@ import { createTurnPauses } from '../../../agents/shared/turn-pauses.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { describeAnswer } from '../../../terminal/text.ts';
 import { sleep } from '../../../timer.ts';
+import { timeoutMsDefault } from '../../option-values.ts';
 import { retryWhileAway } from './agent-turn.ts';
-import { ask, isComplete, lookMs, type Run, takeTurns, waitWhile } from './loop-turns.ts';
+import { ask, isComplete, pollMs, type Run, takeTurns, waitWhile } from './loop-turns.ts';
 
 /** How long to hold one request without a task. Short enough for proxies. */
 const holdMs = 50_000;
 const claimTimeoutMs = 10_000;
-const viewTimeoutMs = 5_000;
 
 type QueueOptions = { readonly queue: string; readonly readPrompt: () => Promise<string> };
 
@@ -49,7 +49,7 @@ export async function workThroughQueue(
     if (decision.decision === 'allow' && decision.action !== 'continue')
       return decision.action === 'complete' && leftCount === 0 ? 0 : 1;
     // A queue depth reported from elsewhere may keep the worker although there is nothing to claim here.
-    const waitMs = decision.decision === 'allow' ? lookMs : pauses.after(performance.now() - askedMs);
+    const waitMs = decision.decision === 'allow' ? pollMs : pauses.after(performance.now() - askedMs);
     if (waitMs > 0) await sleep(waitMs, signal);
     if (signal.aborted) return 130;
   }
@@ -101,7 +101,7 @@ const isWorkDone = ({ decision, cause }: Decision): boolean =>
 /** Reads the current state of the task, or returns the known one if the service is unreachable. */
 const readTask = (requester: Requester, known: TaskView): Promise<TaskView> =>
   requester
-    .request('get', `task.${known.task}`, {}, viewTimeoutMs)
+    .request('get', `task.${known.task}`, {}, timeoutMsDefault)
     .then((view) => view as TaskView)
     .catch(() => known);
 

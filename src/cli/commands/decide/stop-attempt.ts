@@ -4,7 +4,7 @@ import type { Decision, WorkerView } from '../../../../machines/index.ts';
 import { isId } from '../../../../machines/values/id.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { describeLonger } from '../../actor-id.ts';
+import { describeIdsWithPrefix } from '../../actor-id.ts';
 import {
   type Arguments,
   argument,
@@ -15,13 +15,12 @@ import {
   option,
   optionalArgument,
 } from '../../command.ts';
-import { orNamed, withRequester } from '../../connection.ts';
+import { explainUnknown, withRequester } from '../../connection.ts';
 import { readText } from '../../input.ts';
-import { clientArgs, idOf, readId, toDuration, toTimeout } from '../../option-values.ts';
+import { clientArgs, decisionTimeoutMs, idOf, readId, toDuration, toTimeout } from '../../option-values.ts';
 import { formatDecision } from '../../text/decision-text.ts';
 
-/** Timeout of a decision: checks may be slow, and the decision may be held. */
-const patienceMs = 600_000;
+/** Maximum output of an attempt (protocol.md §5). */
 const outputBytesMax = 32_768;
 
 const attemptArgs = {
@@ -113,7 +112,7 @@ async function askAttempt(
   const { flags, io, out } = context;
   const id = readId(verb === 'verify-task' ? 'task' : 'worker', name);
   const body = await readBody(context);
-  const timeoutMs = flags.timeout ?? patienceMs + ((body.holdMs as number | undefined) ?? 0);
+  const timeoutMs = flags.timeout ?? decisionTimeoutMs + ((body.holdMs as number | undefined) ?? 0);
   const show = async (answer: unknown): Promise<Decision> => {
     if (!isDecision(answer)) throw await describeNonDecision(answer);
     if (flags.json) await out.json(answer);
@@ -122,13 +121,13 @@ async function askAttempt(
   };
   return withRequester(flags, io, async (requester, fleet) => {
     const entity = verb === 'verify-task' ? 'task' : 'worker';
-    const similar = io.isTTY ? await describeLonger(id, { requester, entity, fleet }).catch(() => null) : null;
+    const similar = io.isTTY ? await describeIdsWithPrefix(id, { requester, entity, fleet }).catch(() => null) : null;
     if (similar !== null) context.note(`stopgate: no ${entity} is called ${id} yet; did you mean ${similar}?`);
     try {
       const request = requester.request(verb, id, body, timeoutMs);
       const shown = io.isTTY && verb === 'decide' ? withProgress(request, id, requester, context) : request;
       const answer = verb === 'decide' ? withRepeatHint(shown, body.attempt) : shown;
-      const decision = await show(await orNamed(answer, entity, fleet));
+      const decision = await show(await explainUnknown(answer, entity, fleet));
       return decision.decision === 'allow' ? 0 : 1;
     } catch (error) {
       // The error carries the decision. With --json it is part of the error's body.

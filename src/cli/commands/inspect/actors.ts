@@ -7,7 +7,7 @@ import { filters, list, listArgs, presenceArgs, readPresence } from '../../listi
 import { commandToCopy, type Listing, taskListing, workerListing } from '../../listing/listing.ts';
 import { clientArgs, countFrom, idOf, timeoutArg, timeoutMsDefault } from '../../option-values.ts';
 import { formatTask, formatWorker } from '../../text/actor-text.ts';
-import { orNone, readLastPrompt, readTaskTimeline, readWorkerTimeline } from '../../text/timeline.ts';
+import { nullIfUnreadable, readLastPrompt, readTaskTimeline, readWorkerTimeline } from '../../text/timeline.ts';
 
 const actorArgs = {
   entries: option('N', 'length of the timeline in entries (default: 20)', countFrom(0, 10_000)),
@@ -31,7 +31,8 @@ async function showActor(
   const count = flags.entries ?? 20;
   return withRequester(flags, io, async (requester, fleet) => {
     const view = await getActor<TaskView & WorkerView>(id, { requester, entity, fleet, note, timeoutMs });
-    const timeline = count === 0 ? [] : await orNone(readTimeline(requester, view[entity] ?? id, count), note);
+    const timeline =
+      count === 0 ? [] : await nullIfUnreadable(readTimeline(requester, view[entity] ?? id, count), note);
     if (flags.json) await out.json({ ...view, timeline });
     else {
       // Without the log there is no timeline, and no prompt either.

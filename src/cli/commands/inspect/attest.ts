@@ -16,7 +16,7 @@ import { readRepositoryTree } from '../../../runner/git/judged-tree.ts';
 import { clean } from '../../../terminal/text.ts';
 import { getActor } from '../../actor-id.ts';
 import { type Context, defineCommand, type Flags, option } from '../../command.ts';
-import { orNamed, withRequester } from '../../connection.ts';
+import { explainUnknown, withRequester } from '../../connection.ts';
 import { foldLog } from '../../fold-log.ts';
 import { readText } from '../../input.ts';
 import { clientArgs, idOf, readsLog, timeoutMsDefault } from '../../option-values.ts';
@@ -80,7 +80,7 @@ async function printReceipt(wanted: ReceiptOf, { flags, io, out, note }: AttestC
 
 async function readStatement(requester: Requester, fleet: string, wanted: ReceiptOf): Promise<Statement> {
   const get = <View>(entity: 'worker' | 'task', id: string) =>
-    orNamed(requester.request('get', `${entity}.${id}`, {}, timeoutMsDefault), entity, fleet) as Promise<View>;
+    explainUnknown(requester.request('get', `${entity}.${id}`, {}, timeoutMsDefault), entity, fleet) as Promise<View>;
   const decision = await findDecision(
     {
       worker: (id) => get<WorkerView>('worker', id),

@@ -11,7 +11,7 @@ import {
 import { AppError } from '../../../errors.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { clean, wrap } from '../../../terminal/text.ts';
-import { onlyLonger } from '../../actor-id.ts';
+import { onlyIdWithPrefix } from '../../actor-id.ts';
 import { argument, defineCommand, option } from '../../command.ts';
 import { feedFold } from '../../log-source.ts';
 import { clientArgs, idOf, readsLog } from '../../option-values.ts';
@@ -47,7 +47,7 @@ export const explain = defineCommand({
     };
     const code = await feedFold({ ...folded, startFrom }, context, { reach: 'rest' }, take);
     const isKnown = Object.values(folded.view().fleets).some(({ workers }) => Object.hasOwn(workers, flags.worker));
-    const worker = (isKnown ? null : onlyLonger('worker', flags.worker, [...found.keys()])) ?? flags.worker;
+    const worker = (isKnown ? null : onlyIdWithPrefix('worker', flags.worker, [...found.keys()])) ?? flags.worker;
     if (worker !== flags.worker) note(`stopgate: worker ${worker}`);
     const decision = found.get(worker);
     if (decision === undefined)

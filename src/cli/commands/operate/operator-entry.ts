@@ -15,7 +15,7 @@ import type { Io } from '../../../terminal/process-io.ts';
 import { clean } from '../../../terminal/text.ts';
 import { getActor } from '../../actor-id.ts';
 import { type Arguments, type Context, type Flags, flag, option } from '../../command.ts';
-import { orNamed, withRequester } from '../../connection.ts';
+import { explainUnknown, withRequester } from '../../connection.ts';
 import { clientArgs, readId, timeoutArg, timeoutMsDefault } from '../../option-values.ts';
 import { createConfirm, yesArg } from '../../questions.ts';
 import { formatAgo } from '../../text/state-text.ts';
@@ -62,7 +62,7 @@ export async function publishOperatorEntry(
     };
     const found =
       entity === 'queue'
-        ? orNamed(view(typed), entity, fleet)
+        ? explainUnknown(view(typed), entity, fleet)
         : getActor<View>(typed, { requester, entity, fleet, note, timeoutMs });
     const before = await found.catch(async (error: AppError) => {
       const hint = error.code === 'actor.unknown' ? await findTaskHint() : '';

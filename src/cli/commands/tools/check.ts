@@ -10,7 +10,7 @@ import { AppError } from '../../../errors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { clean } from '../../../terminal/text.ts';
 import { defineCommand, flag, optionalArgument } from '../../command.ts';
-import { readText, requireUsual } from '../../input.ts';
+import { readText, requireDefaultFile } from '../../input.ts';
 
 export const check = defineCommand({
   args: {
@@ -26,7 +26,7 @@ export const check = defineCommand({
   examples: ['stopgate check', 'stopgate check deploy/stopgate.yaml --json'],
   run: async ({ flags, io, out, note }) => {
     const file = flags.file ?? 'stopgate.yaml';
-    requireUsual(file, flags.file, io, 'write one (docs/policies.md), or name your file: "stopgate check FILE"');
+    requireDefaultFile(file, flags.file, io, 'write one (docs/policies.md), or name your file: "stopgate check FILE"');
     const path = file === '-' ? 'stdin' : file;
     const read = readConfigFile(await readText(file, io), resolve(io.cwd, path));
     const found = read.ok

@@ -12,7 +12,7 @@ import { AppError } from '../../../errors.ts';
 import { clean } from '../../../terminal/text.ts';
 import { sleep } from '../../../timer.ts';
 import { type Context, defineCommand, type Flags, flag, words } from '../../command.ts';
-import { readText, requireUsual } from '../../input.ts';
+import { readText, requireDefaultFile } from '../../input.ts';
 import { rulesFile } from '../../templates.ts';
 import { findUnreadFields, findUnreadResults } from './case-hints.ts';
 import type { Control } from './control.ts';
@@ -42,7 +42,7 @@ export const test = defineCommand({
     if (flags.control) return runControl(context);
     const files = flags.files.length === 0 ? [casesFile] : flags.files;
     if (flags.init) return writeFirst(files, context);
-    requireUsual(casesFile, flags.files[0], io, '"stopgate test --init" writes one for your stopgate.yaml');
+    requireDefaultFile(casesFile, flags.files[0], io, '"stopgate test --init" writes one for your stopgate.yaml');
     if (!flags.watch) return runFiles(files, context, new Set());
     const signal = io.interrupt();
     for (;;) {
@@ -65,7 +65,7 @@ async function runControl(context: TestContext): Promise<number> {
   if (flags.init || flags.watch) throw new AppError('input.bad', '--control runs once; leave out --init and --watch');
   const [file = 'stopgate.yaml', ...others] = flags.files;
   if (others.length > 0) throw new AppError('input.bad', '--control takes one stopgate.yaml');
-  requireUsual(file, flags.files[0], io, 'write one (docs/policies.md), or name yours');
+  requireDefaultFile(file, flags.files[0], io, 'write one (docs/policies.md), or name yours');
   const path = resolve(io.cwd, file);
   const read = readConfigFile(await readText(file, io), path);
   if (!read.ok) throw refusedPolicy(read.problems, file);
@@ -242,7 +242,7 @@ async function writeFirst(files: readonly string[], { io, out, asTyped }: TestCo
   if (others.length > 0) throw new AppError('input.bad', '--init writes one file; give one name');
   const path = resolve(io.cwd, file);
   if (existsSync(path)) throw new AppError('input.bad', `'${file}' already exists; it was not changed`);
-  requireUsual(rulesFile, undefined, io, '"stopgate init --policy tests" writes one with its cases');
+  requireDefaultFile(rulesFile, undefined, io, '"stopgate init --policy tests" writes one with its cases');
   const policies = await readPolicies(resolve(io.cwd, rulesFile), io);
   if (policies === null)
     throw new AppError(
