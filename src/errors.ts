@@ -66,7 +66,7 @@ export type ErrorBody = {
   error: { code: string; message: string; issues: readonly ErrorIssue[]; retryAfterMs?: number };
 };
 
-/** The body of an error reply, on NATS and HTTP. */
+/** Creates the body of an error reply, on NATS and HTTP. */
 export function errorBody({ code, message, issues, details, retryAfterMs }: AppError): ErrorBody {
   const hint = retryAfterMs === null ? {} : { retryAfterMs };
   return { error: { code: errorCodes[code].wire, message, issues, ...hint }, ...details };

@@ -92,7 +92,7 @@ class Wait implements Timer {
 
 export type TimedSignal = Timer & { readonly signal: AbortSignal };
 
-/** A signal that aborts after `ms` unless it is cleared: an `AbortSignal.timeout` of any length. */
+/** Starts a signal that aborts after `ms` unless it is cleared: an `AbortSignal.timeout` of any length. */
 export function startTimedSignal(ms: number): TimedSignal {
   const abort = new AbortController();
   const { clear } = startTimer(ms, () => abort.abort(notNeeded));

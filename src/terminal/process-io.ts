@@ -64,7 +64,7 @@ function ignoresHangup(): boolean {
   }
 }
 
-/** The real process. A second Ctrl-C exits at once; `exit` handlers still run. */
+/** Returns the parts of the real process. A second Ctrl-C exits at once; `exit` handlers still run. */
 export function processIo(env: Io['env']): Io {
   return {
     stdout: openStdout(),

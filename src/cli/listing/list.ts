@@ -147,7 +147,7 @@ async function watch<View>(options: Watch<View>): Promise<number> {
   }
 }
 
-/** A connection that is reopened after a failure. */
+/** Creates a connection that is reopened after a failure. */
 export function createLink(open: () => Promise<Requester>) {
   let requester: Requester | null = null;
   return {

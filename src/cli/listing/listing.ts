@@ -54,7 +54,7 @@ export function formatListing<View>(
   return formatTable(shown, rows.map(cellsOf), width);
 }
 
-/** The width of a table whose long cells are cut to `columnMin`. */
+/** Returns the width of a table whose long cells are cut to `columnMin`. */
 const tableWidth = (headings: readonly string[], rows: readonly Row[]): number =>
   headings
     .map((heading, column) => Math.max(widthOf(heading), ...rows.map((row) => cellWidth(row[column]))))
@@ -99,7 +99,7 @@ function commonLength(a: string, b: string): number {
 const itemsUnder = <Item>(headings: readonly string[], shown: readonly string[], items: readonly Item[]) =>
   items.filter((_, index) => shown.includes(headings[index] ?? ''));
 
-/** A command line to copy. Names the fleet unless it is the default. */
+/** Formats a command line to copy. Names the fleet unless it is the default. */
 export const commandToCopy = (fleet: string, rest: string): string =>
   `  stopgate ${rest}${fleet === 'main' ? '' : ` --fleet ${fleet}`}`;
 

@@ -141,7 +141,7 @@ export function formatTask(view: TaskView, { timeline }: ActorLog, colors: Color
   ];
 }
 
-/** The registered hooks, then removed hooks that were evaluated, each with its counts and last result. */
+/** Lists the registered hooks, then removed hooks that were evaluated, each with its counts and last result. */
 function hookRows({ hooks, hookStats }: TaskView, colors: Colors): Row[] {
   const stats = new Map(hookStats.map((each) => [each.hook, each]));
   const removed = hookStats.filter(({ hook }) => !hooks.some((each) => each.hook === hook));

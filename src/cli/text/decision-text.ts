@@ -76,7 +76,7 @@ export function formatIdle({ ms, limitMs, remainingMs }: Decision['idle']): stri
   return `${formatSeconds(ms)} of ${formatDuration(limitMs)}${left}`;
 }
 
-/** A running clock, rounded down to whole seconds. */
+/** Formats a running clock, rounded down to whole seconds. */
 export const formatSeconds = (ms: number): string => formatDuration(Math.floor(Math.max(0, ms) / 1_000) * 1_000);
 
 /** Returns null if the time is too short to show, or was not measured. */

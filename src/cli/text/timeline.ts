@@ -103,7 +103,7 @@ export function formatTimeline(
   });
 }
 
-/** The date if it changed, and the time without entries. */
+/** Shows the time without entries, and the date if it changed. */
 function formatGap(before: LogLine | null, { at }: LogLine, colors: Colors): string[] {
   const idleMs = before === null ? 0 : Date.parse(at) - Date.parse(before.at);
   const gap = idleMs < gapMs ? [] : [colors.dim(`… ${formatDuration(Math.floor(idleMs / gapMs) * gapMs)} idle`)];

@@ -218,7 +218,7 @@ function checksOf(fleet: HostParts['fleet'], decision: Decision): readonly Evalu
   return policy === undefined ? [] : foldedChecks(decision, policy.checks);
 }
 
-/** A decision entry came back from the log. */
+/** Called when a decision entry comes back from the log. */
 function onDecisionPublished({ fleet, outbox }: HostParts, worker: string, { seq, header }: LogMessage): void {
   const attempt = parseDecisionMessageId(worker, header('Nats-Msg-Id') ?? '');
   if (attempt === null) return;

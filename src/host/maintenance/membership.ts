@@ -245,7 +245,7 @@ function readBeat(text: string): Beat | null {
   return isBeat ? { instance, startedMs, seq } : null;
 }
 
-/** The error for requests to this replica, which ends. The other replica answers a retry. */
+/** Creates the error for requests to this replica, which ends. The other replica answers a retry. */
 const replacedByOther = (replica: string): AppError =>
   new AppError('log.unavailable', `another replica is also named '${replica}', so this one stops: try again`);
 

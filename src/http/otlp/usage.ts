@@ -9,8 +9,8 @@ export const signals = ['logs', 'metrics', 'traces'] as const;
 export type Signal = (typeof signals)[number];
 
 /**
- * `key` is equal for repeated data. `items` is the number of OTLP items that it was read from. Call `markStored` once the
- * usage is stored; until then, the next report of a cumulative metric includes it again.
+ * `key` is equal for repeated data. `items` is the number of OTLP items that it was read from. Call `markStored` once
+ * the usage is stored; until then, the next report of a cumulative metric includes it again.
  */
 export type FoundUsage = ReportedUsage & {
   readonly key: string;

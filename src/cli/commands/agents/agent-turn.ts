@@ -46,7 +46,7 @@ export function refuseUnknownProgram(file: string, { cwd, env }: Pick<Io, 'cwd' 
   if (!isFound) throw cannotRun(file, 'ENOENT');
 }
 
-/** All variables of this process, for an agent started by the user's own command. */
+/** Returns all variables of this process, for an agent started by the user's own command. */
 export const environmentOf = ({ env }: Pick<Io, 'env'>): Record<string, string> =>
   Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
 

@@ -21,7 +21,7 @@ import type { Io } from '../../../terminal/process-io.ts';
 import { formatAgo } from '../../text/state-text.ts';
 
 export type DiagnosisRequest = {
-  /** Only this agent, with a dry turn. Undefined: every connected one. */
+  /** Examine only this agent, with a dry turn. Default: every connected agent. */
   readonly agent: string | undefined;
   readonly http: string | undefined;
   /** The context to use, by its name. */

@@ -64,7 +64,7 @@ export const noFlags = Object.fromEntries(
 ) as InitContext['flags'];
 
 export function readScope(name: string, { scopes }: SettingsSetup, { project, user }: InitContext['flags']): Scope {
-  if (project && user) throw new AppError('input.bad', '--project and --user exclude each other; use one of them');
+  if (project && user) throw new AppError('input.bad', '--project and --user cannot be used together; use one of them');
   const scope: Scope = user ? 'user' : project ? 'project' : (scopes[0] as Scope);
   if (scopes.includes(scope)) return scope;
   throw new AppError('input.bad', `${name} has hooks only in the user's settings; add --user`);

@@ -60,9 +60,9 @@ export const loop = defineCommand({
     if (program === undefined)
       throw new AppError('input.bad', 'no command given; write it after "--": stopgate loop -- COMMAND…');
     if (flags.queue !== undefined && flags.task !== undefined)
-      throw new AppError('input.bad', '--task and --queue exclude each other; use one of them');
+      throw new AppError('input.bad', '--task and --queue cannot be used together; use one of them');
     if (flags.prompt !== undefined && flags['prompt-file'] !== undefined)
-      throw new AppError('input.bad', '--prompt and --prompt-file exclude each other; use one of them');
+      throw new AppError('input.bad', '--prompt and --prompt-file cannot be used together; use one of them');
     const { turns = turnsDefault, pause: pauseMs = firstPauseMs, worker = freshId(io.cwd) } = flags;
     refuseUnknownProgram(program, io);
     const readPrompt = createPromptReader(context);

@@ -105,7 +105,7 @@ const readTask = (requester: Requester, known: TaskView): Promise<TaskView> =>
     .then((view) => view as TaskView)
     .catch(() => known);
 
-/** The first lines of a prompt: the task's id, title and steps. Includes step ids, which `step.updated` needs. */
+/** Returns the first lines of a prompt: the task's id, title and steps, with the step ids that `step.updated` needs. */
 function describeTask({ task, title, plan }: TaskView): string {
   const steps = (plan ?? []).map(
     ({ title: text, status, step }) => `- ${text} (${status}${step === undefined ? '' : `; step id ${step}`})`,

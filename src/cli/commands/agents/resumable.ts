@@ -115,7 +115,7 @@ async function findResumable(requester: Requester, prompt: string, io: Pick<Io, 
 
 type Limit = { readonly seq: number; readonly scope: string | null; readonly untilMs: number | null };
 
-/** The newest limit of each worker. */
+/** Reads the newest limit of each worker. */
 async function readLimits(requester: Requester): Promise<Map<string, Limit>> {
   const limits = new Map<string, Limit>();
   const { batches } = await requester.read('worker.*.limit.reached');

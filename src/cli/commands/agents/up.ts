@@ -202,7 +202,10 @@ const freePort = (port: number): Promise<number | null> =>
     });
   });
 
-/** The named agents, otherwise those of an earlier `up`, otherwise the only one on PATH. Asks if there are several. */
+/**
+ * Returns the named agents, otherwise those of an earlier `up`, otherwise the only one on PATH. Asks if there are
+ * several.
+ */
 async function chooseAgents(
   { flags, io }: UpContext,
   earlier: UpRecord | null,

@@ -182,7 +182,7 @@ async function send(
 
 // An entry to publish. It is validated before it is sent, by the same rules as the readers of the log.
 
-/** `tail`: the subject after `stopgate.<fleet>.`; `id`: its `Nats-Msg-Id`. */
+/** `tail` is the subject after `stopgate.<fleet>.`, and `id` the `Nats-Msg-Id`. */
 type EntryDraft = { readonly tail: string; readonly data: object; readonly id: string | undefined };
 
 /**

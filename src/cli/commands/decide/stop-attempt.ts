@@ -182,7 +182,7 @@ async function readBody({ flags, io, note }: Context<AttemptFlags>): Promise<Rec
   const parsed = readJson(text.trim(), flags.body === '-' ? 'the input' : 'the second argument');
   if (!parsed.ok) throw new AppError('input.bad', `${parsed.message}; write an object such as '{"output":"done"}'`);
   if (flags.output !== undefined && flags['output-file'] !== undefined) {
-    throw new AppError('input.bad', '--output and --output-file exclude each other; use one of them');
+    throw new AppError('input.bad', '--output and --output-file cannot be used together; use one of them');
   }
   const output = flags['output-file'] === undefined ? flags.output : await readText(flags['output-file'], io);
   const given = {

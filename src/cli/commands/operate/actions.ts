@@ -28,7 +28,7 @@ export const ack = defineCommand({
   examples: ['stopgate ack w1', 'stopgate ack T-1 --task --by ann --yes', 'stopgate ack build --queue'],
   run: async (context) => {
     const { id, task, queue } = context.flags;
-    if (task && queue) throw new AppError('input.bad', '--task and --queue exclude each other; use one of them');
+    if (task && queue) throw new AppError('input.bad', '--task and --queue cannot be used together; use one of them');
     return publishOperatorEntry(
       {
         entity: task ? 'task' : queue ? 'queue' : 'worker',

@@ -35,7 +35,7 @@ type OperatorEntry = {
   readonly type: string;
   /** The fields, or a function of the current view. @throws AppError entry.refused */
   readonly data: object | ((view: View) => object);
-  /** Requires an escalation, or anything that people are notified of. Null: no requirement. */
+  /** Requires an escalation, or anything that people are notified of; null for no requirement. */
   readonly needs: 'escalation' | 'notice' | null;
   readonly question: string | ((view: View) => string);
   /** Lines for a person that say what changed. `id` is that of the actor. */

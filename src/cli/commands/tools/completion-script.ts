@@ -26,7 +26,7 @@ const hints: Readonly<Record<string, CompletionList>> = {
   AGENT: 'agents',
   CONTEXT: 'contexts',
 };
-/** The list that completes a value, by its hint in the help. Undefined if there is none. */
+/** Returns the list that completes a value, by its hint in the help, or undefined if there is none. */
 const listOf = (valueHint: string): CompletionList | undefined => hints[valueHint];
 
 /** An option. `values` are its possible values, or their kind. */
@@ -145,7 +145,7 @@ complete -p npx >/dev/null 2>&1 || complete -o default -F _stopgate_npx npx
 `;
 }
 
-/** The values of each option: one entry for all commands, or one per command if they differ. */
+/** Returns the values of each option: one entry for all commands, or one per command if they differ. */
 function casesOf(rows: readonly Row[]): { pattern: string; values: Completion['values'] }[] {
   const all = rows.flatMap(({ name, options }) => options.map((option) => ({ command: name, ...option })));
   return [...new Set(all.map(({ name }) => name))].flatMap((name) => {

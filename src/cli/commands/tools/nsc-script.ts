@@ -120,7 +120,7 @@ const rulesOf = ({ publish, subscribe }: Permissions): string[] => [
 const rule = (option: string, subjects: readonly string[] | undefined): string[] =>
   subjects === undefined ? [] : [option, subjects.join(',')];
 
-/** The shell variable for the public key of an account. */
+/** Returns the name of the shell variable with the public key of an account. */
 const keyVariable = (account: string): string => `key_${account}`;
 
 const nsc = (...words: readonly (string | number)[]): string => ['nsc', ...words.map(quote)].join(' ');

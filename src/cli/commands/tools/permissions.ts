@@ -35,7 +35,7 @@ export const permissions = defineCommand({
   run: async ({ flags, io, out }) => {
     const { role } = flags;
     if (role !== undefined && flags.all)
-      throw new AppError('input.bad', '--all and --role exclude each other; use one of them');
+      throw new AppError('input.bad', '--all and --role cannot be used together; use one of them');
     if (flags.nsc && (role !== undefined || flags.json))
       throw new AppError('input.bad', '--nsc prints the accounts of all roles; omit --role and --json');
     const { fleet: one } = await loadConfig({ flags: { http: 'off' }, cwd: io.cwd, env: io.env });

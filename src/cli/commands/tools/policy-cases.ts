@@ -126,7 +126,7 @@ export function expandTimes(value: unknown): unknown {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The order counts for each worker and each task, but not between them. */
+/** Compares in order for each worker and each task, but not between them. */
 export function compareResults(results: readonly ReplayLine[], expected: readonly Json[]): CaseDifference[] {
   const differences: CaseDifference[] = [];
   const rest = [...results];

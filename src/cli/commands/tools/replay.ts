@@ -85,14 +85,14 @@ function refuseConflicts({
 }: ReplayContext['flags']) {
   const isFile = file !== undefined;
   const faults = {
-    'FILE.jsonl and --fleet exclude each other; use one of them': isFile && fleet !== undefined,
+    'FILE.jsonl and --fleet cannot be used together; use one of them': isFile && fleet !== undefined,
     'FILE.jsonl is missing; for a live log use --fleet (see "stopgate replay --help")': !isFile && fleet === undefined,
     '--nats, --creds, --config and --archive need a live log; use --fleet instead of a file':
       isFile && (nats ?? creds ?? config ?? archive) !== undefined,
     '--diff needs the policies to compare with; add --policy FILE': diff && policy === undefined,
-    '--diff and --at exclude each other; use one of them': diff && at !== undefined,
+    '--diff and --at cannot be used together; use one of them': diff && at !== undefined,
     '--since needs --diff': since !== undefined && !diff,
-    '--worker and --at exclude each other; use one of them': worker !== undefined && at !== undefined,
+    '--worker and --at cannot be used together; use one of them': worker !== undefined && at !== undefined,
   };
   const fault = Object.entries(faults).find(([, holds]) => holds);
   if (fault !== undefined) throw new AppError('input.bad', fault[0]);
