@@ -157,7 +157,7 @@ async function addApiRoutes(app: FastifyInstance, options: StreamOptions): Promi
 function createAdmission(options: Omit<HttpOptions, 'port'>): HttpAdmission {
   const { host, token, operatorToken, tokens = () => [], certificate = null } = options;
   const publicUrl = options.publicUrl == null ? null : new URL(options.publicUrl);
-  if (token === '') throw new AppError('config.bad', 'the token for HTTP is empty');
+  if (token === '') throw new AppError('config.bad', 'the token for HTTP is empty; set it, or omit it');
   const unlimited = (secret: string, role: AccessToken['role']): AccessToken => ({
     name: null,
     role,

@@ -112,7 +112,11 @@ async function sendAll(context: PublishContext): Promise<number> {
     note(`stopgate: ${bad} bad ${bad === 1 ? 'line' : 'lines'}; nothing was sent`);
     return 2;
   }
-  if (drafts.length === 0) throw new AppError('input.bad', 'stdin has no entries');
+  if (drafts.length === 0)
+    throw new AppError(
+      'input.bad',
+      'stdin has no entries; write each as one line of JSON (see "stopgate publish --help")',
+    );
   return withRequester(flags, io, async (requester) => {
     const stored: (readonly [draft: EntryDraft, seq: number])[] = [];
     for (const draft of drafts) stored.push([draft, (await send(draft, requester, context)).seq]);

@@ -82,7 +82,8 @@ export const tail = defineCommand({
       recent.end();
       await printed;
       if (isEmpty && !isFollowing && io.isTTY) note(`stopgate: no entries${about}`);
-      if (isFollowing && !signal.aborted) throw new AppError('service.unreachable', 'the connection to NATS was lost');
+      if (isFollowing && !signal.aborted)
+        throw new AppError('service.unreachable', 'the connection to NATS was lost; run it again');
     });
     return 0;
   },

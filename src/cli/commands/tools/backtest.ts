@@ -90,7 +90,8 @@ async function choosePolicy(context: BacktestContext): Promise<UsedPolicy> {
   const { flags, io, note } = context;
   if (flags.policy !== undefined) {
     const policies = await readPolicyFile(flags.policy, context);
-    if (policies === undefined) throw new AppError('input.bad', `'${flags.policy}' has no policies`);
+    if (policies === undefined)
+      throw new AppError('input.bad', `'${flags.policy}' has no policies; add some, or omit --policy`);
     return { file: flags.policy, yaml: null, policies };
   }
   const usual = 'stopgate.yaml';

@@ -127,7 +127,8 @@ const perform: Readonly<Record<Action, (context: ActionContext) => Promise<void>
 
 /** @throws AppError input.bad */
 function nameIn({ name }: { readonly name: string | undefined }): string {
-  if (name === undefined) throw new AppError('input.bad', 'the name of the context is missing');
+  if (name === undefined)
+    throw new AppError('input.bad', 'the name of the context is missing; for example: stopgate context use prod');
   if (!isContextName(name)) throw new AppError('input.bad', `'${name}' ${contextNameFault}`);
   return name;
 }

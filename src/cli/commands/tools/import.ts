@@ -115,7 +115,8 @@ async function* readEntries(names: readonly string[], fleet: string, io: Io): As
       if (entries.length > 0) yield entries;
     }
   }
-  if (lastSeq === 0) throw new AppError('input.bad', `no entries in ${names.join(' ')}`);
+  if (lastSeq === 0)
+    throw new AppError('input.bad', `no entries in ${names.join(' ')}; pass the output of "stopgate export"`);
 }
 
 /** Returns null for an empty line. @throws AppError input.bad */

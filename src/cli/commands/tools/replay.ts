@@ -64,7 +64,7 @@ export const replay = defineCommand({
     const policies = flags.policy === undefined ? undefined : await readPolicies(flags.policy, context);
     if (!flags.diff) return printDecisions(context, policies, untilMs, only);
     if (policies === undefined) {
-      throw new AppError('input.bad', `nothing to compare: '${flags.policy}' has no policies`);
+      throw new AppError('input.bad', `nothing to compare: '${flags.policy}' has no policies; add some`);
     }
     return printDifferences(context, policies, sinceMs, only);
   },
