@@ -188,7 +188,9 @@ function openProgress({ io }: Source, count: number) {
   let read = 0;
   let next = shownEvery;
   return {
-    clear: () => void (isShown && progress.clear()),
+    clear() {
+      if (isShown) progress.clear();
+    },
     add(more: number) {
       read += more;
       if (read < next || !isShown) return;

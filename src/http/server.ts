@@ -95,7 +95,13 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   const { app, close } = await createHttpApp(options);
   const address = await listen(app, host, options.port);
   const url = isTls(app.server) ? address.replace(/^http:/, 'https:') : address;
-  return { url, close, renew: (certificate) => void (isTls(app.server) && app.server.setSecureContext(certificate)) };
+  return {
+    url,
+    close,
+    renew(certificate) {
+      if (isTls(app.server)) app.server.setSecureContext(certificate);
+    },
+  };
 }
 
 type HttpApp = {
