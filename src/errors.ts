@@ -29,7 +29,7 @@ export const errorCodes = {
 } as const;
 export type ErrorCode = keyof typeof errorCodes;
 
-/** `line` and `column`: the position in a text. */
+/** `path` is the position in a value; `line` and `column` are that in a text. */
 export type ErrorIssue = {
   readonly path: string;
   readonly message: string;
@@ -66,7 +66,7 @@ export type ErrorBody = {
   error: { code: string; message: string; issues: readonly ErrorIssue[]; retryAfterMs?: number };
 };
 
-/** The body of an error reply, on NATS and HTTP. */
+/** Creates the body of an error reply, on NATS and HTTP. */
 export function errorBody({ code, message, issues, details, retryAfterMs }: AppError): ErrorBody {
   const hint = retryAfterMs === null ? {} : { retryAfterMs };
   return { error: { code: errorCodes[code].wire, message, issues, ...hint }, ...details };

@@ -8,7 +8,7 @@ export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & {
 };
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** `to`: the destination. Default: stderr, written synchronously. */
+/** @param to the destination; by default stderr, written synchronously */
 export function createLogger(level: LogLevel, to: DestinationStream = destination({ fd: 2, sync: true })): Logger {
   return pino(
     {

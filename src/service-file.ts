@@ -1,4 +1,4 @@
-/** Whether a folder's `.stopgate/service.json` may be trusted. Hooks import this file, so it imports little. */
+/** Decides whether a folder's `.stopgate/service.json` may be trusted. Hooks import this file, so it imports little. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -12,7 +12,8 @@ export function isTrustedFile(path: string, cwd: string): boolean {
 }
 
 /**
- * Why the service of `folder` is not used, and what to do. @param option names another service, such as `--nats URL`
+ * Says why the service of `folder` is not used, and what to do.
+ * @param option names another service, such as `--nats URL`
  */
 export function describeStopped(folder: string, option: string): string {
   const owner = statSync(join(folder, '.stopgate', 'service.json'), { throwIfNoEntry: false })?.uid;

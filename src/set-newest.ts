@@ -2,9 +2,5 @@
 export function setNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: number): void {
   map.delete(key);
   map.set(key, value);
-  if (map.size <= max) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
-    return;
-  }
+  if (map.size > max) map.delete(map.keys().next().value as Key);
 }

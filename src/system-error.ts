@@ -50,5 +50,5 @@ const verbs: Readonly<Record<string, string>> = {
   listen: 'listen on',
 };
 
-/** `syscall`: for example `mkdir`. For a program that was started, `spawn` and its name. */
+/** @param syscall such as `mkdir`; if a program could not be started, `spawn` and its name */
 export const syscallVerb = (syscall: string): string => verbs[syscall] ?? syscall;

@@ -92,7 +92,7 @@ class Wait implements Timer {
 
 export type TimedSignal = Timer & { readonly signal: AbortSignal };
 
-/** A signal that aborts after `ms` unless it is cleared: an `AbortSignal.timeout` of any length. */
+/** Starts a signal that aborts after `ms` unless it is cleared: an `AbortSignal.timeout` of any length. */
 export function startTimedSignal(ms: number): TimedSignal {
   const abort = new AbortController();
   const { clear } = startTimer(ms, () => abort.abort(notNeeded));
@@ -158,9 +158,8 @@ export function createForwardClock(wall = () => Date.now(), monotonic = () => pe
 /** Shared abort reason that nobody reads. Constructing a DOMException per abort dominated a profile. */
 export const notNeeded = new Error('no longer needed');
 
-// Ends a run early, at its timeout or when the answer is no longer needed.
-
 export type InterruptionCause = 'timeout' | 'cancelled';
+/** Ends a run early, at its timeout or when its result is no longer needed. */
 export type Interruption = {
   /** The first cause; null until it happens. */
   readonly cause: InterruptionCause | null;

@@ -139,7 +139,7 @@ function createSupervisor(options: FleetsOptions): Supervisor {
   const isOnly = () => selection.names.length === 1 && selection.patterns.length === 0 && shard === null;
   const start = createStarter(options, isOnly, (slot, isNameTaken) => {
     // All fleets of a process share one replica name.
-    if (isOnly() || isNameTaken) onBroken('it cannot serve any longer');
+    if (isOnly() || isNameTaken) onBroken('it can no longer serve');
     else logger.error({ fleet: slot.name }, 'this fleet is not served until a restart; the others are');
   });
   const refreshOnce = async () => {

@@ -52,8 +52,8 @@ export function createLiveConfig({ config, checks, access, metrics, env, logger 
   let file = config.file;
   let current: Current = { file, policies: file.policyForm, ...readNotices(file), retention: file.retention };
   const apply = (changed: ConfigFile, { replicas }: Fleets) => {
-    // A file that never had policies leaves those of the log alone. Removing them from the file removes them there,
-    // too.
+    // A file that never had policies leaves those of the log alone. Removing them from the file removes them from the
+    // log.
     const hadPolicies = file.policyForm !== null;
     const policies = changed.policyForm ?? (hadPolicies ? { policies: {} } : null);
     // Changes elsewhere in the file do not restart a delivery in progress.

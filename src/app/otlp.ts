@@ -94,7 +94,7 @@ const openers = {
     metrics.setGlobalMeterProvider(provider);
     return { shutdown: () => provider.shutdown(), disable: () => metrics.disable() };
   },
-  /** Unlike the others, events may be missing if only the general variable is set: it may be there for the others. */
+  /** The SDK may be missing if only the general variable is set, which may be meant for traces and metrics only. */
   async logs(url: string, env: Environment, about: About, logger: Logger): Promise<Sender | null> {
     const packages = ['@opentelemetry/sdk-logs', '@opentelemetry/exporter-logs-otlp-http'];
     const loading = installed('logs', packages, async () => ({

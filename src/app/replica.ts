@@ -133,7 +133,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
     [...createEndpoints(service, host), snapshotEndpoint(fleet, host.takeSnapshot)],
     metrics.answered,
   );
-  // From here on the other members answer.
+  // From then on, the other replicas answer.
   void broken.then(() => requests.close());
   await link.nc.flush();
   return {

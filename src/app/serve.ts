@@ -1,5 +1,6 @@
 /**
- * `stopgate serve`: opens NATS, the replicas and HTTP, follows the configuration file, and closes all in reverse order.
+ * `stopgate serve`: opens NATS, the replicas and HTTP, follows the configuration file, and closes everything in reverse
+ * order.
  */
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
@@ -218,7 +219,7 @@ async function openHttp(
     log,
     certificate,
     answerLinks: () => liveConfig.current().answerLinks,
-    findPlace: createSessionPlaces(options.config.filePath, () => liveConfig.current().file),
+    findSessionContext: createFindSessionContext(options.config.filePath, () => liveConfig.current().file),
   });
 }
 
@@ -236,9 +237,9 @@ const receivedRequests = 'received requests';
 function countersOf(metrics: Metrics, fleet: string, noteEntry: (subject: string) => void) {
   startAtZero(metrics, fleet);
   const folded = metrics.entriesFolded.one({ fleet });
-  const decided = byTwo((decision, cause) => metrics.decisions.one({ fleet, decision, cause }));
+  const decided = memoizeByPair((decision, cause) => metrics.decisions.one({ fleet, decision, cause }));
   const decisionSeconds = metrics.decisionSeconds.of({ fleet });
-  const answered = byTwo((verb, status) => metrics.requests.one({ fleet, verb, status }));
+  const answered = memoizeByPair((verb, status) => metrics.requests.one({ fleet, verb, status }));
   return {
     folded: (subject: string) => {
       folded();
@@ -269,7 +270,7 @@ function countersOf(metrics: Metrics, fleet: string, noteEntry: (subject: string
 }
 
 /** Memoizes `make` for pairs of names, of which there are few. */
-function byTwo<Made>(make: (first: string, second: string) => Made): (first: string, second: string) => Made {
+function memoizeByPair<Made>(make: (first: string, second: string) => Made): (first: string, second: string) => Made {
   const made = new Map<string, Map<string, Made>>();
   return (first, second) => {
     const known = made.get(first)?.get(second);
@@ -285,7 +286,7 @@ function byTwo<Made>(make: (first: string, second: string) => Made): (first: str
  * read the session's folder.
  * @param current returns the configuration file in force
  */
-function createSessionPlaces(filePath: string, current: () => ConfigFile): FindSessionContext {
+function createFindSessionContext(filePath: string, current: () => ConfigFile): FindSessionContext {
   const folder = dirname(filePath);
   return async (service, { agent, policy, cwd }) => {
     const { roots, commands } = current();

@@ -18,8 +18,8 @@ type Search = {
 };
 
 /**
- * Requests the view of an actor. `id` may be the beginning of one id, if no actor is called that; stderr then names the
- * actor.
+ * Requests the view of an actor. If no actor has this id, it may be the beginning of one id; the actor is then named on
+ * stderr.
  * @throws AppError actor.unknown, also if several ids begin with it, and the errors of a request
  */
 export async function getActor<View>(id: string, search: Search): Promise<View> {
@@ -55,8 +55,8 @@ export async function findWorker(id: string, search: Omit<Search, 'entity'>): Pr
 }
 
 /**
- * Names the actors whose ids begin with `id`, if no actor is called that: for commands that act for programs and take
- * exact ids only. Returns null if there are none.
+ * Names the actors whose ids begin with `id`, if no actor has this id. Called by commands that programs use, which take
+ * only exact ids. Returns null if there are none.
  */
 export async function describeIdsWithPrefix(id: string, search: Omit<Search, 'note'>): Promise<string | null> {
   const { requester, entity, timeoutMs = timeoutMsDefault } = search;
@@ -72,19 +72,16 @@ export async function describeIdsWithPrefix(id: string, search: Omit<Search, 'no
 
 /** Returns the only one of `ids` that begins with `id`, or null. @throws AppError actor.unknown if there are several */
 export function onlyIdWithPrefix(entity: Entity, id: string, ids: readonly string[]): string | null {
-  const longer = id.length < prefixMin ? [] : ids.filter((each) => each.startsWith(id));
-  if (longer.length < 2) return longer[0] ?? null;
-  const message = `${entity} ${id} is unknown, and several ids begin with that: ${nameSome(longer)}`;
+  const matches = id.length < prefixMin ? [] : ids.filter((each) => each.startsWith(id));
+  if (matches.length < 2) return matches[0] ?? null;
+  const message = `${entity} ${id} is unknown, and several ids begin with that: ${nameSome(matches)}`;
   throw new AppError('actor.unknown', message);
 }
 
 const findByPrefix = async (id: string, search: Omit<Search, 'note'>): Promise<string | null> =>
   onlyIdWithPrefix(search.entity, id, await listByPrefix(id, search));
 
-/**
- * Lists are sorted by id, so the ids that begin with `id` follow it. One more than `namedMax` shows that there are
- * more.
- */
+/** Lists are sorted by id, so the ids that begin with `id` follow it. Reads one more than `nameSome` names. */
 async function listByPrefix(id: string, { requester, entity, timeoutMs = timeoutMsDefault }: Omit<Search, 'note'>) {
   if (id.length < prefixMin) return [];
   const page = await requester.request('list', `${entity}s`, { after: id, limit: namedMax + 1 }, timeoutMs);

@@ -23,9 +23,9 @@ export async function runCli(argv: readonly string[], io: Io, services: Services
   const asTyped = (text: string) => rewriteCommands(text, io.env, commands);
   const note = (line: string) => void io.stderr.write(`${clean(asTyped(line))}\n`);
   try {
-    const around = { io, out, note, asTyped, services };
-    const words = argv.length === 0 ? await welcome(around) : argv;
-    const code = words === null ? 0 : await dispatch(words, around);
+    const base = { io, out, note, asTyped, services };
+    const words = argv.length === 0 ? await welcome(base) : argv;
+    const code = words === null ? 0 : await dispatch(words, base);
     const fault = await out.fault();
     if (fault === null) return code;
     throw new AppError('input.bad', `cannot write to stdout: ${describeSystemError(fault)}`, { cause: fault });
@@ -34,27 +34,28 @@ export async function runCli(argv: readonly string[], io: Io, services: Services
     if (error === null) throw cause;
     for (const line of cleanLines(`stopgate: ${error.message}`)) note(line);
     for (const issue of issuesOf(error)) note(`  ${issue}`);
-    if (argv.includes('--json')) await out.json(errorBody(respell(error, asTyped)));
+    if (argv.includes('--json')) await out.json(errorBody(rewriteError(error, asTyped)));
     return errorCodes[error.code].exit;
   }
 }
 
-type Surroundings = Pick<Context, 'io' | 'out' | 'note' | 'asTyped' | 'services'>;
+/** The parts of a context that do not depend on the command. */
+type BaseContext = Pick<Context, 'io' | 'out' | 'note' | 'asTyped' | 'services'>;
 
-async function dispatch(argv: readonly string[], around: Surroundings): Promise<number> {
+async function dispatch(argv: readonly string[], base: BaseContext): Promise<number> {
   const words = arrange(argv);
   let code = 0;
   let help = '';
   const program = createProgram({
     argv: words,
-    asTyped: around.asTyped,
-    colors: around.out.colors,
-    width: Math.min(around.out.width(), 100),
+    asTyped: base.asTyped,
+    colors: base.out.colors,
+    width: Math.min(base.out.width(), 100),
     write: (text) => {
       help += text;
     },
     run: async (command, flags) => {
-      code = await command.run({ ...around, flags, commands });
+      code = await command.run({ ...base, flags, commands });
     },
   });
   try {
@@ -62,7 +63,7 @@ async function dispatch(argv: readonly string[], around: Surroundings): Promise<
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== 0) throw await toUsageError(error, words);
-    await around.out.write(help);
+    await base.out.write(help);
   }
   return code;
 }
@@ -78,11 +79,11 @@ function arrange(argv: readonly string[]): readonly string[] {
 
 /** Finds the first word that is neither an option nor the value of a connection option. */
 function findCommand(argv: readonly string[]): { name: string | null; rest: readonly string[] } {
-  for (let at = 0; at < argv.length; at += 1) {
-    const arg = argv[at] as string;
-    if (!arg.startsWith('-')) return { name: arg, rest: argv.toSpliced(at, 1) };
+  for (let index = 0; index < argv.length; index += 1) {
+    const arg = argv[index] as string;
+    if (!arg.startsWith('-')) return { name: arg, rest: argv.toSpliced(index, 1) };
     const option = (clientArgs as Record<string, { type: string }>)[arg.slice(2)];
-    if (option?.type === 'option') at += 1;
+    if (option?.type === 'option') index += 1;
   }
   return { name: null, rest: argv };
 }
@@ -102,9 +103,9 @@ async function toUsageError({ code, message }: CommanderError, words: readonly s
 }
 
 /** Rewrites the commands in an error as this user has to type them. Programs show `--json` errors to people. */
-const respell = ({ code, message, issues, details }: AppError, spell: (text: string) => string): AppError =>
-  new AppError(code, spell(message), {
-    issues: issues.map((issue) => ({ ...issue, message: spell(issue.message) })),
+const rewriteError = ({ code, message, issues, details }: AppError, asTyped: Context['asTyped']): AppError =>
+  new AppError(code, asTyped(message), {
+    issues: issues.map((issue) => ({ ...issue, message: asTyped(issue.message) })),
     details,
   });
 

@@ -87,7 +87,7 @@ export const optionalArgument = (valueHint: string, description: string, complet
   }) as const;
 export const words = (valueHint: string, description: string, required = false) =>
   ({ type: 'words', valueHint, description, required, isCommand: false }) as const;
-/** A command line of the user's, after "--". */
+/** Declares a command line of the user's, which follows "--". */
 export const commandLine = (description: string, required = true) =>
   ({ type: 'words', valueHint: 'COMMAND', description, required, isCommand: true }) as const;
 
@@ -95,7 +95,7 @@ export const isOption = (arg: Argument): arg is Option => arg.type !== 'word' &&
 
 // The options of the commands that run until they are stopped. `app/` implements them.
 
-/** Options in addition to `Config`. Undefined if not given. */
+/** Options in addition to `Config`. An option that was not given is undefined. */
 export type ServeFlags = {
   /** Start a NATS server as a child process. */
   readonly embedded: boolean;
@@ -106,11 +106,11 @@ export type ServeFlags = {
   readonly acceptEmptyLog: boolean;
   /** Number of stream replicas in a NATS cluster, 1 to 5. */
   readonly replicas: number | undefined;
-  /** The newest rules version that this replica announces. Undefined: the newest it knows. */
+  /** The newest rules version that this replica announces. Default: the newest it knows. */
   readonly rulesMax: number | undefined;
 };
 export type DevFlags = Pick<ServeFlags, 'store' | 'port' | 'acceptEmptyLog'> & {
-  /** Exit after being idle for this long. Undefined: never. */
+  /** Exit after being idle for this long. Default: never. */
   readonly idleExitMs?: number | undefined;
 };
 
@@ -122,8 +122,8 @@ export type Services = {
   readonly dev: (config: Config, flags: DevFlags, io: Io) => Promise<number>;
 };
 
-export type Context<Given = Flags> = {
-  readonly flags: Given;
+export type Context<CommandFlags = Flags> = {
+  readonly flags: CommandFlags;
   readonly io: Io;
   readonly out: Output;
   /** Prints one line for people on stderr. Rewrites commands like `asTyped`. */

@@ -47,7 +47,7 @@ export async function resolveAddress(
     inboxPrefix,
     fleet: resolved.fleet,
     name: 'stopgate cli',
-    // Null if a server was named explicitly: then it is the right one.
+    // Null if a server was named explicitly, which is then the right one.
     folder: resolved.natsIsDefault ? folderOf(resolved.filePath) : null,
     hasRules: resolved.fileText !== null,
     natsIsDefault: resolved.natsIsDefault,
@@ -128,8 +128,8 @@ export function describeOtherFolder(
 }
 
 /**
- * Awaits a reply about a worker, task or queue. If it is unknown, the error names the fleet and the command that lists
- * the known ones.
+ * Awaits a reply about a worker, task or queue. If the actor is unknown, the error names the fleet and the command that
+ * lists the known ones.
  * @throws AppError actor.unknown, and the errors of `answer`
  */
 export async function explainUnknown<Answer>(

@@ -8,8 +8,8 @@ import { AppError } from '../errors.ts';
 import type { Io } from '../terminal/process-io.ts';
 
 /**
- * Longer lines become null and their text is dropped. Longer than any entry that can be stored, prompt or config, and
- * than a line of a transcript without several images.
+ * Longer lines become null and their text is dropped. No stored entry, prompt or configuration is that long, and a line
+ * of a transcript only if it has several images.
  */
 const charactersMax = 8 * 1_048_576;
 
@@ -87,10 +87,10 @@ function createSplitter() {
     push(text: string): (string | null)[] {
       const lines: (string | null)[] = [];
       let from = 0;
-      for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', from)) {
-        add(text.slice(from, at));
+      for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
+        add(text.slice(from, end));
         lines.push(take());
-        from = at + 1;
+        from = end + 1;
       }
       add(text.slice(from));
       return lines;

@@ -33,7 +33,7 @@ export async function feedFold(fold: Fold, context: Source, extent: Extent, resu
   return bad > 0 && !context.out.closed.aborted ? 2 : 0;
 }
 
-/** Not used for the export of one worker, which begins late too but includes the policies from the beginning. */
+/** Not printed for the export of one worker: it begins late too, but includes the policies from the beginning. */
 const describeLateBeginning = (fleet: string, seq: number): string =>
   `stopgate: the log of fleet ${fleet} begins at entry ${seq} here. The state before it, including policies, is unknown, ` +
   'so decisions may differ from those of the service';
@@ -65,7 +65,8 @@ async function feedLines(
         note(`${prefix}line ${number}: ${why}`);
         bad += 1;
       }
-      text += result(); // after each line, which keeps the decisions of several fleets in order
+      // After each line, which keeps the decisions of several fleets in order.
+      text += result();
     }
     await out.write(text);
     if (out.closed.aborted) break;
@@ -180,14 +181,16 @@ function seqOf(line: string): number | null {
 
 const shownEvery = 20_000;
 
-/** Silent for short logs, and if stdout is no terminal. */
+/** Shows nothing for short logs, or if stdout is not a terminal. */
 function openProgress({ io }: Source, count: number) {
   const progress = createProgress(io);
   const isShown = io.isTTY && count > shownEvery;
   let read = 0;
   let next = shownEvery;
   return {
-    clear: () => void (isShown && progress.clear()),
+    clear() {
+      if (isShown) progress.clear();
+    },
     add(more: number) {
       read += more;
       if (read < next || !isShown) return;

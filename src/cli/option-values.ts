@@ -65,6 +65,9 @@ export function toTimeout(text: string): number {
 const bareMsMin = 100;
 
 export const timeoutMsDefault = 5_000;
+/** Timeout of a decision: checks may be slow, and the decision may be held. */
+export const decisionTimeoutMs = 600_000;
+
 export const timeoutArg = {
   timeout: {
     ...option(

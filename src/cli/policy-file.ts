@@ -1,4 +1,4 @@
-/** Reads the policies of a stopgate.yaml for commands that fold the past. */
+/** Reads the policies of a stopgate.yaml for commands that judge the past. */
 import type { PolicySet } from '../../machines/index.ts';
 import { readConfigFile } from '../config/file-reader.ts';
 import { describePosition } from '../config/problems.ts';

@@ -9,6 +9,8 @@ export type Progress = {
 
 export function createProgress({ stderr }: Pick<Io, 'stderr'>): Progress {
   const isShown = 'isTTY' in stderr && stderr.isTTY === true;
-  const write = (text: string) => void (isShown && stderr.write(`\r\u001b[K${text}`));
+  const write = (text: string) => {
+    if (isShown) stderr.write(`\r\u001b[K${text}`);
+  };
   return { clear: () => write(''), show: write };
 }

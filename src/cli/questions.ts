@@ -22,18 +22,18 @@ function readLine(stdin: Io['stdin']): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
     const finish = (line: string) => {
-      stdin.off('data', take).off('end', end).pause();
+      stdin.off('data', take).off('end', onEnd).pause();
       resolve(line);
     };
-    const end = () => finish(text);
+    const onEnd = () => finish(text);
     const take = (chunk: Buffer | string) => {
       text += String(chunk);
-      const at = text.indexOf('\n');
-      if (at < 0) return;
-      finish(text.slice(0, at));
-      if (at + 1 < text.length) stdin.unshift(Buffer.from(text.slice(at + 1)));
+      const end = text.indexOf('\n');
+      if (end < 0) return;
+      finish(text.slice(0, end));
+      if (end + 1 < text.length) stdin.unshift(Buffer.from(text.slice(end + 1)));
     };
-    stdin.on('data', take).once('end', end).resume();
+    stdin.on('data', take).once('end', onEnd).resume();
   });
 }
 

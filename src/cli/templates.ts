@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { casesFile } from '../config/case-schema.ts';
 import { packageFile } from '../version.ts';
 
-/** By name: what it is for, in the help and before it is written. */
+/** When an agent may stop, by the name of the template. Shown in the help and when a template is written. */
 export const templates = {
   tests: 'the tests pass',
   plan: "every step of the agent's plan is done",
-  'ralph-loop': 'an agent in a loop, until its PLAN.md is done',
-  'worker-queue': 'agents that take their tasks from a queue',
-  review: 'a second model reviews the changes',
-  research: 'a report with sources',
+  'ralph-loop': 'every step of PLAN.md is done, in a loop of turns with fresh context',
+  'worker-queue': 'its tasks are done and its queue stays empty',
+  review: 'a second model approves the changes',
+  research: 'a report with sources is written',
 } as const;
 
 export type TemplateName = keyof typeof templates;
@@ -27,7 +27,7 @@ export function readRules(name: TemplateName, testCommand: readonly string[] | n
   return testCommand === null ? text : text.replace(exampleTests, `tests: { run: ${JSON.stringify(testCommand)},`);
 }
 
-/** All files of a template, by their names. */
+/** Returns all files of a template, by name. */
 export function readTemplateFiles(name: TemplateName, testCommand: readonly string[] | null): Map<string, string> {
   const files = new Map([
     [rulesFile, readRules(name, testCommand)],

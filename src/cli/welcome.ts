@@ -1,4 +1,4 @@
-/** What `stopgate` without arguments says, and offers at a terminal. */
+/** `stopgate` without arguments: introduces the program and, at a terminal, offers to run a first command. */
 import { wrap } from '../terminal/text.ts';
 import type { Context } from './command.ts';
 import { ask, canAsk } from './questions.ts';
@@ -11,7 +11,7 @@ const ways = [
 ] as const;
 
 const introduction =
-  'stopgate decides whether a coding agent may stop. Agents stop when they think that they are done. With stopgate they ask first: it checks what you require (tests, the plan, files, git), and answers allow or block, with a reason. A blocked agent goes on working.';
+  'stopgate decides whether a coding agent may stop. Agents stop when they think that they are done. With stopgate they ask first: it checks what you require (tests, the plan, files, git), and answers allow or block, with a reason. A blocked agent keeps working.';
 
 const widthMax = 80;
 
@@ -32,7 +32,7 @@ export async function welcome({ io, out, asTyped }: Pick<Context, 'io' | 'out' |
     asTyped('"stopgate --help" lists all commands.'),
   );
   if (!asks) return null;
-  const answer = await ask(io, '1, 2 or 3 (Enter: none)? ');
+  const answer = await ask(io, '1, 2 or 3 (Enter for none)? ');
   const chosen = /^[1-3]$/.test(answer) ? ways[Number(answer) - 1] : undefined;
   return chosen === undefined ? null : chosen[0].split(' ').slice(1);
 }

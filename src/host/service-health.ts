@@ -73,7 +73,7 @@ export function createServiceHealth(parts: HostParts): ServiceHealth {
     const judges = found.kind === 'log-lost' ? null : (others().find(({ state }) => state === 'judging')?.name ?? null);
     return { ...found, sinceMs: toLogTime(sinceMs as number), judges };
   };
-  // Records the begin of an outage even if nobody reads it then.
+  // Records the beginning of an outage even if nobody reads the health at that time.
   lifecycle.watch(outage);
   parts.membership.watch(outage);
   /** Converts from this machine's clock to the log's. */
@@ -98,26 +98,26 @@ export function createServiceHealth(parts: HostParts): ServiceHealth {
     [...fleet.replicas.keys()]
       .filter((name) => name !== replica)
       .map((name) => otherOf(name, parts.membership.heard(name)));
-  const self = (out: Outage | null): ReplicaHealth => ({
+  const self = (current: Outage | null): ReplicaHealth => ({
     name: replica,
     isSelf: true,
     joinedMs: fleet.replicas.get(replica) ?? 0,
     duties: dutiesOf(replica),
-    state: out === null ? 'judging' : out.kind === 'catching-up' ? 'behind' : 'not-judging',
+    state: current === null ? 'judging' : current.kind === 'catching-up' ? 'behind' : 'not-judging',
     heardMs: logClock.now(),
     foldedSeq: progress.seq,
     // While the log does not answer, its end is unknown.
-    behind: out === null || out.kind === 'catching-up' ? Math.max(0, parts.log.lastSeq() - progress.seq) : null,
+    behind: current === null || current.kind === 'catching-up' ? Math.max(0, parts.log.lastSeq() - progress.seq) : null,
   });
   return {
     outage,
     read() {
-      const out = outage();
+      const current = outage();
       const { writes, reads, probes } = parts.admission;
       return {
-        outage: out,
+        outage: current,
         judgesSinceMs: judgesSinceMs === null ? null : toLogTime(judgesSinceMs),
-        replicas: [self(out), ...others()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+        replicas: [self(current), ...others()].sort((a, b) => (a.name < b.name ? -1 : 1)),
         server: bus.server(),
         retention: parts.retention.rules(),
         bounds: [

@@ -41,7 +41,8 @@ export const accessOf = ({ routeOptions }: FastifyRequest): Access =>
   routeOptions.config.access ?? { role: 'read', workers: 'all', fleets: 'own' };
 
 /**
- * Returns the fleet in the path, `/api/<fleet>/…`, if the caller may use it. @throws AppError as `FleetDirectory.find`
+ * Returns the fleet in the path, `/api/<fleet>/…`, if the caller may use it.
+ * @throws AppError as `FleetDirectory.find`
  */
 export const fleetInPath = (request: FastifyRequest): ServedFleet =>
   fleetsOf(request).find((request.params as { fleet: string }).fleet);
@@ -82,11 +83,11 @@ function workersIn(params: unknown): string[] {
 
 /** @throws AppError role.lacking */
 export function checkWorker(caller: Caller, worker: string): void {
-  if (isFor(caller, worker)) return;
+  if (isForWorker(caller, worker)) return;
   throw new AppError('role.lacking', `${nameOf(caller)} is not for the worker '${worker}'`);
 }
 
-export const isFor = ({ workers }: Caller, worker: string): boolean =>
+export const isForWorker = ({ workers }: Caller, worker: string): boolean =>
   workers === null || workers.some((pattern) => matchesPattern(pattern, worker));
 
 /** @throws AppError role.lacking, also for a fleet that does not exist, so as not to reveal which ones do */
@@ -108,8 +109,8 @@ export function fleetsFor(caller: Caller, fleets: FleetDirectory): FleetDirector
   return {
     replica: fleets.replica,
     default() {
-      const usual = fleets.default();
-      if (usual !== null && isForFleet(caller, usual)) return usual;
+      const defaultFleet = fleets.default();
+      if (defaultFleet !== null && isForFleet(caller, defaultFleet)) return defaultFleet;
       const [only, ...others] = states();
       return only === undefined || others.length > 0 ? null : only.name;
     },

@@ -27,7 +27,7 @@ export type HttpAdmission = {
 };
 
 const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
-/** All addresses of the machine. We cannot know which names resolve to them, so only the token protects the server. */
+/** All addresses of the machine. We cannot know which names resolve to them, so only a token protects the server. */
 const wildcards: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /** @throws AppError config.bad if the server is reachable from the network without a token */
@@ -43,7 +43,7 @@ export function checkBinding({ host, publicUrl }: HttpAdmission, hasToken: boole
 /** @throws AppError host.foreign or origin.foreign */
 export function checkSource(headers: IncomingHttpHeaders, { host, publicUrl, isOpen }: HttpAdmission): void {
   const name = readHostName(headers.host);
-  const isBound = !isOpen() && (name === bare(host) || wildcards.has(bare(host)));
+  const isBound = !isOpen() && (name === withoutBrackets(host) || wildcards.has(withoutBrackets(host)));
   if (!loopbackNames.has(name) && !isBound && name !== (publicUrl?.hostname ?? null)) {
     const hint = 'behind a proxy, set "publicUrl" to its public name';
     throw new AppError('host.foreign', `this server is not '${headers.host ?? ''}'; ${hint}`);
@@ -54,7 +54,7 @@ export function checkSource(headers: IncomingHttpHeaders, { host, publicUrl, isO
 }
 
 const unknownToken = 'this token is not known here; it may have been replaced';
-const anyone: Caller = { name: null, role: 'agent', workers: null, fleets: null };
+const anonymous: Caller = { name: null, role: 'agent', workers: null, fleets: null };
 
 /** @throws AppError input.unauthorized */
 export function findCaller(headers: IncomingHttpHeaders, { tokens, isOpen }: HttpAdmission): Caller {
@@ -63,14 +63,14 @@ export function findCaller(headers: IncomingHttpHeaders, { tokens, isOpen }: Htt
   // A request with both an operator's session and an agent's token is the operator's.
   const [caller] = found.toSorted((a, b) => accessRoles.indexOf(b.role) - accessRoles.indexOf(a.role));
   if (caller !== undefined) return caller;
-  if (isOpen()) return anyone;
+  if (isOpen()) return anonymous;
   if (given.length > 0) throw new AppError('input.unauthorized', unknownToken);
   throw new AppError('input.unauthorized', 'a token is required: send the header "Authorization: Bearer <token>"');
 }
 
 /** Refuses a caller without a token. @throws AppError input.unauthorized */
-export function refuseAnyone(caller: Caller, headers: IncomingHttpHeaders, { tokens }: HttpAdmission): void {
-  if (caller !== anyone) return;
+export function refuseAnonymous(caller: Caller, headers: IncomingHttpHeaders, { tokens }: HttpAdmission): void {
+  if (caller !== anonymous) return;
   if (!tokens().some(({ role }) => role === 'operator'))
     throw new AppError(
       'input.unauthorized',
@@ -81,9 +81,10 @@ export function refuseAnyone(caller: Caller, headers: IncomingHttpHeaders, { tok
 }
 
 /**
- * Returns a `Set-Cookie` header. A null token ends the session. Other sites cannot make the browser send the cookie, and scripts
- * cannot read it. Browsers send cookies to every port of a host, so the name contains our port; behind a proxy, only to our
- * prefix. The value is derived from the token and useless elsewhere, because the token itself may also give access to NATS.
+ * Returns a `Set-Cookie` header. A null token ends the session. Other sites cannot make the browser send the cookie,
+ * and scripts cannot read it. Browsers send cookies to every port of a host, so the name contains our port. Behind a
+ * proxy, the path limits the cookie to our prefix. The value is derived from the token and useless elsewhere, because
+ * the token itself may also give access to NATS.
  */
 export function sessionCookie({ host }: IncomingHttpHeaders, token: string | null, admission: HttpAdmission): string {
   const { publicUrl, isTls } = admission;
@@ -115,12 +116,12 @@ export const hasSession = (headers: IncomingHttpHeaders): boolean => (sessionIn(
  */
 const isSame = (given: string, hash: string): boolean => timingSafeEqual(Buffer.from(given), Buffer.from(hash));
 
-const bare = (host: string): string => host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
+const withoutBrackets = (host: string): string => host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
 
 /** Returns the name in a Host header, without port and brackets, or '' if it is malformed. */
 function readHostName(header: string | undefined): string {
   const name = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::\d{1,5})?$/i.exec(header ?? '')?.[1];
-  return bare(name ?? '');
+  return withoutBrackets(name ?? '');
 }
 
 /** Returns null for the opaque origin `null`, and for anything that is not a URL. */

@@ -95,7 +95,7 @@ export const renderAnswered = (worker: string, verdict: InputAnswer['verdict'], 
 <p>Worker <b>${text(worker)}</b> has the answer of ${text(by)}. You can close this page.</p>`,
   );
 
-/** `isOver`: the request needs no answer any longer. Otherwise the answer was rejected and can be corrected. */
+/** @param isOver the request no longer needs an answer; otherwise the answer was rejected and can be corrected */
 export function renderRefusal(message: string, isOver: boolean): string {
   const title = isOver ? 'Nothing to answer here' : 'Not answered';
   return renderPage(

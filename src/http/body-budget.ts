@@ -23,18 +23,18 @@ const bound = { bound: 'http bodies' };
 export function addBodyBudget(app: FastifyInstance, { bounded, bounds }: Pick<Metrics, 'bounded' | 'bounds'>): void {
   bounded.inc(bound, 0); // start at zero, so that alerts see the first increase
   const open = { small: 0, large: 0 };
-  const most = { small: smallBytesInAllMax, large: largeBytesMax };
-  bounds.add('bytes of small HTTP bodies', most.small, () => open.small);
-  bounds.add('bytes of large HTTP bodies', most.large, () => open.large);
+  const budgets = { small: smallBytesInAllMax, large: largeBytesMax };
+  bounds.add('bytes of small HTTP bodies', budgets.small, () => open.small);
+  bounds.add('bytes of large HTTP bodies', budgets.large, () => open.large);
   app.addHook('onRequest', async (request, reply) => {
     const bytes = declaredBytes(request);
     if (bytes === 0 || bytes > bodyBytesMax) return; // larger bodies are refused unread
     const kind = bytes <= smallBytesMax ? 'small' : 'large';
-    if (open[kind] + bytes > most[kind]) {
+    if (open[kind] + bytes > budgets[kind]) {
       bounded.inc(bound);
       throw new AppError(
         'service.busy',
-        `the bodies of open requests take ${open[kind]} of at most ${most[kind]} bytes: try again later`,
+        `the bodies of open requests take ${open[kind]} of at most ${budgets[kind]} bytes: try again later`,
       );
     }
     open[kind] += bytes;

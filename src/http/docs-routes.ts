@@ -22,7 +22,7 @@ export function addDocsRoutes(app: FastifyInstance): void {
     async ({ params, headers }, reply) => {
       if (folder === undefined)
         throw new AppError('actor.unknown', 'the documentation is not built: run "npm run docs"');
-      const name = nameOf(params['*']);
+      const name = fileNameOf(params['*']);
       const isMarkdown = extname(name) === '.md';
       const path = join(folder, isMarkdown ? allPages : name);
       const { mtimeMs, size } = await statFile(path, name);
@@ -43,16 +43,16 @@ const pageNamed = /^<!-- \S+\.md -->$/m;
 /** @throws AppError actor.unknown if there is no such page */
 function markdownIn(all: string, name: string): string {
   const heading = `<!-- ${name} -->\n\n`;
-  // All but the first follow a line feed.
-  const at = `\n${all}`.indexOf(`\n${heading}`);
-  if (at < 0) throw unknownPage(name);
-  const rest = all.slice(at + heading.length);
+  // The line feed before `all` lets the first page be found like the others.
+  const start = `\n${all}`.indexOf(`\n${heading}`);
+  if (start < 0) throw unknownPage(name);
+  const rest = all.slice(start + heading.length);
   const next = rest.search(pageNamed);
   return next < 0 ? rest : rest.slice(0, next - 1);
 }
 
-/** The file of a path below /docs/: `` is index.html, `policies` is policies.html. The path cannot leave the folder. */
-function nameOf(path: string): string {
+/** Returns the file for a path below /docs/, such as policies.html for `policies`. It is always inside the folder. */
+function fileNameOf(path: string): string {
   const name = normalize(`/${path}`).slice(1);
   if (name === '' || name.endsWith('/')) return `${name}index.html`;
   return extname(name) === '' ? `${name}.html` : name;

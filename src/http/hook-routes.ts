@@ -8,18 +8,18 @@ import { agents, createHookCallHandler, type HookCall, type OnHeld, type ReadHoo
 import { AppError } from '../errors.ts';
 import type { Service } from '../service/index.ts';
 import { isUndecided } from '../service/waits.ts';
-import { type Caller, callerOf, checkWorker, fleetsOf, isFor } from './access.ts';
+import { type Caller, callerOf, checkWorker, fleetsOf, isForWorker } from './access.ts';
 import { createPerService, fleetNamed } from './fleet-directory.ts';
 import { whenClosed } from './replies.ts';
 import { anyObject, errorSchema, fleetInQuery, noBody, oneOf } from './route-schemas.ts';
 
-/** A wake request is held open this long. Then the client must send it again. */
+/** A wake request is held open this long. The client must then send it again. */
 const wakeHoldMs = 50_000;
 
 /** The name of a task list is cut to this length. */
 const listCharsMax = 256;
 
-/** `stopgate init` and `doctor` ask this, with the token of the hooks, before the first session. */
+/** The question of `stopgate init` and `doctor`, with the token of the hooks, before the first session. */
 export type SessionQuestion = { readonly agent: string; readonly policy: string | null; readonly cwd: string | null };
 export type SessionContext = {
   readonly fleet: string;
@@ -43,7 +43,7 @@ export type SessionContext = {
 };
 export type FindSessionContext = (service: Service, question: SessionQuestion) => Promise<SessionContext>;
 
-const unknownPlace: FindSessionContext = async () => {
+const noSessionContext: FindSessionContext = async () => {
   throw new AppError('actor.unknown', 'this service does not know where sessions are judged');
 };
 
@@ -69,7 +69,7 @@ const agentPath = z.object({ agent: oneOf(agents.keys()) });
 export function addHookRoutes(
   app: FastifyInstance,
   { onHeld, noteUnread }: HookRouteOptions,
-  findPlace: FindSessionContext = unknownPlace,
+  findSessionContext: FindSessionContext = noSessionContext,
 ): void {
   const handlerOf = createPerService((service) =>
     createHookCallHandler(service, { onHeld: (held, over) => onHeld(service, held, over) }),
@@ -106,16 +106,17 @@ export function addHookRoutes(
     const event = typeof query.event === 'string' ? query.event : undefined;
     const read = readerOf(params.agent)(body ?? {}, event);
     for (const field of read.unread) noteUnread(params.agent, field);
-    const held = heldTo(callerOf(request), read);
+    const hookCall = restrictTo(callerOf(request), read);
     const { service } = fleetNamed(fleetsOf(request), query.fleet);
-    const isElsewhere = (cwd: string) => findPlace(service, { agent: params.agent, policy: null, cwd });
-    if (query.scope === 'user' && (await isStranger(service, held, isElsewhere))) return reply.code(204).send();
-    const answer = await handlerOf(service)(underPolicy(held, query.policy), {
-      key: keyOf(request.headers['idempotency-key']),
-      set: setOf(request.url, request.headers['user-agent']),
+    const isElsewhere = (cwd: string) => findSessionContext(service, { agent: params.agent, policy: null, cwd });
+    if (query.scope === 'user' && (await isForeignSession(service, hookCall, isElsewhere)))
+      return reply.code(204).send();
+    const answer = await handlerOf(service)(withPolicy(hookCall, query.policy), {
+      key: callKeyOf(request.headers['idempotency-key']),
+      set: hookSetOf(request.url, request.headers['user-agent']),
       taskList: typeof query.tasks === 'string' && query.tasks !== '' ? query.tasks.slice(0, listCharsMax) : undefined,
       noteUnread: (what) => noteUnread(params.agent, what),
-      mayWrite: (worker) => isFor(callerOf(request), worker),
+      mayWrite: (worker) => isForWorker(callerOf(request), worker),
       gone: AbortSignal.any([closing.signal, whenClosed(reply)]),
     });
     return answer === null ? reply.code(204).send() : answer;
@@ -143,7 +144,8 @@ export function addHookRoutes(
     const { cwd, policy, fleet } = request.query;
     readerOf(agent);
     const textOf = (given: unknown) => (typeof given === 'string' && given !== '' ? given : null);
-    return findPlace(fleetNamed(fleetsOf(request), fleet).service, { agent, policy: textOf(policy), cwd: textOf(cwd) });
+    const { service } = fleetNamed(fleetsOf(request), fleet);
+    return findSessionContext(service, { agent, policy: textOf(policy), cwd: textOf(cwd) });
   });
 }
 
@@ -151,7 +153,7 @@ export function addHookRoutes(
  * Whether a user's hooks report a session that began outside of the service's folders. A known session is judged
  * wherever it goes.
  */
-async function isStranger(
+async function isForeignSession(
   service: Service,
   { session, cwd }: HookCall,
   find: (cwd: string) => Promise<SessionContext>,
@@ -160,14 +162,14 @@ async function isStranger(
   return (await find(cwd)).isElsewhere;
 }
 
-/** Longer names of clients are cut: they only tell sets of hooks apart. */
+/** Longer client names are cut, because they only distinguish sets of hooks. */
 const clientCharsMax = 256;
 
 /**
  * Tells sets of hooks apart by the line that makes the call: its URL without the event, and its client, in which the
  * hook command names its own line.
  */
-function setOf(url: string, client = ''): string {
+function hookSetOf(url: string, client = ''): string {
   const { pathname, searchParams } = new URL(url, 'http://localhost');
   for (const name of ['event', 'tasks']) searchParams.delete(name);
   return `${pathname} ${searchParams} ${client.slice(0, clientCharsMax)}`;
@@ -175,9 +177,9 @@ function setOf(url: string, client = ''): string {
 
 /**
  * Returns the id of a call, with which a client can repeat it after a lost answer. The header may be quoted, like a
- * string in a structured header. A value that is not a valid id is converted to one, always the same.
+ * string in a structured header. A value that is not a valid id is always converted to the same id.
  */
-function keyOf(header: string | string[] | undefined): string | undefined {
+function callKeyOf(header: string | string[] | undefined): string | undefined {
   const given = (Array.isArray(header) ? (header[0] ?? '') : (header ?? '')).trim();
   const quoted = /^"(.*)"$/s.exec(given)?.[1];
   const name = quoted === undefined ? given : quoted.replaceAll(/\\(.)/gs, '$1');
@@ -236,7 +238,7 @@ function readerOf(agent: string): ReadHook {
  * any of its workers is not the caller's, nothing is stored.
  * @throws AppError role.lacking, here or during the translation
  */
-function heldTo(caller: Caller, call: HookCall): HookCall {
+function restrictTo(caller: Caller, call: HookCall): HookCall {
   checkWorker(caller, call.worker);
   return {
     ...call,
@@ -252,7 +254,7 @@ function heldTo(caller: Caller, call: HookCall): HookCall {
 }
 
 /** Adds `?policy=P` of the URL (`stopgate init --policy`) to the worker's registration. */
-function underPolicy(call: HookCall, policy: unknown): HookCall {
+function withPolicy(call: HookCall, policy: unknown): HookCall {
   if (policy === undefined) return call;
   if (typeof policy !== 'string' || !isId(policy))
     throw new AppError('input.bad', `?policy=${String(policy)} is not the name of a policy`);

@@ -45,8 +45,8 @@ export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
         opened.on('error', () => opened.terminate());
         sendFleet(opened, fleet.inspection, worker, sockets.log);
         const named = { fleet: fleet.service.fleet };
-        const settle = onceRevoked(request.headers, named, access, sockets.admission, () => opened.terminate());
-        opened.on('close', settle);
+        const endChecks = onceRevoked(request.headers, named, access, sockets.admission, () => opened.terminate());
+        opened.on('close', endChecks);
       });
     } catch (error) {
       refuse(socket, error, sockets.log);

@@ -13,8 +13,8 @@ import { sendHistory, type Work } from './history-reply.ts';
 import { anyObject, contentOf, errorSchema, type SchemaTypes, seqSchema } from './route-schemas.ts';
 
 /** For routes that show all workers. */
-const ofFleet: Access = { role: 'read', workers: 'none', fleets: 'own' };
-const ofWorker: Access = { role: 'read', workers: 'own', fleets: 'own' };
+const fleetAccess: Access = { role: 'read', workers: 'none', fleets: 'own' };
+const workerAccess: Access = { role: 'read', workers: 'own', fleets: 'own' };
 
 const selectionSchema = z
   .object({ worker: idSchema.optional(), task: idSchema.optional(), after: seqSchema.optional() })
@@ -29,8 +29,8 @@ const msSchema = z
   .transform(Number);
 const wordSchema = z.string().min(1).max(200).optional();
 /**
- * `outcome`: outcomes of checks or stops, separated by commas. `guard`: the guard that blocked. `text`: searched for in
- * subjects and payloads. `from` and `to`: storage time, in milliseconds since 1970.
+ * `outcome` has outcomes of checks or stops, separated by commas. `guard` is the guard that blocked. `text` is searched
+ * for in subjects and payloads. `from` and `to` limit the storage time, in milliseconds since 1970.
  */
 const entriesSchema = pageSchema.extend({
   type: wordSchema,
@@ -111,7 +111,7 @@ function addPast(api: FastifyInstance): void {
   typed.get(
     '/range',
     {
-      config: { access: ofFleet },
+      config: { access: fleetAccess },
       schema: { tags: ['reads'], summary: 'The first and last entry of the log', response: { 200: anyObject } },
     },
     async (request) => fleetInPath(request).inspection.range(),
@@ -119,7 +119,7 @@ function addPast(api: FastifyInstance): void {
   typed.get(
     '/at/:seq',
     {
-      config: { access: ofFleet },
+      config: { access: fleetAccess },
       schema: {
         tags: ['reads'],
         summary: 'The fleet as it was after an entry',
@@ -134,7 +134,7 @@ function addPast(api: FastifyInstance): void {
   typed.get(
     '/outline',
     {
-      config: { access: ofFleet },
+      config: { access: fleetAccess },
       schema: {
         tags: ['reads'],
         summary: 'Counts of entries in equal parts of the log',
@@ -150,7 +150,7 @@ function addPast(api: FastifyInstance): void {
   typed.get(
     '/statistics',
     {
-      config: { access: ofFleet },
+      config: { access: fleetAccess },
       schema: {
         tags: ['reads'],
         summary: 'Statistics of the last hour, day or week, or of a range, counted from the log',
@@ -169,7 +169,7 @@ function addPast(api: FastifyInstance): void {
   typed.get(
     '/rules',
     {
-      config: { access: ofFleet },
+      config: { access: fleetAccess },
       schema: {
         tags: ['reads'],
         summary: 'How each check of the policies has done, and which deserve a look',
@@ -183,7 +183,7 @@ function addPast(api: FastifyInstance): void {
   typed.get(
     '/receipt/:entity/:id',
     {
-      config: { access: ofWorker },
+      config: { access: workerAccess },
       schema: {
         tags: ['reads'],
         summary: 'An in-toto statement that the work was judged complete; unsigned',
@@ -218,7 +218,7 @@ function addPast(api: FastifyInstance): void {
   typed.post(
     '/what-if',
     {
-      config: { access: ofFleet },
+      config: { access: fleetAccess },
       schema: {
         tags: ['reads'],
         summary: 'What another policy would have decided',
@@ -237,7 +237,7 @@ function addService(api: FastifyInstance, { version, bounds }: InspectorRoutes):
   api.get(
     '/policy',
     {
-      config: { access: ofFleet },
+      config: { access: fleetAccess },
       schema: { tags: ['reads'], summary: 'The policies in force', response: { 200: anyObject } },
     },
     async (request) => fleetInPath(request).inspection.policies(),
@@ -246,7 +246,7 @@ function addService(api: FastifyInstance, { version, bounds }: InspectorRoutes):
   api.get(
     '/service',
     {
-      config: { access: ofFleet },
+      config: { access: fleetAccess },
       schema: {
         tags: ['reads'],
         summary: 'The service itself: replicas, NATS, log, runners, dead entries, policies, limits',
@@ -267,7 +267,7 @@ function addTimelines(api: FastifyInstance): void {
   typed.get(
     '/timeline/:entity/:id',
     {
-      config: { access: ofWorker },
+      config: { access: workerAccess },
       schema: {
         tags: ['reads'],
         summary: 'The entries about a worker or task, the latest first',
@@ -287,7 +287,7 @@ function addTimelines(api: FastifyInstance): void {
   typed.get(
     '/attempts/:worker',
     {
-      config: { access: ofWorker },
+      config: { access: workerAccess },
       schema: {
         tags: ['reads'],
         summary: 'The attempts of a worker with their decisions',
@@ -311,7 +311,7 @@ function addEntries(api: FastifyInstance): void {
   typed.get(
     '/entry/:seq',
     {
-      config: { access: ofFleet },
+      config: { access: fleetAccess },
       schema: {
         tags: ['reads'],
         summary: 'One entry',
@@ -329,7 +329,7 @@ function addEntries(api: FastifyInstance): void {
   typed.get(
     '/entries',
     {
-      config: { access: ofFleet },
+      config: { access: fleetAccess },
       schema: {
         tags: ['reads'],
         summary: 'Entries of the whole log, by filters',
@@ -348,7 +348,7 @@ function addEntries(api: FastifyInstance): void {
   typed.get(
     '/moment',
     {
-      config: { access: ofFleet },
+      config: { access: fleetAccess },
       schema: {
         tags: ['reads'],
         summary: 'The last entry at a given time',
@@ -366,7 +366,7 @@ function addFiles(api: FastifyInstance): void {
   typed.get(
     '/history/:file',
     {
-      config: { access: ofWorker, listed: ['GET  /api/<fleet>/history/<worker>.jsonl'] },
+      config: { access: workerAccess, listed: ['GET  /api/<fleet>/history/<worker>.jsonl'] },
       schema: {
         tags: ['reads'],
         summary: 'The log of a worker, for stopgate replay',

@@ -13,11 +13,11 @@ export function oneAtATime(handle: RequestListener): RequestListener {
   const answers = new WeakMap<Socket, ServerResponse>();
   return (request, response) => {
     const { socket } = request;
-    const before = answers.get(socket);
+    const previous = answers.get(socket);
     answers.set(socket, response);
-    if (before === undefined || before.closed) handle(request, response);
-    else if (before.writableEnded)
-      before.once('close', () => {
+    if (previous === undefined || previous.closed) handle(request, response);
+    else if (previous.writableEnded)
+      previous.once('close', () => {
         // Node assigns the socket to this response only if the connection stays open.
         if (response.socket?.destroyed === false) handle(request, response);
       });

@@ -45,7 +45,7 @@ export async function openApiDocument({ version, basePath, routes }: Described):
         version,
         license: { name: 'MIT', identifier: 'MIT' },
         summary: 'May this coding agent stop?',
-        description: 'On loopback without tokens, all but the operator endpoints need none.',
+        description: 'On loopback, while no token is configured, only the operator endpoints need one.',
       },
       servers: [{ url: `${basePath}/` }],
       security: [{ bearer: [] }],

@@ -41,10 +41,10 @@ export const errorSchema = z.looseObject({
 
 export const oneOf = (names: Iterable<string>): z.ZodEnum => z.enum([...names] as [string, ...string[]]);
 
-/** A response without a body. */
+/** Describes a response without a body. */
 export const noBody = (description: string): z.ZodType => z.null().describe(description);
 
-/** A response in one of several types, or in one that is not JSON. */
+/** Describes a response in one of several types, or in one that is not JSON. */
 export const contentOf = (...types: readonly string[]): object => ({
   description: 'OK',
   content: Object.fromEntries(types.map((type) => [type, { schema: z.unknown() }])),

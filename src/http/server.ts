@@ -14,7 +14,7 @@ import type { AnswerLinks } from '../notify/answer-links.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { inTraceOf } from '../telemetry/tracing.ts';
 import { accessOf, type Caller, checkAccess, fleetInPath, fleetsFor, hasRole } from './access.ts';
-import { checkBinding, checkSource, findCaller, type HttpAdmission, refuseAnyone } from './admission.ts';
+import { checkBinding, checkSource, findCaller, type HttpAdmission, refuseAnonymous } from './admission.ts';
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import { addBasePath, basePathOf, withoutBasePath } from './base-path.ts';
 import { addBodyBudget } from './body-budget.ts';
@@ -64,7 +64,7 @@ export type HttpOptions = {
   /** Returns the current answer links. Null (default) if requests are not announced and cannot be answered by links. */
   readonly answerLinks?: () => AnswerLinks | null;
   /** Describes how a session would be judged. Default: unknown. */
-  readonly findPlace?: FindSessionContext;
+  readonly findSessionContext?: FindSessionContext;
   /**
    * How long `close` waits for running requests. Shorter than a hold: those clients retry at another replica. Default:
    * 2,000.
@@ -95,7 +95,13 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   const { app, close } = await createHttpApp(options);
   const address = await listen(app, host, options.port);
   const url = isTls(app.server) ? address.replace(/^http:/, 'https:') : address;
-  return { url, close, renew: (certificate) => void (isTls(app.server) && app.server.setSecureContext(certificate)) };
+  return {
+    url,
+    close,
+    renew(certificate) {
+      if (isTls(app.server)) app.server.setSecureContext(certificate);
+    },
+  };
 }
 
 type HttpApp = {
@@ -123,7 +129,7 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   const onHeld: HookRouteOptions['onHeld'] = (service, held, over) =>
     void announceRequest(answerLinks(), service, held, over);
   const noteUnread = createUnreadNotes(options);
-  addHookRoutes(app, { onHeld, noteUnread }, options.findPlace);
+  addHookRoutes(app, { onHeld, noteUnread }, options.findSessionContext);
   addAnswerRoutes(app, fleets, answerLinks);
   addMcpRoutes(app, options.log);
   await addOtlpRoutes(app, (kind) => noteUnread('otlp', kind));
@@ -157,8 +163,8 @@ async function addApiRoutes(app: FastifyInstance, options: StreamOptions): Promi
 function createAdmission(options: Omit<HttpOptions, 'port'>): HttpAdmission {
   const { host, token, operatorToken, tokens = () => [], certificate = null } = options;
   const publicUrl = options.publicUrl == null ? null : new URL(options.publicUrl);
-  if (token === '') throw new AppError('config.bad', 'the token for HTTP is empty');
-  const shared = (secret: string, role: AccessToken['role']): AccessToken => ({
+  if (token === '') throw new AppError('config.bad', 'the token for HTTP is empty; set it, or omit it');
+  const unlimited = (secret: string, role: AccessToken['role']): AccessToken => ({
     name: null,
     role,
     workers: null,
@@ -166,8 +172,8 @@ function createAdmission(options: Omit<HttpOptions, 'port'>): HttpAdmission {
     hashes: [hashOfToken(secret)],
   });
   const given = [
-    ...(operatorToken === null ? [] : [shared(operatorToken, 'operator')]),
-    ...(token === null ? [] : [shared(token, operatorToken === null ? 'operator' : 'agent')]),
+    ...(operatorToken === null ? [] : [unlimited(operatorToken, 'operator')]),
+    ...(token === null ? [] : [unlimited(token, operatorToken === null ? 'operator' : 'agent')]),
   ];
   return {
     host,
@@ -182,7 +188,7 @@ const isTls = (server: Server): server is TlsServer => server instanceof TlsServ
 
 /** Longer than the pauses between requests of proxies and of Prometheus. */
 const keepAliveTimeoutMs = 72_000;
-/** Ample for any client. `close` waits for handshakes that never finish. */
+/** Enough for any client. Without a limit, `close` would wait for handshakes that never finish. */
 const handshakeTimeoutMs = 5_000;
 
 function createApp({ log, certificate = null }: Omit<HttpOptions, 'port'>, basePath: string): FastifyInstance {
@@ -202,7 +208,7 @@ function createApp({ log, certificate = null }: Omit<HttpOptions, 'port'>, baseP
     routerOptions: { maxParamLength: pathPartCharsMax },
     frameworkErrors: (error, request, reply) => answerError(log, error, request, reply),
   });
-  // Schemas only describe the routes. The service validates input, or `validateInput`.
+  // Schemas only describe the routes. Input is validated by the service or by `validateInput`.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler((error: FastifyError | AppError, request, reply) => answerError(log, error, request, reply));
@@ -248,7 +254,7 @@ function addAdmission(app: FastifyInstance, admission: HttpAdmission, fleets: Fl
     request.caller = findCaller(headers, admission);
     request.fleets = fleetsFor(request.caller, fleets);
     if (access.role === 'operator' && !hasRole(request.caller, 'operator'))
-      refuseAnyone(request.caller, headers, admission);
+      refuseAnonymous(request.caller, headers, admission);
     checkAccess(request.caller, access, request.params);
   });
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { parseInput } from '../service/parse-input.ts';
 import { checkFleet, open } from './access.ts';
-import { findCaller, type HttpAdmission, refuseAnyone, sessionCookie } from './admission.ts';
+import { findCaller, type HttpAdmission, refuseAnonymous, sessionCookie } from './admission.ts';
 import { noBody } from './route-schemas.ts';
 
 const tokenSchema = z.object({ token: z.string().trim().min(1).max(1_000) });
@@ -24,7 +24,7 @@ export function addSessionRoutes(api: FastifyInstance, admission: HttpAdmission)
       const { token } = parseInput(tokenSchema, body);
       const given = { authorization: `Bearer ${token}` };
       const caller = findCaller(given, admission);
-      refuseAnyone(caller, given, admission);
+      refuseAnonymous(caller, given, admission);
       checkFleet(caller, params.fleet);
       return reply
         .code(204)

@@ -109,7 +109,7 @@ const namesOf = (fleets: FleetDirectory): string[] => fleets.states().map(({ nam
  * readiness.
  */
 function addReadiness(app: FastifyInstance, metrics: Metrics): void {
-  /** Undelivered webhooks need a person, but do not affect readiness. */
+  // Undelivered webhooks need a person, but do not affect readiness.
   const undelivered = async () => {
     const webhooksWaiting = (await metrics.webhooksWaiting.get()).values[0]?.value ?? 0;
     return webhooksWaiting === 0 ? {} : { webhooksWaiting };

@@ -66,12 +66,12 @@ export function addStreamRoute(api: FastifyInstance, { admission, version, bound
     };
     stream.send('hello', JSON.stringify({ fleet, replica, version, staleAfterMs, ...rights }), null);
     const leave = inspection.live.join(stream, topics, lastId.success ? lastId.data : after);
-    const settle = onceRevoked(headers, params, accessOf(request), admission, () => {
+    const endChecks = onceRevoked(headers, params, accessOf(request), admission, () => {
       stream.send('locked', 'null', null);
       stream.end();
     });
     stream.onClose(() => {
-      settle();
+      endChecks();
       streams.delete(stream);
       leave();
     });

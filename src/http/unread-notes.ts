@@ -2,9 +2,7 @@
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
-/**
- * `from` is an agent or `otlp`. `field` is one of our names, never a text of the sender, so their number is bounded.
- */
+/** `from` is an agent or `otlp`. `field` is one of our names, never a text of the sender, so there are only a few. */
 export type NoteUnread = (from: string, field: string) => void;
 
 export function createUnreadNotes({

@@ -10,7 +10,7 @@ export type Io = {
   readonly stdin: Readable;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Whether stdout is a terminal. Then there are colors, and lines are cut to its width. */
+  /** Whether stdout is a terminal. If it is, there are colors, and lines are cut to its width. */
   readonly isTTY: boolean;
   /** Current size of the terminal. Used only if `isTTY`. */
   readonly size: () => { readonly columns: number; readonly rows: number };
@@ -53,7 +53,7 @@ const doubledMs = 500;
 
 /**
  * Whether `nohup` started us. A handler would replace its setting, and closing the terminal would end the process.
- * Where there is no /proc: whether no stream is a terminal, as under `nohup`.
+ * Without /proc, returns whether no stream is a terminal, as under `nohup`.
  */
 function ignoresHangup(): boolean {
   try {
@@ -64,7 +64,7 @@ function ignoresHangup(): boolean {
   }
 }
 
-/** The real process. A second Ctrl-C exits at once; `exit` handlers still run. */
+/** Returns the parts of the real process. A second Ctrl-C exits at once; `exit` handlers still run. */
 export function processIo(env: Io['env']): Io {
   return {
     stdout: openStdout(),

@@ -1,7 +1,7 @@
 /** Formats a table. Shortens the widest columns until it fits. */
 import { clean, cut, pad, widthOf } from './text.ts';
 
-/** `isWhole`: shorten this column last, for example an id that a person copies. */
+/** A column with `isWhole` is shortened last, for example an id that a person copies. */
 export type Cell = { readonly text: string; readonly paint?: (text: string) => string; readonly isWhole?: boolean };
 export type Row = readonly Cell[];
 

@@ -67,9 +67,7 @@ export function wrap(text: string, width: number): string[] {
 }
 
 /** `1 file`, `2 files` */
-export const formatCount = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
-
-// A decision's answer on one line.
+export const formatCount = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** `block · continue · incomplete` */
 export const describeAnswer = ({ decision, action, cause }: Decision): string => `${decision} · ${action} · ${cause}`;
@@ -84,8 +82,6 @@ export function paintAnswer({ decision, action, cause }: Decision, colors: Color
   if (cause === 'unjudged') return colors.blue;
   return cause === 'complete' || cause === 'no-policy' ? colors.green : colors.yellow;
 }
-
-// Terminal colors.
 
 type Paint = (text: string) => string;
 export type Colors = Readonly<Record<keyof typeof codes, Paint>>;

@@ -305,7 +305,7 @@ function startMember(world: World, member: Member): void {
         member.lastError = null;
         member.acceptEmptyLog = false;
         world.trace(`${member.name} serves`);
-        void closed.then(() => again('it cannot serve any longer'));
+        void closed.then(() => again('it can no longer serve'));
       },
       (error: Error) => again(error instanceof AppError ? `${error.code}: ${error.message}` : String(error.stack)),
     );

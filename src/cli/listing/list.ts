@@ -46,20 +46,24 @@ export async function list<View>(
   { flags, io, out, asTyped }: Context<Flags<typeof listArgs> & { readonly sort?: string | undefined }>,
 ): Promise<number> {
   const all = Number.POSITIVE_INFINITY;
-  const most = flags.limit ?? all;
+  const limit = flags.limit ?? all;
   const timeoutMs = flags.timeout ?? timeoutMsDefault;
-  const wanted = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
   const read = async (requester: Requester): Promise<View[]> => {
     const { entity, order, keeps } = listing;
-    const isWhole = order !== undefined || keeps !== undefined;
-    const asked = { wanted: { ...wanted, sort: flags.sort }, most: isWhole ? all : most, timeoutMs };
-    const views = await readAll<View>(requester, entity, asked);
+    // Our own order and filter need the whole list.
+    const needsAll = order !== undefined || keeps !== undefined;
+    const views = await readAll<View>(requester, entity, {
+      filter: { ...given, sort: flags.sort },
+      limit: needsAll ? all : limit,
+      timeoutMs,
+    });
     const kept = keeps === undefined ? views : views.filter(keeps);
-    return (order === undefined ? kept : kept.sort(order)).slice(0, most);
+    return (order === undefined ? kept : kept.sort(order)).slice(0, limit);
   };
   const format = (views: readonly View[], fleet: string, width: number): string[] => {
     if (views.length > 0) return formatListing(listing, views, { colors: out.colors, width });
-    return Object.keys(wanted).length > 0
+    return Object.keys(given).length > 0
       ? [`No ${listing.entity} in fleet '${fleet}' matches.`]
       : listing.empty(fleet).map(asTyped);
   };
@@ -73,19 +77,19 @@ export async function list<View>(
 }
 
 const pageMax = 100;
-type Wanted = { readonly wanted: object; readonly most: number; readonly timeoutMs: number };
+type ListRequest = { readonly filter: object; readonly limit: number; readonly timeoutMs: number };
 
-/** Reads all pages of a list, up to `most` items. @throws AppError the errors of a request */
+/** Reads all pages of a list, up to `limit` items. @throws AppError the errors of a request */
 export async function readAll<View>(
   requester: Requester,
   entity: string,
-  { wanted, most, timeoutMs }: Wanted,
+  { filter, limit, timeoutMs }: ListRequest,
 ): Promise<View[]> {
   const views: View[] = [];
   let after: string | null = null;
   do {
-    const limit = Math.min(pageMax, most - views.length);
-    const body = { ...wanted, limit, ...(after === null ? {} : { after }) };
+    const pageLimit = Math.min(pageMax, limit - views.length);
+    const body = { ...filter, limit: pageLimit, ...(after === null ? {} : { after }) };
     const page = (await requester.request('list', `${entity}s`, body, timeoutMs)) as {
       items?: View[];
       next?: string | null;
@@ -93,11 +97,9 @@ export async function readAll<View>(
     if (!Array.isArray(page.items)) throw new AppError('service.unreachable', `the answer is not a list of ${entity}s`);
     views.push(...page.items);
     after = page.next ?? null;
-  } while (after !== null && views.length < most);
+  } while (after !== null && views.length < limit);
   return views;
 }
-
-// --watch redraws a screen or prints a line per change. Ctrl-C ends it and restores the terminal.
 
 const everyMs = 1_000;
 
@@ -111,7 +113,11 @@ type Watch<View> = {
   readonly out: Output;
 };
 
-/** Tolerates an unreachable service after the first read. @throws AppError if the first read fails */
+/**
+ * Redraws a screen or prints each change until Ctrl-C, and restores the terminal. Tolerates an unreachable service
+ * after the first read.
+ * @throws AppError if the first read fails
+ */
 async function watch<View>(options: Watch<View>): Promise<number> {
   const { read, address, json, io, out } = options;
   const end = AbortSignal.any([io.interrupt(), out.closed]);
@@ -126,7 +132,7 @@ async function watch<View>(options: Watch<View>): Promise<number> {
   try {
     while (!end.aborted) {
       try {
-        views = (await orEnd(link.use(read), end)) ?? views;
+        views = (await untilAborted(link.use(read), end)) ?? views;
         if (views !== null && !end.aborted) await show.draw(views, null);
       } catch (error) {
         if (!(error instanceof AppError) || views === null) throw error;
@@ -141,14 +147,14 @@ async function watch<View>(options: Watch<View>): Promise<number> {
   }
 }
 
-/** A connection that is reopened after a failure. */
+/** Creates a connection that is reopened after a failure. */
 export function createLink(open: () => Promise<Requester>) {
   let requester: Requester | null = null;
   return {
-    async use<Result>(what: (requester: Requester) => Promise<Result>): Promise<Result> {
+    async use<Result>(request: (requester: Requester) => Promise<Result>): Promise<Result> {
       requester ??= await open();
       try {
-        return await what(requester);
+        return await request(requester);
       } catch (error) {
         if (error instanceof AppError && error.code === 'service.unreachable') {
           await requester?.close();
@@ -162,7 +168,7 @@ export function createLink(open: () => Promise<Requester>) {
 }
 
 /** Returns undefined if `end` aborts first; the answer is then dropped. */
-async function orEnd<Result>(answer: Promise<Result>, end: AbortSignal): Promise<Result | undefined> {
+async function untilAborted<Result>(answer: Promise<Result>, end: AbortSignal): Promise<Result | undefined> {
   let onEnd = () => {};
   const ended = new Promise<undefined>((done) => {
     onEnd = () => done(undefined);
@@ -173,14 +179,14 @@ async function orEnd<Result>(answer: Promise<Result>, end: AbortSignal): Promise
 }
 
 type Show<View> = {
-  /** `fault`: why `views` are outdated, or null. */
+  /** `fault` says why `views` are outdated, or is null. */
   readonly draw: (views: readonly View[], fault: string | null) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
 function screen<View>({ listing, format, io, out }: Watch<View>, fleet: string): Show<View> {
   let entered = false;
-  // The last body read. Without the service, ages stop counting.
+  // The last body that was read. Ages stop counting while the service is unreachable.
   let body: readonly string[] = [];
   let readMs = Date.now();
   return {
@@ -190,7 +196,7 @@ function screen<View>({ listing, format, io, out }: Watch<View>, fleet: string):
         body = format(views, fleet, columns);
         readMs = Date.now();
       }
-      const title = `${listing.entity}s of ${fleet}: ${views.length}  (every second; Ctrl-C ends)`;
+      const title = `${listing.entity}s of ${fleet}: ${views.length}  (every second; Ctrl-C exits)`;
       const head =
         fault === null
           ? out.colors.dim(cut(title, columns))

@@ -7,7 +7,7 @@ import { type Colors, paintAnswer, widthOf } from '../../terminal/text.ts';
 import { formatSeconds } from '../text/decision-text.ts';
 import { formatAgo, formatProgress, formatUsed, paintPresence, paintState } from '../text/state-text.ts';
 
-/** `idOf` identifies an actor. `steadyOf` omits the running clocks: a change of it is a change of the actor. */
+/** `idOf` identifies an actor. `steadyOf` leaves out the running clocks, so it changes only when the actor does. */
 export type Listing<View> = {
   readonly entity: 'worker' | 'task' | 'queue' | 'escalation';
   /** The first column has the ids. */
@@ -32,8 +32,8 @@ export type Filter = Readonly<Record<string, string | undefined>>;
 const columnMin = 16;
 
 /**
- * Formats one row per view. If the rows are too wide, first leaves out empty columns, then shortens long ids to what
- * tells them apart, and then leaves out more columns. Ages are relative to `nowMs`, by default now.
+ * Formats one row per view. If the rows are too wide, first leaves out empty columns, then shortens long ids as far as
+ * they stay unique, and then leaves out more columns. Ages are relative to `nowMs`, by default now.
  */
 export function formatListing<View>(
   { headings, optional, rowOf }: Pick<Listing<View>, 'headings' | 'optional' | 'rowOf'>,
@@ -54,7 +54,7 @@ export function formatListing<View>(
   return formatTable(shown, rows.map(cellsOf), width);
 }
 
-/** The width of a table whose long cells are cut to `columnMin`. */
+/** Returns the width of a table whose long cells are cut to `columnMin`. */
 const tableWidth = (headings: readonly string[], rows: readonly Row[]): number =>
   headings
     .map((heading, column) => Math.max(widthOf(heading), ...rows.map((row) => cellWidth(row[column]))))
@@ -69,8 +69,8 @@ const nameMax = 24;
 const idMin = 8;
 
 /**
- * Cuts a long id in each row's first cell, such as `w1` or `worker w1`, to the shortest beginning that no other id has.
- * Commands take it for the id.
+ * Cuts a long id in each row's first cell, such as `w1` or `worker w1`, to the shortest prefix that no other id has.
+ * Commands accept the prefix as the id.
  */
 function shortenIds(rows: readonly Row[]): Row[] {
   const idIn = (row: Row): string => row[0]?.text.split(' ').at(-1) ?? '';
@@ -99,14 +99,14 @@ function commonLength(a: string, b: string): number {
 const itemsUnder = <Item>(headings: readonly string[], shown: readonly string[], items: readonly Item[]) =>
   items.filter((_, index) => shown.includes(headings[index] ?? ''));
 
-/** A command line to copy. Names the fleet unless it is the default. */
+/** Formats a command line to copy. Names the fleet unless it is the default. */
 export const commandToCopy = (fleet: string, rest: string): string =>
   `  stopgate ${rest}${fleet === 'main' ? '' : ` --fleet ${fleet}`}`;
 
-/** The folder's own name: of `/home/ann/api`, `api`. Agents on Windows report backslashes. */
+/** Returns the folder's own name, such as `api` for `/home/ann/api`. Agents on Windows report backslashes. */
 const lastPart = (folder: string): string => folder.split(/[/\\]/).findLast((part) => part !== '') ?? folder;
 
-/** The step that is worked on, or the first open one. */
+/** Returns the step in progress, otherwise the first open one. */
 const currentStep = (plan: Plan): Plan[number] | undefined => {
   const open = plan.filter((step) => !isDone(step));
   return open.find(({ status }) => status !== 'pending') ?? open[0];

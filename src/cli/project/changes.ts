@@ -1,6 +1,7 @@
 /**
- * What `stopgate up` has changed, so that `stopgate down` gives back every file as it was. The record is in a folder of the
- * user's own (XDG_STATE_HOME), not in the project: a checkout could bring one that makes `down` write any file.
+ * Records what `stopgate up` has changed, so that `stopgate down` can restore every file. The record is in the user's
+ * state folder (XDG_STATE_HOME), not in the project: otherwise a checkout could contain a record that makes `down`
+ * write any file.
  */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -19,12 +20,12 @@ const fileSchema = z.object({
   path: z.string(),
   /** The folder that must contain the file. */
   root: z.string(),
-  /** The agent whose settings it has. Null: the file is ours alone. */
+  /** The agent whose settings the file contains, or null if the file is only ours. */
   agent: z.string().nullable(),
-  /** Null: there was, or is, no such file. */
+  /** The texts before and after the change; null if the file did not or does not exist. */
   before: z.string().nullable(),
   after: z.string().nullable(),
-  /** The nearest folder above that existed before. */
+  /** The nearest folder above the file that existed before. */
   folder: z.string(),
 });
 export type ChangedFile = z.output<typeof fileSchema>;
@@ -66,7 +67,7 @@ export function writeRecord(record: UpRecord, env: Environment): void {
   writeFileSync(join(stateFolder, 'up.json'), `${JSON.stringify(record)}\n`, { mode: 0o600 });
 }
 
-/** Leaves the folders of other projects, and those that were there before. */
+/** Keeps the folders of other projects, and folders that existed before. */
 export function removeRecord({ folder, stateParent }: UpRecord, env: Environment): void {
   const stateFolder = stateFolderOf(folder, env);
   rmSync(stateFolder, { recursive: true, force: true });
@@ -79,7 +80,7 @@ export function removeRecord({ folder, stateParent }: UpRecord, env: Environment
   }
 }
 
-/** The nearest folder that exists: this one, or one above. */
+/** Returns the nearest folder that exists: this one, or one above. */
 export const nearestFolder = (folder: string): string => (existsSync(folder) ? folder : nearestFolder(dirname(folder)));
 
 export const toChangedFile = ({ file, after }: Change, agent: string | null): ChangedFile => ({
@@ -97,13 +98,13 @@ export type Undone = {
   readonly kept: { readonly path: string; readonly why: string }[];
 };
 
-/** Gives back the files as they were, the last one first. Names those that somebody has changed since, and keeps them. */
+/** Restores the files, last one first. Keeps and reports those that somebody has changed since. */
 export async function undoFiles(files: readonly ChangedFile[], places: LocalContext): Promise<Undone> {
   const undone: Undone = { restored: [], removed: [], kept: [] };
   const edited = new Set<string>();
   const paths = [...new Set(files.map(({ path }) => path))];
   for (const path of paths.toReversed()) {
-    // A second `up` may have changed a file again. What it was before the first counts.
+    // A second `up` may have changed a file again. Restore what it was before the first.
     const changes = files.filter((changed) => changed.path === path);
     const [first] = changes as [ChangedFile];
     const { agent, before } = first;

@@ -1,4 +1,6 @@
-/** Runs a folder's service in the background: under systemd or launchd where one works, otherwise as a plain process. */
+/**
+ * Runs a folder's service in the background: under systemd or launchd where one works, otherwise as a plain process.
+ */
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +27,8 @@ export type Supervisor = {
   /** @returns whether the service has ended, if that is known. @throws AppError service.unreachable */
   readonly start: () => Promise<() => Promise<boolean>>;
   /**
-   * Ends what `start` started, and waits for its end. @param pid the process to which `start` led, or null
+   * Stops the service that `start` started, and waits until it has ended.
+   * @param pid the process of the service, or null if it was never ready
    * @throws AppError service.busy if it does not end
    */
   readonly stop: (pid: number | null) => Promise<void>;
@@ -34,7 +37,7 @@ export type Supervisor = {
 type ProjectFolders = {
   /** The folder of the service. */
   readonly folder: string;
-  /** An existing folder of the user's own for this project. */
+  /** An existing folder outside of the project, for the state of this project. */
   readonly stateFolder: string;
   readonly env: Environment;
 };
@@ -49,7 +52,7 @@ export type ServiceOptions = ProjectFolders & {
 export const storeOf = (folder: string): string => join(folder, '.stopgate');
 export const logFile = (folder: string): string => join(storeOf(folder), 'service.log');
 
-/** The name of a folder in lists of services and of state: readable, and different for different folders. */
+/** Returns a readable name, unique to the folder, for its service and for its state folder. */
 export function projectName(folder: string): string {
   const hash = createHash('sha256').update(folder).digest('hex').slice(0, 8);
   return `${basename(folder).replaceAll(/[^\w-]+/g, '-')}-${hash}`;
@@ -64,7 +67,7 @@ export async function chooseSupervisor(options: ServiceOptions): Promise<Supervi
   return createSupervisor('process', options);
 }
 
-/** Creates the supervisor that an earlier run chose, to stop what it runs. */
+/** Creates the supervisor that an earlier run chose, so that its service can be stopped. */
 export function createSupervisor(kind: SupervisorKind, options: ServiceOptions): Supervisor {
   if (kind === 'process') return createProcess(options);
   return kind === 'systemd' ? createUnit(options) : createLaunchAgent(options);
@@ -107,14 +110,14 @@ function createProcess(options: ServiceOptions): Supervisor {
           });
       });
       stopChild = () => {
-        child.ref(); // wait for its end
+        child.ref(); // keeps this process alive until the child has ended
         child.kill('SIGTERM');
       };
       child.unref();
       return async () => hasEnded;
     },
     async stop(pid) {
-      // It may not have locked its store yet.
+      // The service may not have locked its store yet.
       if (ended !== null) {
         stopChild();
         return ended;
@@ -127,7 +130,7 @@ function createProcess(options: ServiceOptions): Supervisor {
   };
 }
 
-/** Keeps the log of the run before, in which the reason of a crash is. */
+/** Keeps the log of the previous run, which may say why it crashed. */
 function keepLog(folder: string): void {
   try {
     renameSync(logFile(folder), `${logFile(folder)}.1`);
@@ -136,7 +139,7 @@ function keepLog(folder: string): void {
   }
 }
 
-/** For systemd and launchd, which have another environment than the user's shell. */
+/** Creates the script for systemd and launchd, which do not have the environment of the user's shell. */
 function createScript(options: ServiceOptions): { readonly path: string; readonly text: string } {
   const { folder, stateFolder, env, variables } = options;
   const names = Object.keys(env).filter(
@@ -226,7 +229,7 @@ function createLaunchAgent(options: ServiceOptions): Supervisor {
   };
 }
 
-/** The ready service of exactly this folder, whoever started it. */
+/** Returns the ready service of exactly this folder, whoever started it, or null if there is none. */
 export async function findRunning(folder: string): Promise<ServiceFile | null> {
   const service = findStore(folder, folder)?.service ?? null;
   if (service === null || (await holderOf(storeOf(folder))) !== service.pid) return null;
@@ -250,16 +253,17 @@ export async function waitUntilReady(
     signal.throwIfAborted();
     const service = await findRunning(folder);
     if (service !== null) return service;
-    if (await hasEnded()) throw new AppError('service.unreachable', `the service did not start${lastWords(folder)}`);
+    if (await hasEnded())
+      throw new AppError('service.unreachable', `the service did not start${describeLogTail(folder)}`);
     await sleep(pollMs, signal);
   }
   throw new AppError(
     'service.unreachable',
-    `the service was not ready within ${readyTimeoutMs / 1_000} s${lastWords(folder)}`,
+    `the service was not ready within ${readyTimeoutMs / 1_000} s${describeLogTail(folder)}`,
   );
 }
 
-/** Whatever holds the store must end. A failure to stop what was not running is none. */
+/** Waits until the process that holds the store has ended. Ignores a failure to stop a service that was not running. */
 async function stopSupervised(folder: string, stopping: Promise<void>): Promise<void> {
   const holder = await holderOf(storeOf(folder));
   await stopping.catch(() => undefined);
@@ -268,7 +272,7 @@ async function stopSupervised(folder: string, stopping: Promise<void>): Promise<
 
 const never = new AbortController().signal;
 
-/** Its store is free, and the process has exited, which comes last. */
+/** Waits until the store is free and the process has exited, which happens last. */
 async function waitForEnd(folder: string, pid: number): Promise<void> {
   const started = startTimeOf(pid);
   const untilMs = performance.now() + endTimeoutMs;
@@ -282,12 +286,12 @@ async function waitForEnd(folder: string, pid: number): Promise<void> {
   }
 }
 
-const wordsLines = 5;
+const logTailLines = 5;
 
-/** The end of the log, since it may be removed next. */
-function lastWords(folder: string): string {
+/** Returns the end of the log for an error message, because the log may be removed next. */
+function describeLogTail(folder: string): string {
   try {
-    const lines = readFileSync(logFile(folder), 'utf8').trim().split('\n').slice(-wordsLines);
+    const lines = readFileSync(logFile(folder), 'utf8').trim().split('\n').slice(-logTailLines);
     return lines.join('') === '' ? '' : `; the end of its log:\n${lines.join('\n')}`;
   } catch {
     return '';
@@ -298,7 +302,7 @@ export const removeLogs = (folder: string): void => {
   for (const path of [logFile(folder), `${logFile(folder)}.1`]) rmSync(path, { force: true });
 };
 
-/** The variables that stopgate.yaml names: a background service may have another environment than this one. */
+/** Returns the variables that stopgate.yaml names. The environment of a background service may lack them. */
 export const variablesIn = ({ commands, tokens, escalation }: ConfigFile): string[] => [
   ...Object.values(commands).flatMap(({ inherit = [] }) => inherit),
   ...tokens.flatMap((token) => ('env' in token.source ? [token.source.env] : [])),

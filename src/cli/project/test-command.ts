@@ -6,13 +6,13 @@ import { tryJson } from '../../text/json-text.ts';
 
 export type TestCommand = {
   readonly run: readonly string[];
-  /** The file that says so. */
+  /** The file from which the command follows. */
   readonly from: string;
 };
 
 type Project = { readonly has: (name: string) => boolean; readonly read: (name: string) => string };
 
-/** The first that finds a command counts: what the project itself calls `test` comes before a tool's usual command. */
+/** In order of precedence: the project's own `test` comes before a tool's usual command. */
 const finders: readonly ((project: Project) => TestCommand | null)[] = [
   findScript,
   ({ read }) => (/^test[ \t]*:(?!=)/m.test(read('Makefile')) ? { run: ['make', 'test'], from: 'Makefile' } : null),
@@ -21,7 +21,7 @@ const finders: readonly ((project: Project) => TestCommand | null)[] = [
   ({ has }) => (has('Cargo.toml') ? { run: ['cargo', 'test'], from: 'Cargo.toml' } : null),
 ];
 
-/** @returns null if no file tells */
+/** @returns null if no file implies a test command */
 export function findTestCommand(folder: string): TestCommand | null {
   const has = (name: string) => existsSync(join(folder, name));
   const read = (name: string) => {
@@ -38,7 +38,7 @@ export function findTestCommand(folder: string): TestCommand | null {
   return null;
 }
 
-/** What `npm init` writes, which always fails. */
+/** The script that `npm init` writes, which always fails. */
 const noTests = /no test specified/;
 
 const packageManagers: Readonly<Record<string, string>> = {

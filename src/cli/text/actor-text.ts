@@ -1,5 +1,6 @@
 /** Formats all details of one worker or task for people. */
 import {
+  type Decision,
   describeLine,
   type Escalation,
   type InputRequest,
@@ -40,10 +41,15 @@ function describeWait({ kind, whom, text, since }: Wait, nowMs: number): string 
   return `waits for ${whom}${ago === '' ? '' : ` (${ago})`}: ${text}`;
 }
 
-/** What the log says about an actor. `prompt`: the newest one of a worker. */
-type Logged = { readonly timeline: readonly LogLine[]; readonly prompt: string | null };
+/** What the log has about an actor. `prompt` is the newest prompt of a worker, and null for a task. */
+type ActorLog = { readonly timeline: readonly LogLine[]; readonly prompt: string | null };
 
-export function formatWorker(view: WorkerView, { timeline, prompt }: Logged, colors: Colors, width: number): string[] {
+export function formatWorker(
+  view: WorkerView,
+  { timeline, prompt }: ActorLog,
+  colors: Colors,
+  width: number,
+): string[] {
   const { retry, tasks, attempt, lastDecision, labels } = view;
   const labelled = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const facts: Fact[] = [
@@ -78,16 +84,17 @@ export function formatWorker(view: WorkerView, { timeline, prompt }: Logged, col
     ...formatFacts(facts, width),
     ...formatPlan(view.plan, colors, width),
     ...(attempt === null ? [] : ['', colors.bold('open attempt'), ...formatAttempt(attempt, width)]),
-    ...(lastDecision === null
-      ? []
-      : ['', `${colors.bold('last decision')} ${colors.dim(`${formatAgo(lastDecision.at)}, ${lastDecision.at}`)}`]),
-    ...(lastDecision === null
-      ? []
-      : formatDecision(lastDecision, colors, width - 2).map((line) => `  ${line}`.trimEnd())),
+    ...(lastDecision === null ? [] : formatLastDecision(lastDecision, colors, width)),
     ...formatRefused(view.refused, colors, width),
     ...titled('timeline', formatTimeline(timeline, { entity: 'worker', id: view.worker }, colors, width - 2), colors),
   ];
 }
+
+const formatLastDecision = (decision: Decision, colors: Colors, width: number): string[] => [
+  '',
+  `${colors.bold('last decision')} ${colors.dim(`${formatAgo(decision.at)}, ${decision.at}`)}`,
+  ...formatDecision(decision, colors, width - 2).map((line) => `  ${line}`.trimEnd()),
+];
 
 const describeFiles = ({ count: files, unknown }: WorkerView['filesModified']): string =>
   `${formatCount(files, 'file')} modified${unknown ? ', possibly more' : ''}`;
@@ -103,7 +110,7 @@ function describeWork({ id, kind, command, since, until, ignored }: WorkerView['
 export const describePaused = ({ by, until }: NonNullable<WorkerView['paused']>): string =>
   `by ${by} until ${until ?? 'its session ends'}`;
 
-export function formatTask(view: TaskView, { timeline }: Logged, colors: Colors, width: number): string[] {
+export function formatTask(view: TaskView, { timeline }: ActorLog, colors: Colors, width: number): string[] {
   const { iteration, maxIterations, checkpoints } = view;
   const facts: Fact[] = [
     ['title', view.title],
@@ -134,13 +141,13 @@ export function formatTask(view: TaskView, { timeline }: Logged, colors: Colors,
   ];
 }
 
-/** The registered hooks, then removed hooks that were evaluated, each with its counts and last result. */
+/** Lists the registered hooks, then removed hooks that were evaluated, each with its counts and last result. */
 function hookRows({ hooks, hookStats }: TaskView, colors: Colors): Row[] {
   const stats = new Map(hookStats.map((each) => [each.hook, each]));
-  const gone = hookStats.filter(({ hook }) => !hooks.some((each) => each.hook === hook));
+  const removed = hookStats.filter(({ hook }) => !hooks.some((each) => each.hook === hook));
   const all = [
     ...hooks.map(({ hook, type, enabled }) => ({ hook, type, state: enabled ? 'on' : 'off' })),
-    ...gone.map(({ hook, type }) => ({ hook, type, state: 'removed' })),
+    ...removed.map(({ hook, type }) => ({ hook, type, state: 'removed' })),
   ];
   return all.map(({ hook, type, state }) => {
     const known = stats.get(hook);
@@ -191,12 +198,11 @@ function formatFacts(facts: readonly Fact[], width: number): string[] {
 
 function formatPlan(plan: Plan, colors: Colors, width: number): string[] {
   if (plan.length === 0) return [];
-  // With several tasks, each step names its task.
-  const isOfSeveral = plan.some(({ task }) => task !== plan[0]?.task);
+  const hasSeveralTasks = plan.some(({ task }) => task !== plan[0]?.task);
   const shown = plan.slice(0, stepsMax).map((step) => {
     const done = isDone(step);
     const status = done || step.status === 'pending' ? '' : ` (${step.status})`;
-    const task = step.task === undefined || !isOfSeveral ? '' : ` · ${step.task}`;
+    const task = step.task === undefined || !hasSeveralTasks ? '' : ` · ${step.task}`;
     const line = cut(clean(`${done ? '✓' : '☐'} ${step.title}${status}${task}`), width - 2);
     return `  ${done ? colors.green(line) : line}`;
   });

@@ -4,7 +4,7 @@ import type { JudgedSession, JudgedStop, StopOutcome } from '../../backtest/past
 import type { StopThatMattered, Summary } from '../../backtest/summary.ts';
 import { type Colors, clean, cut, formatCount, pad, widthOf, wrap } from '../../terminal/text.ts';
 
-/** `promptColumns` is 0 without room for the prompt of a session, and in a file, where the reasons are not cut. */
+/** `promptColumns` is 0 if the terminal is too narrow for prompts, and in a file, where reasons are shown in full. */
 export type BacktestLayout = {
   readonly width: number;
   readonly colors: Colors;
@@ -81,12 +81,12 @@ function verdictOf(stops: readonly JudgedStop[], colors: Colors): Piece[] {
   if (stops.length === 0) return [{ text: 'no stop', paint: colors.dim }];
   const pieces: Piece[] = [];
   for (const { outcome, words, paint } of outcomesIn(colors)) {
-    const these = stops.filter((stop) => stop.outcome === outcome);
-    if (these.length === 0) continue;
-    const missing = [...new Set(these.flatMap((stop) => stop.missing))];
+    const matching = stops.filter((stop) => stop.outcome === outcome);
+    if (matching.length === 0) continue;
+    const missing = [...new Set(matching.flatMap((stop) => stop.missing))];
     const why = missing.length === 0 ? '' : ` (${clean(missing.join(', '))})`;
     if (pieces.length > 0) pieces.push({ text: ', ', paint: plain });
-    pieces.push({ text: `${these.length} ${words}${why}`, paint });
+    pieces.push({ text: `${matching.length} ${words}${why}`, paint });
   }
   const first = stops.find(({ outcome }) => outcome === 'blocked' || outcome === 'escalated');
   if (first !== undefined) pieces.push({ text: ` · ${whyBlocked(first)}`, paint: plain });
@@ -104,7 +104,7 @@ const outcomesIn = (
 
 const whyBlocked = ({ by, reason }: JudgedStop): string => clean(`${by.join(', ')}: ${reason}`);
 
-/** Cuts the last pieces so that all fit. */
+/** Paints the pieces, and cuts them off where the width ends. */
 function paintWithin(pieces: readonly Piece[], width: number): string {
   let left = width;
   let line = '';
@@ -176,8 +176,8 @@ const numbers: Readonly<Record<number, string>> = { 2: 'two', 3: 'three' };
 
 function whatFollowed({ next, again, subagent }: JudgedStop): string {
   if (subagent !== null) return `it was a sub-agent's stop (${clean(subagent)})`;
-  if (again) return 'the agent went on by itself';
-  if (next === null) return 'nothing followed: the work was left like that';
+  if (again) return 'the agent continued on its own';
+  if (next === null) return 'nothing followed: the work was left as it was';
   return `you came back after ${shownDuration(next.afterMs)}: “${clean(next.prompt)}”`;
 }
 

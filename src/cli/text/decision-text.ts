@@ -29,7 +29,7 @@ export function formatDecision(decision: Decision, colors: Colors, width: number
   ];
 }
 
-/** Adds the line of a command's output that says what failed: the message only says that the command did. */
+/** Adds the line of the command's output that says what failed. The message only says that the command failed. */
 function describeFeedback({ check, outcome, message, details }: Feedback): string {
   const line = outcome === 'fail' && typeof details === 'string' ? failingLine(details) : null;
   return `${check} (${outcome}): ${message}${line === null || message.includes(line) ? '' : `: ${line}`}`;
@@ -76,7 +76,7 @@ export function formatIdle({ ms, limitMs, remainingMs }: Decision['idle']): stri
   return `${formatSeconds(ms)} of ${formatDuration(limitMs)}${left}`;
 }
 
-/** A running clock, rounded down to whole seconds. */
+/** Formats a running clock, rounded down to whole seconds. */
 export const formatSeconds = (ms: number): string => formatDuration(Math.floor(Math.max(0, ms) / 1_000) * 1_000);
 
 /** Returns null if the time is too short to show, or was not measured. */

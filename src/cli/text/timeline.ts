@@ -52,12 +52,12 @@ export async function readTaskTimeline(requester: Requester, task: string, count
 
 /** Returns the text of the newest prompt, or null if no entry has one or the log cannot be read. */
 export async function readLastPrompt(requester: Requester, worker: string): Promise<string | null> {
-  const [newest] = await readLines(requester, `worker.${worker}.prompt.submitted`, 1).catch((): LogLine[] => []);
-  const text = isFields(newest?.data) ? newest.data.text : null;
+  const [line] = await readLines(requester, `worker.${worker}.prompt.submitted`, 1).catch((): LogLine[] => []);
+  const text = isFields(line?.data) ? line.data.text : null;
   return typeof text === 'string' && text !== '' ? text : null;
 }
 
-/** Returns null, with a note, if the log cannot be read: the service's reply about the actor is shown anyway. */
+/** Notes that the log cannot be read and returns null: what the service replied about the actor is shown anyway. */
 export async function nullIfUnreadable(
   timeline: Promise<LogLine[]>,
   note: (line: string) => void,
@@ -81,11 +81,14 @@ const newest = (lines: readonly LogLine[], count: number): LogLine[] =>
 
 const taskOf = (data: unknown): unknown => (data as { task?: unknown } | null)?.task;
 
-// A timeline for people: one line per entry, idle time collapsed, each decision with its deciding guard.
-const idleMs = 60_000;
+/** Shorter gaps between entries are not shown, and longer ones are rounded down to a multiple of this. */
+const gapMs = 60_000;
 const typeWidth = 20;
 
-/** `about` is the actor of the timeline. Entries of other actors are shown with their id. */
+/**
+ * Formats one line per entry, collapses idle time, and shows each decision with its deciding guard.
+ * @param about the actor of the timeline; entries of other actors are shown with their id
+ */
 export function formatTimeline(
   lines: readonly LogLine[],
   about: { readonly entity: 'worker' | 'task'; readonly id: string },
@@ -100,10 +103,10 @@ export function formatTimeline(
   });
 }
 
-/** The date if it changed, and the time without entries. */
+/** Shows the time without entries, and the date if it changed. */
 function formatGap(before: LogLine | null, { at }: LogLine, colors: Colors): string[] {
-  const gapMs = before === null ? 0 : Date.parse(at) - Date.parse(before.at);
-  const gap = gapMs < idleMs ? [] : [colors.dim(`… ${formatDuration(Math.floor(gapMs / idleMs) * idleMs)} idle`)];
+  const idleMs = before === null ? 0 : Date.parse(at) - Date.parse(before.at);
+  const gap = idleMs < gapMs ? [] : [colors.dim(`… ${formatDuration(Math.floor(idleMs / gapMs) * gapMs)} idle`)];
   const day = at.slice(0, 10);
   return before?.at.slice(0, 10) === day ? gap : [...gap, colors.dim(day)];
 }

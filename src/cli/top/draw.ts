@@ -58,8 +58,8 @@ const markWidth = 3;
 function listLines(model: Model, colors: Colors, columns: number, room: number): string[] {
   const { workers, selected } = model;
   const count = Math.max(1, room - 1);
-  const at = workers.findIndex(({ worker }) => worker === selected);
-  const from = Math.max(0, Math.min(at - Math.floor(count / 2), workers.length - count));
+  const selectedIndex = workers.findIndex(({ worker }) => worker === selected);
+  const from = Math.max(0, Math.min(selectedIndex - Math.floor(count / 2), workers.length - count));
   const shown = workers.slice(from, from + count);
   const lines = formatListing(workerListing, shown, { colors, width: columns - markWidth, nowMs: model.readMs });
   return lines

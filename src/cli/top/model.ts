@@ -139,8 +139,8 @@ function pressInList(model: Model, { name, text }: Key): Step {
 
 function move(model: Model, by: number): Model {
   const { workers, selected } = model;
-  const at = workers.findIndex(({ worker }) => worker === selected) + by;
-  return { ...model, selected: workers[Math.max(0, Math.min(workers.length - 1, at))]?.worker ?? null };
+  const index = workers.findIndex(({ worker }) => worker === selected) + by;
+  return { ...model, selected: workers[Math.max(0, Math.min(workers.length - 1, index))]?.worker ?? null };
 }
 
 function typePrompt(model: Model, mode: Extract<Mode, { kind: 'prompt' }>, { name, text, ctrl }: Key): Step {

@@ -35,17 +35,17 @@ export function readCheckReply(value: unknown): CheckReply | null {
   if (data === undefined) return null;
   if ('pending' in data) {
     const { pending: _, ...rest } = data;
-    return { outcome: 'pending', ...definedIn(rest) };
+    return { outcome: 'pending', ...omitUndefined(rest) };
   }
   if ('complete' in data) {
     const { complete, ...rest } = data;
-    return { outcome: complete ? 'pass' : 'fail', ...definedIn(rest) };
+    return { outcome: complete ? 'pass' : 'fail', ...omitUndefined(rest) };
   }
-  return { outcome: data.action === 'complete' ? 'pass' : 'fail', ...definedIn(data) };
+  return { outcome: data.action === 'complete' ? 'pass' : 'fail', ...omitUndefined(data) };
 }
 
 /** Leaves out the fields that are undefined. */
-export const definedIn = (fields: object): object =>
+export const omitUndefined = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 /** Limits how often a pending check is asked again. */
@@ -59,7 +59,7 @@ export type PollOptions = {
   readonly logClock: Pick<LogClock, 'now'>;
   /** Returns the milliseconds until the check's timeout. */
   readonly leftMs: () => number;
-  /** Aborted when nobody waits for the answer any longer. */
+  /** Aborted when the answer is no longer needed. */
   readonly signal: AbortSignal;
   /** Called when the check is pending. It is asked again at `askedAgainMs` of the log's clock. */
   readonly onPending: (reason: string | null, askedAgainMs: number) => void;

@@ -229,7 +229,7 @@ function createNotice(fleet: Fleet, { data }: NoticeEffect, pageUrl: string | nu
   const { id, notified: reminder, delivery } = data;
   const link =
     pageUrl === null ? null : linkTo(pageUrl, fleet.name, data.kind === 'escalation' ? data.entity : data.kind, id);
-  const shared = { v: 1, fleet: fleet.name, id, reminder, delivery, link, ...whoseNotice(fleet, data) } as const;
+  const shared = { v: 1, fleet: fleet.name, id, reminder, delivery, link, ...describeWorker(fleet, data) } as const;
   switch (data.kind) {
     case 'escalation':
       return { ...shared, ...describeEscalation(fleet, id, data) };
@@ -240,7 +240,7 @@ function createNotice(fleet: Fleet, { data }: NoticeEffect, pageUrl: string | nu
   }
 }
 
-/** The address of an actor on the page. */
+/** Returns the address of an actor on the page. */
 function linkTo(
   pageUrl: string,
   fleet: string,
@@ -254,7 +254,8 @@ function linkTo(
   return link.href;
 }
 
-function whoseNotice(fleet: Fleet, data: NoticeEffect['data']): Pick<Notice, 'agent' | 'cwd'> {
+/** Returns the agent and the folder of the worker that the notice is about. */
+function describeWorker(fleet: Fleet, data: NoticeEffect['data']): Pick<Notice, 'agent' | 'cwd'> {
   if (data.kind === 'unattended') return { agent: null, cwd: null };
   const id = data.kind === 'escalation' ? data.escalation.worker : data.id;
   const worker = fleet.workers.get(id)?.snapshot.context.worker;
@@ -285,8 +286,8 @@ function describeEscalation(fleet: Fleet, id: string, { entity, escalation }: Da
 function describeWaiting(fleet: Fleet, worker: string, input: InputRequest) {
   const { request, tool, message, detail, since } = input;
   const reason = `Worker ${worker} has waited for a person since ${since}: ${requestText(input)}`;
-  const here = request === null ? '' : `in the inbox, with "stopgate answer ${worker} --request ${request}", or `;
-  const missing = [`a person answers it ${here}where the agent runs`];
+  const byOperator = request === null ? '' : `in the inbox, with "stopgate answer ${worker} --request ${request}", or `;
+  const missing = [`a person answers it ${byOperator}where the agent runs`];
   const sentence = viewWorker(fleet, worker, fleet.nowMs)?.sentence ?? reason;
   const about = { kind: 'waiting', entity: 'worker', since, reason, sentence } as const;
   return { ...about, missing, request, tool, message, detail };

@@ -33,7 +33,7 @@ export type RemoteCall = {
   readonly timeoutMs: number;
   /** The time of the log's clock at which the check times out. */
   readonly deadlineMs: number;
-  /** Aborted when nobody waits for the answer any longer. */
+  /** Aborted when the answer is no longer needed. */
   readonly signal: AbortSignal;
   /** Called when the check is pending. It is asked again at `askedAgainMs` of the log's clock. */
   readonly onPending?: (reason: string | null, askedAgainMs: number) => void;
@@ -81,15 +81,15 @@ function readReply(name: string, text: string): CheckReply {
 }
 
 /**
- * The question about a worker that wants to stop. A hook is asked about its own task, a check about the last claimed
- * one.
+ * Builds the question about a worker that wants to stop. A hook is asked about its own task, a check about the last
+ * claimed one.
  */
 export function questionOf(fleet: Fleet, worker: WorkerContext, attempt: string, awaited: AwaitedCheck): object {
   const task = awaited.by === 'hooks' ? awaited.task : (worker.tasks.at(-1) ?? null);
   return question(fleet, { worker, task, attempt, fields: worker.attempt?.fields ?? {} });
 }
 
-/** The question about a validated iteration. Its task need not be held by a worker. */
+/** Builds the question about a validated iteration. Its task need not be held by a worker. */
 export function questionOfIteration(fleet: Fleet, task: string, { attempt, fields, iteration }: Evaluation): object {
   const holder = fleet.tasks.get(task)?.snapshot.context.worker ?? null;
   const worker = holder === null ? null : (fleet.workers.get(holder)?.snapshot.context.worker ?? null);

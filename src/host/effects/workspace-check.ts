@@ -7,7 +7,7 @@ import { entrySchemas, type Fleet, type WorkerContext } from '../../../machines/
 import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';
 import { subject } from '../own-entries.ts';
-import { type CheckReply, definedIn, type RunResult } from './check-reply.ts';
+import { type CheckReply, omitUndefined, type RunResult } from './check-reply.ts';
 import { formatRunRequest, type RunRequest } from './run-request.ts';
 
 /** The runner inside the service. Calls `onStarted` when the check has a slot and its timeout starts. */
@@ -114,5 +114,5 @@ function readResult(runner: string, text: string): CheckReply {
   const refusal = refusalSchema.safeParse(reply);
   if (refusal.success) return wrong(`refused the request: ${refusal.data.error.message.slice(0, 1_000)}`);
   const { data } = z.union([pendingSchema, resultSchema]).safeParse(reply);
-  return data === undefined ? wrong('replied in an unknown form') : (definedIn(data) as CheckReply);
+  return data === undefined ? wrong('replied in an unknown form') : (omitUndefined(data) as CheckReply);
 }

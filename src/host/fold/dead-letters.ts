@@ -64,7 +64,7 @@ export function createDeadLetters(options: DeadLettersOptions): DeadLetters {
   };
 }
 
-/** Sends one after the other, so that if the newest is in the stream, all before it are. */
+/** Sends them one after the other, so that if the newest is in the stream, so are all before it. */
 async function send(pipeline: Pipeline): Promise<void> {
   const { options, kept } = pipeline;
   if (pipeline.isSending) return;
@@ -131,7 +131,7 @@ const deadLetterOf = (message: LogMessage, { code, message: text, entity, id }: 
   },
 });
 
-/** The first 8 KiB, cut between code points. */
+/** Returns the first 8 KiB, cut between code points. */
 function textOf(data: Uint8Array): string {
   if (data.length <= dataBytesMax) return new TextDecoder().decode(data);
   return new TextDecoder().decode(data.subarray(0, dataBytesMax), { stream: true });

@@ -190,22 +190,22 @@ function report({ fleet, replica, logger, metrics, traces }: HostParts, outcome:
 
 function onDecided(
   parts: HostParts,
-  { decision: bare, openedMs }: Extract<FoldOutcome, { kind: 'decided' }>,
+  { decision: folded, openedMs }: Extract<FoldOutcome, { kind: 'decided' }>,
   { message, startedMs, isAtHead }: Folding,
 ): void {
   const { fleet, replica, replyInboxes, attempts, outbox } = parts;
-  const { worker, attempt } = bare;
+  const { worker, attempt } = folded;
   const key = attemptMessageId(worker, attempt as string);
   const record = fleet.workers.get(worker);
   const tookMs = Math.round((fleet.nowMs - openedMs + performance.now() - startedMs) * 1_000) / 1_000;
-  const decision: Decision = { ...bare, replica, tookMs };
+  const decision: Decision = { ...folded, replica, tookMs };
   // Behind the head, most decisions are answered and stored already and need no encoding.
   if (isAtHead) encodeNew(decision);
   const inboxes = replyInboxes.take(key);
   // True if the attempt's own entry was decided without waiting for a check.
-  const isAtOnce = decision.seq === message.seq;
-  attempts.onDecided(decision, isAtOnce ? message : null);
-  outbox.put(decision, record?.owner ?? null, inboxes, isAtOnce);
+  const isImmediate = decision.seq === message.seq;
+  attempts.onDecided(decision, isImmediate ? message : null);
+  outbox.put(decision, record?.owner ?? null, inboxes, isImmediate);
   const traceId = parts.traces.onDecided(decision, () =>
     isAtHead && record?.owner === replica ? checksOf(fleet, decision) : [],
   );
@@ -218,7 +218,7 @@ function checksOf(fleet: HostParts['fleet'], decision: Decision): readonly Evalu
   return policy === undefined ? [] : foldedChecks(decision, policy.checks);
 }
 
-/** A decision entry came back from the log. */
+/** Called when a decision entry comes back from the log. */
 function onDecisionPublished({ fleet, outbox }: HostParts, worker: string, { seq, header }: LogMessage): void {
   const attempt = parseDecisionMessageId(worker, header('Nats-Msg-Id') ?? '');
   if (attempt === null) return;

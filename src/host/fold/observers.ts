@@ -58,9 +58,9 @@ export function createObservers(fleet: Fleet, logger: Logger): Observers {
 type Guarded = (work: () => void) => void;
 
 /**
- * Returns a function that runs `work` and logs an error instead of throwing it. Such an error is our own bug.
- * @param what names the work in the log. Only the first error has the level `error`; later ones, which may come with every
- *   entry, have `debug`
+ * Returns a function that runs `work` and logs an error instead of throwing it. Such an error is our own bug. Only the
+ * first one is logged with the level `error`; later ones, which may come with every entry, with `debug`.
+ * @param what names the work in the log
  */
 export function createGuarded(logger: Logger, what: string): Guarded {
   let hasFailed = false;

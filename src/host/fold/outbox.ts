@@ -41,9 +41,10 @@ export type OutboxState = readonly Pick<OutboxMessage, 'decision' | 'owner' | 'i
 
 export type Outbox = {
   /**
-   * `everyone`: the decision needed no check, so every replica has it and may answer the inboxes with the same bytes.
+   * @param isEverywhere whether the decision needed no check, so that every replica has it and may answer the inboxes
+   *   with the same bytes
    */
-  put(decision: Decision, owner: string | null, inboxes: readonly string[], everyone: boolean): void;
+  put(decision: Decision, owner: string | null, inboxes: readonly string[], isEverywhere: boolean): void;
   /** Called when the decision entry comes back from the log. */
   onPublished(worker: string, attempt: string): void;
   find(worker: string, attempt: string): Decision | null;
@@ -72,7 +73,7 @@ export type Outbox = {
  * A fold that lags receives its own decision entries as late as all others. At 2 to 3 KB per decision this is about 80
  * MB. The limit does not apply to attempts that agents publish into the log directly, which cannot be refused.
  */
-const owedMaxDefault = 32_768;
+const unconfirmedMaxDefault = 32_768;
 const resendMs = 2_000;
 /**
  * Maximum per call. When the fold is seconds behind, every message looks lost, and resending all of them would keep the
@@ -95,7 +96,7 @@ export type OutboxOptions = {
   readonly clock: () => number;
   readonly newId: () => string;
   readonly logger: Logger;
-  /** Default: `owedMaxDefault`. */
+  /** Default: `unconfirmedMaxDefault`. */
   readonly unconfirmedDecisionsMax?: number | undefined;
 };
 
@@ -142,11 +143,11 @@ export function createOutbox(options: OutboxOptions): Outbox {
   };
 
   return {
-    put(decision, owner, inboxes, everyone) {
+    put(decision, owner, inboxes, isEverywhere) {
       const message = unsent(options, { decision, owner, inboxes, messageId: messageIdOf(decision) });
       add(messages, message);
       if (!options.lifecycle.isAtHead()) return;
-      if (everyone || isOurs(message)) answerInboxes(options, message);
+      if (isEverywhere || isOurs(message)) answerInboxes(options, message);
       if (isOurs(message)) send(message);
     },
     onPublished(worker, attempt) {
@@ -160,7 +161,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     unconfirmed: () => ({
       bound: 'decisions that the log has not delivered',
       used: messages.size,
-      max: options.unconfirmedDecisionsMax ?? owedMaxDefault,
+      max: options.unconfirmedDecisionsMax ?? unconfirmedMaxDefault,
     }),
     findOwn: (entry) => findOwn(messages, entry),
     capture: () => [...messages.values()].flatMap(withLater).map(stateOf),
@@ -222,9 +223,9 @@ function removeFirst(messages: Messages, key: string): OutboxMessage | null {
 const withLater = (first: OutboxMessage | null | undefined): OutboxMessage[] =>
   first ? [first, ...withLater(first.next)] : [];
 
-function throwIfFull(owed: number, owedMax = owedMaxDefault): void {
-  if (owed < owedMax) return;
-  const why = `the log has yet to deliver ${owed} decisions to this replica, which does not keep up`;
+function throwIfFull(unconfirmed: number, max = unconfirmedMaxDefault): void {
+  if (unconfirmed < max) return;
+  const why = `the log has yet to deliver ${unconfirmed} decisions to this replica, which does not keep up`;
   throw new AppError('service.busy', why);
 }
 
@@ -233,13 +234,14 @@ const isOverdue = ({ clock, progress }: OutboxOptions, { sentMs, storedSeq }: Ou
   sentMs < clock() - resendMs && storedSeq <= progress.seq;
 
 function findOwn(messages: ReadonlyMap<string, OutboxMessage>, entry: LogMessage): Decision | null {
-  const { worker, attempt } = aboutDecision(entry);
+  const { worker, attempt } = readDecisionAddress(entry);
   const message = attempt === null ? undefined : messages.get(attemptMessageId(worker, attempt));
   if (message === undefined || message.sentMs === 0) return null;
   return Buffer.compare(encodeDecision(message.decision), entry.data) === 0 ? message.decision : null;
 }
 
-function aboutDecision(entry: LogMessage) {
+/** Returns the worker and the attempt of a `decision` entry. `attempt` is null if the message id names none. */
+function readDecisionAddress(entry: LogMessage) {
   const worker = entry.subject.slice(entry.subject.lastIndexOf('.') + 1);
   return { worker, attempt: parseDecisionMessageId(worker, entry.header('Nats-Msg-Id') ?? '') };
 }

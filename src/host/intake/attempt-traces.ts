@@ -17,7 +17,10 @@ export type AttemptTraces = {
   onSubmitted(worker: string, key: string): TraceHeaders;
   /** Called when the last waiter for the attempt fails. */
   onFailed(key: string, error: Error): void;
-  /** Called when its entry is folded. `key` is that of `onSubmitted`. `isOurs`: this replica owns the attempt. */
+  /**
+   * Called when its entry is folded.
+   * @param key that of `onSubmitted`. @param isOurs whether this replica owns the attempt
+   */
   onStored(message: LogMessage, worker: string, attempt: string, key: string, isOurs: boolean): void;
   /** Runs a check of the attempt in a span, which a request to a remote check propagates. */
   callCheck(worker: string, attempt: string, check: string, call: () => Promise<CheckResult>): Promise<CheckResult>;
@@ -140,12 +143,12 @@ function take(spans: Map<string, Span>, key: string): Span | undefined {
 /** Guards run within one step of the fold, so their spans have an order but no duration. */
 function recordDecision(span: Span, { decision, cause, action, seq, verdicts }: Decision, nowMs: number): void {
   const attributes = { 'stopgate.decision': decision, 'stopgate.cause': cause, 'stopgate.action': action };
-  const made = startSpan('stopgate.decision', { startTime: nowMs, attributes }, span);
+  const decisionSpan = startSpan('stopgate.decision', { startTime: nowMs, attributes }, span);
   for (const { guard, verdict, detail } of verdicts) {
-    const found = { 'stopgate.guard': guard, 'stopgate.verdict': verdict, 'stopgate.detail': detail };
-    startSpan(`stopgate.guard ${guard}`, { startTime: nowMs, attributes: found }, made).end(nowMs);
+    const row = { 'stopgate.guard': guard, 'stopgate.verdict': verdict, 'stopgate.detail': detail };
+    startSpan(`stopgate.guard ${guard}`, { startTime: nowMs, attributes: row }, decisionSpan).end(nowMs);
   }
-  made.end(nowMs);
+  decisionSpan.end(nowMs);
   span.setAttributes({ ...attributes, ...(seq === null ? {} : { 'stopgate.seq': seq }) });
   span.end(nowMs);
 }

@@ -45,18 +45,18 @@ class EntryWait implements Timer {
 
   /** Pings the server at half time, because a missing answer takes a second to detect. */
   #listen(): void {
-    const early = this.#options.bus.flushLog();
-    this.#timer = this.#options.entryWaits.start(() => void this.#check(early));
+    const answered = this.#options.bus.flushLog();
+    this.#timer = this.#options.entryWaits.start(() => void this.#check(answered));
   }
 
-  async #check(early: Promise<boolean>): Promise<void> {
+  async #check(answered: Promise<boolean>): Promise<void> {
     const { bus, progress } = this.#options;
     // Messages that the server sent before its answer may still be queued in this process, behind requests.
-    const isHeard = ((await early) || progress.seq > this.#seq) && (await bus.flushLog());
+    const isHeard = ((await answered) || progress.seq > this.#seq) && (await bus.flushLog());
     if (this.#ended) return;
-    const moves = isHeard && progress.seq > this.#seq && performance.now() - this.#startedMs < slowestMs;
+    const isProgressing = isHeard && progress.seq > this.#seq && performance.now() - this.#startedMs < slowestMs;
     this.#seq = progress.seq;
-    if (moves) this.#timer = this.#wait();
+    if (isProgressing) this.#timer = this.#wait();
     else this.#onLate();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a decision says about the checks that the fold evaluates. No entry has their results; those of others are in
- * `check.finished`.
+ * Derives the results of the checks that the fold evaluates from a decision. No entry stores them, unlike those of
+ * other checks (`check.finished`).
  */
 import type { Check, Decision } from '../../../machines/index.ts';
 import type { Evaluation } from '../../telemetry/evaluations.ts';
@@ -9,7 +9,7 @@ const effectful: ReadonlySet<Check['kind']> = new Set(['files', 'git', 'command'
 
 /**
  * A check that is not in the feedback has passed, unless it may not have been evaluated: an earlier check decided, or
- * it or its group has a condition, or one of several is enough. Nothing is said about these.
+ * it or its group has a condition, or one of several is enough. Checks that may not have been evaluated are left out.
  */
 export function foldedChecks({ verdicts, feedback }: Decision, checks: readonly Check[]): Evaluation[] {
   const row = verdicts.find(({ guard }) => guard === 'checks');

@@ -1,8 +1,7 @@
 /**
- * Read barriers: a read waits until everything that was stored before it is folded. Also tells why the host is
+ * Read barriers: a read waits until everything that was stored before it is folded. Also says why the host is
  * unavailable.
  */
-
 import { formatIsoTime } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';

@@ -1,13 +1,14 @@
 /**
- * Repeated attempts (protocol.md §2 and §5). An agent that got no answer asks again with the same attempt id, and nothing is
- * judged or counted twice. How a repeat is recognised depends on the progress of the first one:
+ * Repeated attempts (protocol.md §2 and §5). An agent that got no answer asks again with the same attempt id, and
+ * nothing is judged or counted twice. How a repeat is recognised depends on the progress of the first one:
  *
  * | the first one is | the repeat comes | recognised by |
  * | --- | --- | --- |
  * | sent, not folded here | to this replica or another | its message id: the stream stores one entry (`messageIdFor`) |
  * | sent or open | to this replica | the key of its waiters: one decision answers both (`waiters.ts`) |
  * | folded, however long ago | as a request | the attempts that the fold knows (`isKnown`): nothing is stored |
- * | folded, and NATS has forgotten its message id | as an entry | the fold, with the outcome `repeated` (`onRepeated`) |
+ * | folded, and NATS has forgotten its message id | as an entry | the fold, with the outcome `repeated` (`onRepeated`)
+ * |
  *
  * A repeat of an open attempt waits for its decision. A repeat of a finished one gets the stored decision
  * (`past-decisions.ts`). An attempt without an id cannot be repeated before its answer names it `seq-<seq>`.

@@ -13,7 +13,7 @@ const zip = promisify(gzip);
 const unzip = promisify(gunzip);
 
 /** File names sort in the log's order. */
-const nameOf = (fleet: string, fromSeq: number, toSeq: number): string =>
+const fileNameOf = (fleet: string, fromSeq: number, toSeq: number): string =>
   `${fleet}.${pad(fromSeq)}-${pad(toSeq)}.jsonl.gz`;
 const pad = (seq: number): string => String(seq).padStart(16, '0');
 
@@ -24,12 +24,13 @@ const pad = (seq: number): string => String(seq).padStart(16, '0');
 export async function writeArchive(folder: string, fleet: string, messages: readonly LogMessage[]): Promise<string> {
   const [first, last] = [messages[0], messages.at(-1)] as [LogMessage, LogMessage];
   const made = await mkdir(folder, { recursive: true });
-  const usual = nameOf(fleet, first.seq, last.seq);
-  const isTaken = await beginsWith(join(folder, usual), first).then(
+  const plainName = fileNameOf(fleet, first.seq, last.seq);
+  // A file of that name may be from another log.
+  const isTaken = await beginsWith(join(folder, plainName), first).then(
     (isSame) => !isSame,
     () => false,
   );
-  const name = isTaken ? usual.replace('.jsonl', `.${first.atMs}.jsonl`) : usual;
+  const name = isTaken ? plainName.replace('.jsonl', `.${first.atMs}.jsonl`) : plainName;
   const path = join(folder, name);
   const partial = `${path}.partial`;
   const file = await open(partial, 'w');

@@ -96,8 +96,10 @@ export function createLogHealth({ log, bus, probe }: LogHealthOptions): LogHealt
         if (fault !== null && silence !== null) throw fault;
         return askHead();
       },
-      // Dropped decisions are sent again by the outbox.
-      send: (...entry) => void (fault === null && log.send(...entry)),
+      // The outbox sends dropped decisions again.
+      send(...entry) {
+        if (fault === null) log.send(...entry);
+      },
     },
     fault: () => fault,
     silence: () => silence,

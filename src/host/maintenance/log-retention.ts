@@ -25,8 +25,8 @@ export type Retention = {
 
 const everyMs = 600_000;
 /**
- * Maximum per archive file. They are in memory until it is written, hence also a limit in bytes; one entry has up to 64
- * KiB.
+ * Maximum number of entries per archive file, and of their bytes: they are in memory until the file is written, and one
+ * entry has up to 64 KiB.
  */
 const entriesMax = 10_000;
 const bytesHeldMax = 16 * 1_048_576;

@@ -232,7 +232,7 @@ function onBeat(state: State, sender: string, text: string): void {
   // Two replicas with one name that start at the same moment do not detect each other by a ping. The later one ends.
   const isLater = beat.startedMs < startedMs || (beat.startedMs === startedMs && beat.instance < instance);
   if (!isLater || options.lifecycle.lost.aborted) return;
-  options.lifecycle.lose(options.lifecycle.hasStarted ? givesWay(member) : nameTaken(member));
+  options.lifecycle.lose(options.lifecycle.hasStarted ? replacedByOther(member) : nameTaken(member));
   options.logger.error({ replica: member }, nameTaken(member).message);
   options.onBroken(true);
 }
@@ -245,8 +245,8 @@ function readBeat(text: string): Beat | null {
   return isBeat ? { instance, startedMs, seq } : null;
 }
 
-/** For requests to this replica, which ends: the other one answers a retry. */
-const givesWay = (replica: string): AppError =>
+/** Creates the error for requests to this replica, which ends. The other replica answers a retry. */
+const replacedByOther = (replica: string): AppError =>
   new AppError('log.unavailable', `another replica is also named '${replica}', so this one stops: try again`);
 
 export const nameTaken = (replica: string): AppError =>

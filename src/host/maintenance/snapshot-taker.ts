@@ -22,7 +22,7 @@ import type { Lifecycle } from '../lifecycle.ts';
 import type { Retention } from './log-retention.ts';
 import type { PolicyPublisher, PublishedPolicies } from './policy-publisher.ts';
 
-/** `seq`: the last folded entry. `bytes`: the stored, compressed size. */
+/** `seq` is the last folded entry, and `bytes` the stored, compressed size. */
 export type SnapshotTaken = {
   readonly fleet: string;
   readonly seq: number;
@@ -50,7 +50,7 @@ export type SnapshotTaker = {
  * of them. But a snapshot of 100,000 workers takes seconds of CPU. So the next one also waits for 20 times the time
  * that the last one took, which limits snapshots to a twentieth of the time, though for no more than 50,000 entries.
  */
-const usualSchedule: SnapshotSchedule = {
+const defaultSchedule: SnapshotSchedule = {
   everyEntries: 50_000,
   cheapEntries: 10_000,
   cheapBytes: 16 * 1_048_576,
@@ -87,7 +87,7 @@ type HostState = {
   readonly deadFrom: number | null;
 };
 
-/** Tells whether `restoreHostState` can put it back. */
+/** Whether `restoreHostState` can restore this value. */
 export const isHostState = (host: unknown): boolean => hostStateSchema.safeParse(host).success;
 
 export type HostStateParts = {
@@ -146,7 +146,7 @@ export type SnapshotsOptions = {
 
 export function createSnapshotTaker(options: SnapshotsOptions, parts: HostStateParts): SnapshotTaker {
   const { fleet, progress, logger, bus, snapshotStore: store } = options;
-  const schedule = options.snapshotSchedule ?? usualSchedule;
+  const schedule = options.snapshotSchedule ?? defaultSchedule;
   const coverage = createCoverage(options, schedule);
   let dueSinceMs: number | null = null;
   let timer: NodeJS.Timeout | null = null;
@@ -205,8 +205,7 @@ export function createSnapshotTaker(options: SnapshotsOptions, parts: HostStateP
       if (timer === null) return;
       clearInterval(timer);
       timer = null;
-      // Replicas that stop together write and drop the same snapshots, so one of them may fail. It is no fault of
-      // theirs.
+      // Replicas that stop together write and drop the same snapshots, so one of them may fail. That is harmless.
       const last = takeLast().catch((error: unknown) =>
         logger.warn({ why: (error as Error).message }, 'no last snapshot was taken; the next start folds more entries'),
       );
@@ -238,8 +237,8 @@ function createCoverage(
       const entries = entriesAfter();
       if (entries >= everyEntries) return true;
       const sinceMs = logClock.now() - newest.atMs;
-      const isMuch = entries >= cheapEntries || bytesAfter >= cheapBytes;
-      return (isMuch && sinceMs >= tookMs * pauseFactor) || (entries >= quietEntries && sinceMs >= quietMs);
+      const isWorthwhile = entries >= cheapEntries || bytesAfter >= cheapBytes;
+      return (isWorthwhile && sinceMs >= tookMs * pauseFactor) || (entries >= quietEntries && sinceMs >= quietMs);
     },
     open() {
       // Until the newest snapshot is found, assume it was taken now.

@@ -4,7 +4,7 @@
  */
 
 /** `kind` is OTLP's name of the field, never a text chosen by the sender. */
-export type NoteUnread = (kind: string) => void;
+export type NoteUnreadField = (kind: string) => void;
 
 export type Fields = Readonly<Record<string, unknown>>;
 export type AttributeValue = string | number | boolean;
@@ -27,7 +27,7 @@ const isMissing = (value: unknown): value is null | undefined => value === undef
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export function createFieldReader(note: NoteUnread): FieldReader {
+export function createFieldReader(note: NoteUnreadField): FieldReader {
   const objects: FieldReader['objects'] = (parent, key) => {
     const list = parent[key];
     if (isMissing(list)) return [];

@@ -1,7 +1,6 @@
 /**
- * Decodes OTLP requests in protobuf to the JSON form of OTLP, so that the rest handles one form only (OpenTelemetry
- * protocol
- * 1.x, opentelemetry/proto). Skips all fields that are not needed to read usage.
+ * Decodes OTLP requests in protobuf to the JSON form of OTLP, so that the rest handles one form only. Follows version 1
+ * of the OpenTelemetry protocol (opentelemetry/proto). Skips all fields that are not needed to read usage.
  */
 import { PbfReader, PbfWriter } from 'pbf';
 import { AppError } from '../../errors.ts';

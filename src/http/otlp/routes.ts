@@ -10,10 +10,10 @@ import type { UsageReport } from '../../../machines/index.ts';
 import { createKeyedMutex } from '../../concurrency/semaphore.ts';
 import { AppError } from '../../errors.ts';
 import type { Service } from '../../service/index.ts';
-import { callerOf, fleetsOf, isFor } from '../access.ts';
+import { callerOf, fleetsOf, isForWorker } from '../access.ts';
 import { createPerService, fleetNamed } from '../fleet-directory.ts';
 import { anyObject, fleetInQuery } from '../route-schemas.ts';
-import type { NoteUnread } from './fields.ts';
+import type { NoteUnreadField } from './fields.ts';
 import { decodeOtlp, encodeResponse } from './protobuf.ts';
 import { createUsageReader, type FoundUsage, type Signal, signals } from './usage.ts';
 
@@ -31,9 +31,9 @@ const rejectedNames: Readonly<Record<Signal, string>> = {
 };
 
 /** Calls `note` with the name of each unreadable field. */
-export async function addOtlpRoutes(app: FastifyInstance, note: NoteUnread): Promise<void> {
+export async function addOtlpRoutes(app: FastifyInstance, note: NoteUnreadField): Promise<void> {
   const readerOf = createPerService(() => createUsageReader(Date.now(), note));
-  /** Requests with metrics run one at a time: the growth of a series is known only after the previous one is stored. */
+  // Requests with metrics run one at a time, because the growth of a series depends on its last stored point.
   const mutex = createKeyedMutex();
   await app.register((otlp, _options, done) => {
     otlp.addContentTypeParser(protobuf, { parseAs: 'buffer' }, (_request, body, parsed) => parsed(null, body));
@@ -102,15 +102,15 @@ async function store(
     known.set(worker, answer);
     return answer;
   };
-  const storeOne = async ({ worker, report, key, items, stored }: FoundUsage) => {
-    const why = !isFor(caller, worker)
+  const storeOne = async ({ worker, report, key, items, markStored }: FoundUsage) => {
+    const why = !isForWorker(caller, worker)
       ? `this token is not for the worker '${worker}'`
       : (await isKnown(worker))
         ? null
         : `no worker '${worker}': its hooks have not reported the session`;
     if (why === null) {
       await publish(service, worker, { ...report, source }, key);
-      stored();
+      markStored();
       return;
     }
     rejected.count += items;
@@ -131,7 +131,7 @@ async function isWorker(service: Service, worker: string): Promise<boolean> {
   }
 }
 
-/** An exporter that gets no answer repeats its request. The message id makes the repeat one entry. */
+/** An exporter that gets no answer repeats its request. The message id prevents a second entry. */
 const publish = (service: Service, worker: string, report: UsageReport & { readonly source: Signal }, key: string) =>
   service.publish({
     entity: 'worker',

@@ -3,19 +3,19 @@ import { createHash } from 'node:crypto';
 import type { UsageReport } from '../../../machines/index.ts';
 import { type ReportedUsage, usageOfEvent, usageOfMetric, usageOfSpan } from '../../agents/telemetry.ts';
 import { setNewest } from '../../set-newest.ts';
-import { type Attributes, createFieldReader, type FieldReader, type Fields, type NoteUnread } from './fields.ts';
+import { type Attributes, createFieldReader, type FieldReader, type Fields, type NoteUnreadField } from './fields.ts';
 
 export const signals = ['logs', 'metrics', 'traces'] as const;
 export type Signal = (typeof signals)[number];
 
 /**
- * `key` is equal for repeated data. `items` is the number of OTLP items that it was read from. Call `stored` once the
- * usage is stored; until then, the next report of a cumulative metric includes it again.
+ * `key` is equal for repeated data. `items` is the number of OTLP items that it was read from. Call `markStored` once
+ * the usage is stored; until then, the next report of a cumulative metric includes it again.
  */
 export type FoundUsage = ReportedUsage & {
   readonly key: string;
   readonly items: number;
-  readonly stored: () => void;
+  readonly markStored: () => void;
 };
 
 /** Maximum number of series of cumulative metrics. A session has about a dozen. */
@@ -37,24 +37,30 @@ const timeOf = (given: string | undefined): bigint => (/^\d{1,20}$/.test(given ?
  */
 export function createUsageReader(
   openedMs: number,
-  note: NoteUnread = noStep,
+  note: NoteUnreadField = noStep,
 ): (signal: Signal, body: object) => FoundUsage[] {
   const read = createFieldReader(note);
   const series = new Map<string, SeriesPoint>();
 
   /** Returns how much a series has grown since its last stored point, and a function that stores the new point. */
-  const growthOf = (name: string, exporter: string, at: Attributes, point: Fields, temporality: number | undefined) => {
+  const growthOf = (
+    name: string,
+    exporter: string,
+    attributes: Attributes,
+    point: Fields,
+    temporality: number | undefined,
+  ) => {
     const value = read.number(point, 'asDouble') ?? read.number(point, 'asInt') ?? 0;
-    if (!Number.isFinite(value) || value < 0) return { grown: 0, stored: noStep };
-    if (temporality === delta) return { grown: value, stored: noStep };
+    if (!Number.isFinite(value) || value < 0) return { grown: 0, markStored: noStep };
+    if (temporality === delta) return { grown: value, markStored: noStep };
     const start = read.name(point, 'startTimeUnixNano') ?? '';
     const timeNs = timeOf(read.name(point, 'timeUnixNano'));
     // A digest, because attributes may have any length.
     const key = createHash('sha256')
-      .update(`${name} ${start} ${exporter} ${JSON.stringify([...at])}`)
+      .update(`${name} ${start} ${exporter} ${JSON.stringify([...attributes])}`)
       .digest('base64url');
     const before = series.get(key);
-    const stored = () => {
+    const markStored = () => {
       const known = series.get(key);
       const isOlder =
         known !== undefined && (known.timeNs > timeNs || (known.timeNs === timeNs && known.value > value));
@@ -62,14 +68,14 @@ export function createUsageReader(
     };
     if (before !== undefined) {
       // A late point is already counted. A later point with a smaller value means that the counter was restarted.
-      if (timeNs < before.timeNs) return { grown: 0, stored: noStep };
+      if (timeNs < before.timeNs) return { grown: 0, markStored: noStep };
       const hasRestarted = value < before.value && timeNs > before.timeNs;
-      return { grown: hasRestarted ? value : Math.max(0, value - before.value), stored };
+      return { grown: hasRestarted ? value : Math.max(0, value - before.value), markStored };
     }
     const isOurs = Number(start || 0) / 1e6 >= openedMs;
     // A series from before our start only sets the baseline.
-    if (!isOurs) stored();
-    return { grown: isOurs ? value : 0, stored };
+    if (!isOurs) markStored();
+    return { grown: isOurs ? value : 0, markStored };
   };
 
   const readPoint = (
@@ -78,13 +84,13 @@ export function createUsageReader(
     point: Fields,
     temporality: number | undefined,
   ): FoundUsage | null => {
-    const at = read.attributes(point);
-    if (usageOfMetric(name, at, 1) === null) return null;
-    const { grown, stored } = growthOf(name, exporter, at, point, temporality);
-    const found = grown === 0 ? null : usageOfMetric(name, at, grown);
+    const attributes = read.attributes(point);
+    if (usageOfMetric(name, attributes, 1) === null) return null;
+    const { grown, markStored } = growthOf(name, exporter, attributes, point, temporality);
+    const found = grown === 0 ? null : usageOfMetric(name, attributes, grown);
     if (found === null) return null;
     const times = `${read.name(point, 'startTimeUnixNano')} ${read.name(point, 'timeUnixNano')}`;
-    return { ...found, items: 1, key: `${name} ${exporter} ${JSON.stringify([...at])} ${times}`, stored };
+    return { ...found, items: 1, key: `${name} ${exporter} ${JSON.stringify([...attributes])} ${times}`, markStored };
   };
 
   /** `exporter` is the resource's attributes, which tell two processes of one session apart. */
@@ -109,7 +115,7 @@ export function createUsageReader(
           asList(readSpan(read, service, span)),
         );
       });
-    return joined(
+    return combineByModel(
       read.objects(given, 'resourceMetrics').flatMap((resourceMetrics) => {
         const exporter = JSON.stringify([...read.attributes(read.object(resourceMetrics, 'resource'))]);
         return within(read, resourceMetrics, ['scopeMetrics', 'metrics']).flatMap((metric) =>
@@ -134,42 +140,42 @@ function readSpan(read: FieldReader, service: string, span: Fields): FoundUsage 
   const found = usageOfSpan(service, read.attributes(span));
   if (found === null) return null;
   const key = `span ${read.text(span, 'traceId')} ${read.text(span, 'spanId')}`;
-  return { ...found, items: 1, key, stored: noStep };
+  return { ...found, items: 1, key, markStored: noStep };
 }
 
 function readRecord(read: FieldReader, record: Fields): FoundUsage | null {
-  const at = read.attributes(record);
+  const attributes = read.attributes(record);
   const { body } = record;
   // A body that is not a text belongs to another kind of event.
   const title = typeof body === 'object' && body !== null ? (body as Fields).stringValue : undefined;
-  const names = [title, at.get('event.name') ?? read.text(record, 'eventName')];
+  const names = [title, attributes.get('event.name') ?? read.text(record, 'eventName')];
   const found = names
-    .map((name) => (typeof name === 'string' ? usageOfEvent(name, at) : null))
+    .map((name) => (typeof name === 'string' ? usageOfEvent(name, attributes) : null))
     .find((usage) => usage !== null);
   if (found === undefined || found === null) return null;
   const times = `${read.name(record, 'timeUnixNano')} ${read.name(record, 'observedTimeUnixNano')}`;
-  return { ...found, items: 1, key: `log ${times} ${JSON.stringify([...at])}`, stored: noStep };
+  return { ...found, items: 1, key: `log ${times} ${JSON.stringify([...attributes])}`, markStored: noStep };
 }
 
 /** Combines the points of one export into one report per worker and model, adding up equal fields. */
-function joined(points: readonly FoundUsage[]): FoundUsage[] {
+function combineByModel(points: readonly FoundUsage[]): FoundUsage[] {
   const all = new Map<string, FoundUsage>();
   for (const point of points) {
     const name = `${point.worker} ${point.report.model ?? ''}`;
     const known = all.get(name);
-    all.set(name, known === undefined ? point : join(known, point));
+    all.set(name, known === undefined ? point : combine(known, point));
   }
   return [...all.values()];
 }
 
-const join = (a: FoundUsage, b: FoundUsage): FoundUsage => ({
+const combine = (a: FoundUsage, b: FoundUsage): FoundUsage => ({
   ...a,
   report: addReports(a.report, b.report),
   key: `${a.key} ${b.key}`,
   items: a.items + b.items,
-  stored() {
-    a.stored();
-    b.stored();
+  markStored() {
+    a.markStored();
+    b.markStored();
   },
 });
 

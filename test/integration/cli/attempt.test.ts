@@ -257,7 +257,7 @@ describe('the request', () => {
     { argv: ['--attempt', 'a b'], says: 'attempt: is not an id' },
     { argv: ['--validation', 'tests'], says: `--validation 'tests' is not a result` },
     { argv: ['--hold', 'long'], says: `--hold 'long' is not a duration` },
-    { argv: ['--output', 'a', '--output-file', 'b'], says: '--output and --output-file exclude each other' },
+    { argv: ['--output', 'a', '--output-file', 'b'], says: '--output and --output-file cannot be used together' },
     { argv: ['--output-file', 'none.txt'], says: `cannot read 'none.txt': there is no such file` },
   ])('$argv is refused before anything is sent', async ({ argv, says }) => {
     const { code, asked, stdout, stderr } = await ask(['decide', 'w1', ...argv], allow);

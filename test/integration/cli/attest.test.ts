@@ -242,7 +242,7 @@ test.each([
   { args: ['--verify', 'key.pub'], says: 'needs the public key' },
   { args: ['--verify', 'none.json', '--key', 'key.pub'], says: 'no such file' },
   { args: ['--verify', 'key.pub', '--key', 'stopgate.yaml'], says: 'not a public key in PEM' },
-  { args: ['--verify', 'key.pub', '--key', 'key.pub', '--worker', 'w'], says: 'no --worker' },
+  { args: ['--verify', 'key.pub', '--key', 'key.pub', '--worker', 'w'], says: 'omit --worker' },
   { args: ['--worker', 'w1', '--key', 'key.pub'], says: 'not a private key in PEM' },
 ])('wrong use: $args', async ({ args, says }) => {
   const { code, stderr } = await attest(...args);

@@ -73,6 +73,6 @@ test('an existing context is not replaced', async () => {
   const { code, stderr } = await run('context', 'add', 'a', '--nats', 'other');
   expect([code, stderr]).toEqual([
     2,
-    expect.stringContaining('context "a" exists; first run "npx stopgate context remove a"'),
+    expect.stringContaining('context "a" already exists; first run "npx stopgate context remove a"'),
   ]);
 });

@@ -1,4 +1,4 @@
-/** `test --control`: each check is shown to fail where it must, and one that passes all the same is found. */
+/** `test --control`: each check is shown to fail where it must, and one that passes anyway is found. */
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -96,14 +96,14 @@ test('a command that passes without the last commit is found, and one that canno
   expect(await type('test', '--control')).toBe(1);
   expect(stdout().split('\n')).toEqual([
     expect.stringMatching(
-      /^PASS {2}default: lint passes all the same with a copy without the last commit \(\w+ Fix the login\)$/,
+      /^PASS {2}default: lint passes anyway with a copy without the last commit \(\w+ Fix the login\)$/,
     ),
     expect.stringMatching(/^ERROR default: gone cannot run with .*no-such-program/),
     '?     default: elsewhere was not tried: it runs in /, outside the work tree',
     expect.stringMatching(/^PASS {2}default: sees passes/),
     expect.stringMatching(/^PASS {2}other: lint passes/),
-    'PASS  other: files passes all the same with an empty folder',
-    '0 can fail, 4 passed all the same, 1 could not run, 1 not tried',
+    'PASS  other: files passes anyway with an empty folder',
+    '0 can fail, 4 passed anyway, 1 could not run, 1 not tried',
     '',
   ]);
   expect(stderr().match(/running lint/g)).toHaveLength(1);

@@ -129,7 +129,7 @@ test('a log without its beginning, or a file that is not a log, is refused befor
   expect(await run('import', 'empty.jsonl')).toMatchObject({
     code: 2,
     stdout: '',
-    stderr: 'stopgate: no entries in empty.jsonl\n',
+    stderr: 'stopgate: no entries in empty.jsonl; pass the output of "npx stopgate export"\n',
   });
   // The gap comes after the first chunk that is read.
   const late = [...entries(1, 1_000), ...entries(1_002, 1_002)];

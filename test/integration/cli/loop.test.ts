@@ -259,7 +259,7 @@ test('the worker sends heartbeats only while its command runs', async () => {
     turns: 1,
     pauseMs: 0,
     signal: new AbortController().signal,
-    signOfLifeMs: 1,
+    heartbeatMs: 1,
     context,
     readPrompt: async () => '',
   });

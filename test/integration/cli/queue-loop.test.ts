@@ -159,9 +159,9 @@ test('an unfinished task is released to the queue when the loop ends: exit code 
   expect(code).toBe(1);
 });
 
-test('--task and --queue exclude each other', async () => {
+test('--task and --queue cannot be used together', async () => {
   expect(await run('true', '--task', 'T-1')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('--task and --queue exclude each other'),
+    stderr: expect.stringContaining('--task and --queue cannot be used together'),
   });
 });

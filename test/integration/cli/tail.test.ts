@@ -205,6 +205,6 @@ describe('exits with 3', () => {
     await terminal.printed('#1');
     await server.kill();
     expect(await ended).toBe(3);
-    expect(terminal.stderr()).toBe('stopgate: the connection to NATS was lost\n');
+    expect(terminal.stderr()).toBe('stopgate: the connection to NATS was lost; run it again\n');
   });
 });

@@ -64,7 +64,7 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
     { argv: ['decide', 'w1', '--version'], says: `unknown option '--version'` },
     { argv: ['tail', '--last', 'all'], says: `--last 'all' is not a whole number` },
     { argv: ['replay'], says: 'FILE.jsonl is missing; for a live log use --fleet' },
-    { argv: ['replay', 'log.jsonl', '--fleet', 'main'], says: 'FILE.jsonl and --fleet exclude each other' },
+    { argv: ['replay', 'log.jsonl', '--fleet', 'main'], says: 'FILE.jsonl and --fleet cannot be used together' },
     { argv: ['replay', 'log.jsonl', '--nats', 'nats://h'], says: 'need a live log; use --fleet' },
     { argv: ['replay', 'log.jsonl', '--diff'], says: '--diff needs the policies to compare with; add --policy FILE' },
     { argv: ['replay', 'log.jsonl', '--since', '2026-03-02T12:00:00Z'], says: '--since needs --diff' },
@@ -76,7 +76,7 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
       argv: ['replay', '-', '--policy', 'p', '--diff', '--since', 'last week'],
       says: `--since 'last week' is not a time`,
     },
-    { argv: ['replay', '-', '--policy', 'p', '--diff', '--at', '1d'], says: '--diff and --at exclude each other' },
+    { argv: ['replay', '-', '--policy', 'p', '--diff', '--at', '1d'], says: '--diff and --at cannot be used together' },
     { argv: ['replay', '-', '--worker', 'w.1'], says: `'w.1' is not the id of a worker` },
     { argv: ['completion', 'tcsh'], says: `no completion for 'tcsh'; use one of: bash, zsh, fish` },
     { argv: ['serve', '--embedded', '--nats', 'nats://h'], says: 'use one of them' },
@@ -154,8 +154,8 @@ describe('help', () => {
   test('says that probe and verify count nothing and hold nothing', async () => {
     for (const name of ['probe', 'verify']) {
       const { stdout } = await runOnce([name, '--help']);
-      expect(stdout).toMatch(/--attempt <ID> +accepted like in "npx stopgate decide", but has no\s+effect/);
-      expect(stdout).toMatch(/--hold <DURATION> +accepted like in "npx stopgate decide", but has no\s+effect/);
+      expect(stdout).toMatch(/--attempt <ID> +accepted as in "npx stopgate decide", but has no\s+effect/);
+      expect(stdout).toMatch(/--hold <DURATION> +accepted as in "npx stopgate decide", but has no\s+effect/);
     }
   });
 

@@ -373,7 +373,7 @@ test.each([
   [['--role', 'agent', '--name', 'box'], '--name applies to role runner, not to agent'],
   [['--role', 'operator', '--check', 'a'], '--check applies to role check or runner, not to operator'],
   [['--role', 'runner', '--check', 'a'], 'may serve every check; add --name'],
-  [['--role', 'agent', '--all'], '--all and --role exclude each other'],
+  [['--role', 'agent', '--all'], '--all and --role cannot be used together'],
   [['--worker', 'w1.>'], "'w1.>' is not the id of a worker"],
 ])('%j is rejected', async (args, says) => {
   const ended = await runCommand(['permissions', ...args], { cwd: folder.path });

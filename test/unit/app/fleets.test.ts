@@ -140,7 +140,7 @@ describe('a single fleet', () => {
     const { start, breakers } = createScene();
     const fleets = await start('a');
     breakers.get('a')?.(false);
-    expect(await fleets.broken).toBe('it cannot serve any longer');
+    expect(await fleets.broken).toBe('it can no longer serve');
     await fleets.close();
   });
 });
@@ -149,7 +149,7 @@ test('one of several that has lost its replica name ends the process: all fleets
   const { start, breakers } = createScene();
   const fleets = await start('a,b');
   breakers.get('b')?.(true);
-  expect(await fleets.broken).toBe('it cannot serve any longer');
+  expect(await fleets.broken).toBe('it can no longer serve');
   await fleets.close();
 });
 

@@ -36,8 +36,8 @@ const cost = (usd: number, attributes: Record<string, string>) => ({
 
 /** Acts like a service that stores everything. */
 const takeAll = (read: ReturnType<typeof createUsageReader>, body: object) =>
-  read('metrics', body).map(({ stored, report }) => {
-    stored();
+  read('metrics', body).map(({ markStored, report }) => {
+    markStored();
     return report;
   });
 

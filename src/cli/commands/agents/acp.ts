@@ -1,14 +1,13 @@
 /** acp: runs an Agent Client Protocol agent and relays between it and an editor. */
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { ServiceLink } from '../../../acp/worker-link.ts';
-import { findProgram } from '../../../agents/setup/local-context.ts';
+
 import { AppError } from '../../../errors.ts';
 import type { GroupEnd } from '../../../runner/process-group.ts';
 import { commandLine, defineCommand, option } from '../../command.ts';
 import { connectAsAgent, resolveAddress } from '../../connection.ts';
 import { agentAddressArgs, idOf } from '../../option-values.ts';
-import { environmentOf } from './agent-turn.ts';
+import { environmentOf, refuseUnknownProgram } from './agent-turn.ts';
 
 export const acp = defineCommand({
   args: {
@@ -28,8 +27,7 @@ export const acp = defineCommand({
     const [file, ...args] = flags.command;
     if (file === undefined)
       throw new AppError('input.bad', 'no agent given; write its command after "--": stopgate acp -- AGENT ARGS…');
-    const isFound = file.includes('/') ? existsSync(resolve(io.cwd, file)) : findProgram(file, io.env) !== null;
-    if (!isFound) throw new AppError('input.bad', `cannot run '${file}': there is no such command`);
+    refuseUnknownProgram(file, io);
     // Report a bad option or file now rather than at the first session.
     await resolveAddress(flags, io, 'agent');
     const signal = io.interrupt();
@@ -42,12 +40,10 @@ export const acp = defineCommand({
       import('../../../acp/worker-link.ts'),
     ]);
     const services = new Map<string, ServiceLink>();
-    /**
-     * Editors start agents in any folder, so the session's folder determines the service, unless an option names one.
-     */
+    // Editors start agents in any folder, so the session's folder determines the service, unless an option names one.
+    const isServiceNamed = [flags.nats, flags.creds, flags.config].some((value) => value !== undefined);
     const serviceOf = (folder: string): ServiceLink => {
-      const isNamed = [flags.nats, flags.creds, flags.config].some((value) => value !== undefined);
-      const cwd = isNamed || !existsSync(folder) ? io.cwd : folder;
+      const cwd = isServiceNamed || !existsSync(folder) ? io.cwd : folder;
       const known = services.get(cwd);
       if (known !== undefined) return known;
       // Resolved for each connection, because a "stopgate dev" that starts later has another port.

@@ -1,6 +1,9 @@
 /** Runs one turn of an agent that is a command, and keeps the end of its output. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { findProgram } from '../../../agents/setup/local-context.ts';
 import { AppError, errorCodes } from '../../../errors.ts';
-import { type GroupEnd, type GroupSpec, killAtExit, startGroup } from '../../../runner/process-group.ts';
+import { cannotRun, type GroupEnd, type GroupSpec, killAtExit, startGroup } from '../../../runner/process-group.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { createInterruption, sleep } from '../../../timer.ts';
 
@@ -8,7 +11,7 @@ type TurnSpec = Pick<GroupSpec, 'run' | 'cwd' | 'env' | 'onOutput'> & {
   /** Sent to the command's stdin. */
   readonly input: string;
 };
-/** `output`: the last 32 KiB of its stdout. */
+/** `output` is the last 32 KiB of the command's stdout. */
 export type Turn = { readonly end: GroupEnd; readonly output: string };
 
 /** Maximum output of an attempt (protocol.md §5). */
@@ -28,16 +31,22 @@ export async function runTurn({ onOutput, ...spec }: TurnSpec, signal: AbortSign
     },
     stop,
   );
-  // A second Ctrl-C exits at once; then the command must be killed too.
-  const spare = killAtExit(group);
+  // A second Ctrl-C exits at once, and must kill the command too.
+  const cancelKill = killAtExit(group);
   const end = await group.ended;
   await group.gone;
-  spare();
+  cancelKill();
   stop.clear();
   return { end, output: new TextDecoder().decode(kept).replace(/^\ufffd+/, '') };
 }
 
-/** All variables of this process, for an agent started by the user's own command. */
+/** Call it before anything else is started or registered. @throws AppError input.bad if there is no such program */
+export function refuseUnknownProgram(file: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>): void {
+  const isFound = file.includes('/') ? existsSync(resolve(cwd, file)) : file !== '' && findProgram(file, env) !== null;
+  if (!isFound) throw cannotRun(file, 'ENOENT');
+}
+
+/** Returns all variables of this process, for an agent started by the user's own command. */
 export const environmentOf = ({ env }: Pick<Io, 'env'>): Record<string, string> =>
   Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
@@ -45,7 +54,10 @@ export const environmentOf = ({ env }: Pick<Io, 'env'>): Record<string, string> 
 const awayMsMax = 60_000;
 const retryMs = 1_000;
 
-/** Repeats a request while the service is unreachable, for up to a minute. @throws AppError an error that a repeat cannot fix */
+/**
+ * Repeats a request while the service is unreachable, for up to a minute.
+ * @throws AppError an error that a repeat cannot fix, or the last one
+ */
 export async function retryWhileAway<Answer>(
   ask: () => Promise<Answer>,
   signal: AbortSignal,

@@ -21,7 +21,7 @@ import type { Io } from '../../../terminal/process-io.ts';
 import { formatAgo } from '../../text/state-text.ts';
 
 export type DiagnosisRequest = {
-  /** Only this agent, with a dry turn. Undefined: every connected one. */
+  /** Examine only this agent, with a dry turn. Default: every connected agent. */
   readonly agent: string | undefined;
   readonly http: string | undefined;
   /** The context to use, by its name. */
@@ -115,7 +115,7 @@ async function examine(
     const path = places.env.PATH ?? '';
     if (dryTurn === null) answers.push(skip('dry turn: not available for this agent'));
     else if (binary !== null) answers.push(await dryTurn({ binary, path, pass: passOf(session, service), signal }));
-    else answers.push(bad(`dry turn: not run, because ${program.binary} is not on PATH`, withoutProgram));
+    else answers.push(bad(`dry turn: not run, because ${program.binary} is not on PATH`, missingProgramFix));
   }
   return { answers, isConnected: true };
 }
@@ -127,8 +127,8 @@ function passOf(session: Session, { http, needsToken }: ServiceState): TokenPass
   return { variable: tokenEnv, value: token, refusalOf: (sent) => refusalOf(http, session, sent) };
 }
 
-/** The fix if the agent's program is missing: the user asked whether a block works, and that is still unknown. */
-const withoutProgram = 'install it, or put it on PATH; --quick checks the settings alone';
+/** A missing program is a problem, because the user asked whether a block works and that is still unknown. */
+const missingProgramFix = 'install it, or put it on PATH; --quick checks the settings alone';
 
 async function askWorkers(
   agent: string,

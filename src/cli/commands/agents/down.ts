@@ -1,4 +1,4 @@
-/** down: undoes what `up` has done in this folder. */
+/** down: undoes everything that `up` did in this folder. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { z } from 'zod';
@@ -22,7 +22,7 @@ type DownContext = Context<Flags<typeof args>>;
 export const down = defineCommand({
   args,
   details: [
-    'Gives back every file that "stopgate up" has changed in this folder, byte for byte, removes those that it made, and stops the service that it started. A file that somebody has changed since is kept, and named. So is the log in .stopgate, once an agent has reported anything.',
+    'Restores every file that "stopgate up" changed in this folder, byte for byte, removes the files that it created, and stops the service that it started. Files that somebody has changed since are kept and listed. So is the log in .stopgate, if an agent has reported anything.',
     'Exit code 0 also if there was nothing to undo.',
   ],
   examples: ['stopgate down', 'stopgate down --json'],
@@ -39,7 +39,8 @@ export const down = defineCommand({
       else note(`"stopgate up" was not run in ${folder}, so there is nothing to undo${also}`);
       return 0;
     }
-    io.interrupt(); // the first Ctrl-C must not leave half of it; after a second one, the record is still there
+    // The first Ctrl-C must not leave it half undone. After a second one, the record still exists.
+    io.interrupt();
     return undo(record, running, context);
   },
 });
@@ -49,7 +50,7 @@ async function undo(record: UpRecord, running: ServiceFile | null, context: Down
   const { cwd: folder, env } = io;
   const places = { cwd: folder, home: env.HOME || homedir(), env };
   const isUnused = running !== null && record.madeStore && (await isUntouched(running, context));
-  // First the hooks, so that no agent calls a service that is gone. The supervisor needs its own file to stop it.
+  // Hooks go first, so that no agent calls a service that is gone. The supervisor's file goes last: stopping needs it.
   const hooks = await undoFiles(
     record.files.filter(({ agent }) => agent !== null),
     places,
@@ -98,11 +99,11 @@ async function undo(record: UpRecord, running: ServiceFile | null, context: Down
   return 0;
 }
 
-/** Nobody misses a store without a reported entry: it has only what the service itself wrote. */
+/** Keeps a store with entries that somebody reported. @returns null if there is no store */
 function removeStore(folder: string, isUnused: boolean): 'removed' | 'kept' | null {
   const store = storeOf(folder);
   if (!existsSync(store)) return null;
-  // A start that failed before the log was there.
+  // After a start that failed before the log was created.
   const isEmpty = readdirSync(store).every((name) => name === '.gitignore');
   if (!isUnused && !isEmpty) return 'kept';
   rmSync(store, { recursive: true, force: true });
@@ -114,7 +115,7 @@ const entriesSchema = z.object({
   before: z.number().nullable(),
 });
 
-/** Whether the whole log has only what the service itself wrote. False if the service does not say so. */
+/** Whether the service itself wrote every entry of the log. False if the service does not answer. */
 async function isUntouched({ http, fleet }: ServiceFile, { io }: DownContext): Promise<boolean> {
   if (http === null) return false;
   const { token } = await loadConfig({ cwd: io.cwd, env: io.env, serving: true }).catch(() => ({ token: null }));

@@ -1,3 +1,4 @@
+/** The options of `init`, and what they mean for an agent: scope, block cap, hook line and form. */
 import { findPolicies, isUnknownPolicy } from '../../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../../agents/index.ts';
 import { type Form, hookProgram, httpForms, type Line, usesCurl } from '../../../agents/setup/line.ts';
@@ -63,7 +64,7 @@ export const noFlags = Object.fromEntries(
 ) as InitContext['flags'];
 
 export function readScope(name: string, { scopes }: SettingsSetup, { project, user }: InitContext['flags']): Scope {
-  if (project && user) throw new AppError('input.bad', '--project and --user exclude each other; use one of them');
+  if (project && user) throw new AppError('input.bad', '--project and --user cannot be used together; use one of them');
   const scope: Scope = user ? 'user' : project ? 'project' : (scopes[0] as Scope);
   if (scopes.includes(scope)) return scope;
   throw new AppError('input.bad', `${name} has hooks only in the user's settings; add --user`);
@@ -106,7 +107,7 @@ export function checkScopes(
   const remove = `stopgate init ${name} ${other.scope === 'user' ? '--user' : '--project'} --remove`;
   throw new AppError(
     'input.bad',
-    `${title} has these hooks already, in ${other.file}, and would run both; to move them, first run: ${remove}`,
+    `${title} already has these hooks in ${other.file} and would run both; to move them, first run: ${remove}`,
   );
 }
 
@@ -158,8 +159,8 @@ export async function readLine(name: string, setup: Setup, { flags, io, note }: 
 type TokenVariable = Pick<Line, 'tokenEnv'>;
 
 /**
- * The form for agents that start a command per call: curl takes a fraction of the time of Node. Agents that post on their
- * own use curl for stops only, so that a person learns of a stop that nobody judged.
+ * Prefers curl, which starts in a fraction of the time that Node takes. Agents that post hook calls themselves use curl
+ * for stops only, so that a person learns of a stop that was not judged.
  */
 function defaultForm({ kind, forms: possible }: Setup, token: TokenVariable, { env }: InitContext['io']): Form {
   const [first] = possible as [Form];

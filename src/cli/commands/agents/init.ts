@@ -33,7 +33,7 @@ import {
 import { writeTemplate } from './write-template.ts';
 
 const templateList = Object.entries(templates)
-  .map(([name, what]) => `${name} (${what})`)
+  .map(([name, purpose]) => `${name} (${purpose})`)
   .join(', ');
 
 export const init = defineCommand({
@@ -77,7 +77,7 @@ async function chooseAgent({ io, out, note, flags }: InitContext): Promise<strin
   const rows = [...agents.values()].map(({ name, title }) => [
     { text: name, paint: out.colors.bold },
     { text: title },
-    { text: whereIs(found.find((each) => each.name === name)) },
+    { text: describeInstalled(found.find((each) => each.name === name)) },
   ]);
   await out.print(...formatTable(['AGENT', '', 'INSTALLED'], rows, out.width()));
   if (!canAsk(io)) {
@@ -89,7 +89,7 @@ async function chooseAgent({ io, out, note, flags }: InitContext): Promise<strin
 }
 
 /** @param installed undefined if the agent has no settings */
-function whereIs(installed: Installed | undefined): string {
+function describeInstalled(installed: Installed | undefined): string {
   if (installed === undefined) return 'nothing to install: init prints a command to run';
   return installed.binary ?? (installed.hasFolder ? 'only its settings' : '-');
 }
@@ -132,7 +132,7 @@ async function connect(connecting: Connecting): Promise<number> {
   const trusted = granted?.state ?? null;
   const changed = changes.length > 0 || trusted === 'written';
   const { path } = change.file;
-  const findings = remove || dryRun ? [] : await judgeSession(agent.name, line, config, places);
+  const findings = remove || dryRun ? [] : await checkNewSessions(agent.name, line, config, places);
   if (flags.json) {
     const shown = changes.map(({ file, after }) => ({ file: file.path, before: file.text, after }));
     const environment = (flags.usage && !remove && setup.usage?.environment?.(line)) || {};
@@ -149,7 +149,7 @@ async function connect(connecting: Connecting): Promise<number> {
   return reportFindings(findings, flags.json ? () => {} : note);
 }
 
-/** Adds a section about stopgate to AGENTS.md if asked to, and takes it out again. */
+/** Adds a section about stopgate to AGENTS.md if asked to. With --remove, removes it. */
 function planAgentsMd(cwd: string, flags: InitContext['flags']): Change[] {
   if (!flags.remove && !flags['agents-md']) return [];
   const file = openSettings(join(cwd, agentsMd), cwd);
@@ -214,7 +214,7 @@ async function confirm(
   return agreed;
 }
 
-/** `.claude/settings.json (new): 20 lines added, which call http://127.0.0.1:4280` */
+/** `.claude/settings.json (new): 20 lines added; calls http://127.0.0.1:4280` */
 function summarize({ file, after }: Change, http: string): string {
   if (after === null) return describeFile(file, after);
   const lines = diffTexts(file.text ?? '', after).map(({ sign }) => sign);
@@ -222,7 +222,7 @@ function summarize({ file, after }: Change, http: string): string {
     ['added', lines.filter((sign) => sign === '+').length],
     ['removed', lines.filter((sign) => sign === '-').length],
   ] as const;
-  const text = counts.flatMap(([what, count]) => (count === 0 ? [] : [`${formatCount(count, 'line')} ${what}`]));
+  const text = counts.flatMap(([verb, count]) => (count === 0 ? [] : [`${formatCount(count, 'line')} ${verb}`]));
   return `${describeFile(file, after)}: ${text.join(', ')}${after.includes(new URL(http).host) ? `; calls ${http}` : ''}`;
 }
 
@@ -231,14 +231,14 @@ function describeFile({ path, target, text }: Change['file'], after: string | nu
   return `${path}${link}${after === null ? ' (deleted)' : text === null ? ' (new)' : ''}`;
 }
 
-/** A longer line is a shell command. It is shown in full only once. */
-const longChars = 240;
+/** Longer lines are shell commands. Each is shown in full only once. */
+const longLineChars = 240;
 
 /** @param isShort shorten a long line that equals an earlier one except for its event */
 function formatChange({ file, after }: Change, colors: InitContext['out']['colors'], isShort: boolean): string[] {
   const seen = new Set<string>();
   const shorten = (text: string): string => {
-    if (!isShort || text.length < longChars) return text;
+    if (!isShort || text.length < longLineChars) return text;
     const command = text.replace(/^\s*"\w+"/, '').replaceAll(/\bevent=\w+/g, '');
     if (seen.has(command))
       return text.replace(/("(?:command|bash)": ").*/, '$1…" (the same command as above, for this event)');
@@ -299,10 +299,10 @@ async function printLine(agent: Agent, setup: LineSetup, context: InitContext): 
 }
 
 /**
- * Asks the service, with the token of the hooks, how it will judge the sessions that were just connected. Returns the
- * problems and warnings: none if all is well or if no service answers yet.
+ * Asks the service, with the token of the hooks, how it will judge new sessions of the agent. Returns the problems and
+ * warnings; there are none if no service answers yet.
  */
-async function judgeSession(
+async function checkNewSessions(
   agent: string,
   { http, policy, fleet, tokenEnv = 'STOPGATE_TOKEN' }: Line,
   config: Config,

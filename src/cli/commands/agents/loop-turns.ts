@@ -10,19 +10,22 @@ import { cannotRun, type GroupEnd } from '../../../runner/process-group.ts';
 import { describeAnswer, formatCount } from '../../../terminal/text.ts';
 import { sleep } from '../../../timer.ts';
 import type { Context } from '../../command.ts';
+import { decisionTimeoutMs } from '../../option-values.ts';
 import { environmentOf, retryWhileAway, runTurn, type Turn } from './agent-turn.ts';
 
-/** Timeout of a decision: checks may be slow, and the decision may be held. */
-const decisionTimeoutMs = 600_000;
 /** Polling interval while waiting for a usage limit, background work or a person's answer. */
 export const pollMs = 2_000;
 const probeTimeoutMs = 10_000;
-/** Longest wait for a usage limit before trying again. Its end is read from words, and a person may have lifted it. */
+/**
+ * Longest wait for a usage limit before trying again. Its end was parsed from text, and a person may have lifted it.
+ */
 const limitRecheckMs = 3_600_000;
-/** A worker that is silent for 2 minutes becomes stale and may lose its task, so three heartbeats may be late or lost. */
-const signOfLifeMs = 30_000;
+/**
+ * A worker that is silent for 2 minutes becomes stale and may lose its task, so three heartbeats may be late or lost.
+ */
+const heartbeatMs = 30_000;
 /** How much of the end of the output is searched for a usage limit. */
-const wordsMax = 2_000;
+const limitTextMax = 2_000;
 /** How much of a prompt the log stores, as for the prompts of agents with hooks. The command gets all of it. */
 const storedCharsMax = 2_000;
 
@@ -47,7 +50,7 @@ export type Run = {
   /** Whether a block ends the turns too. Default: never. */
   readonly endsBy?: (decision: Decision) => boolean;
   /** Interval of the heartbeats while the command runs. Default: 30 s. */
-  readonly signOfLifeMs?: number;
+  readonly heartbeatMs?: number;
 };
 /** The decision that ended the turns, `turns` if they were used up, or `aborted` after Ctrl-C. */
 export type TurnsEnd = Decision | 'turns' | 'aborted';
@@ -66,7 +69,7 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     else await requester.publish(`worker.${worker}.heartbeat.sent`, {});
     const startedMs = performance.now();
     screen.begin();
-    const heartbeats = startHeartbeats(requester, worker, run.signOfLifeMs ?? signOfLifeMs);
+    const heartbeats = startHeartbeats(requester, worker, run.heartbeatMs ?? heartbeatMs);
     const spec = { ...specOf(context, { worker, turn, prompt, env }), onOutput: screen.write };
     const ran = await runTurn(spec, signal).finally(heartbeats.end);
     screen.endLine();
@@ -76,7 +79,9 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     const failed = failureOf(ran.end);
     // A command that was killed at its time limit was not stopped by a usage limit, whatever it printed.
     const mayBeLimit = failed !== null && ran.end.by === 'exit';
-    const limitEnd = mayBeLimit ? limitEndOf(`${ran.output.slice(-wordsMax)}\n${screen.errors()}`, Date.now()) : null;
+    const limitEnd = mayBeLimit
+      ? limitEndOf(`${ran.output.slice(-limitTextMax)}\n${screen.errors()}`, Date.now())
+      : null;
     if (limitEnd !== null) await requester.publish(`worker.${worker}.limit.reached`, { until: limitEnd });
     const decision = await ask(
       requester,
@@ -118,12 +123,13 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
 }
 
 /**
- * Publishes heartbeats for a command without hooks while it runs. A lost one is followed by the next. `end` resolves when
- * none is in flight: a heartbeat after the end of the session would revive the worker.
+ * Publishes heartbeats for a command without hooks while it runs. Failures are ignored, because the next heartbeat
+ * makes up for a lost one. `end` resolves when none is in flight: a heartbeat after the session ended would revive the
+ * worker.
  */
 function startHeartbeats(requester: Requester, worker: string, everyMs: number): { end(): Promise<void> } {
   const ending = new AbortController();
-  const showing = (async () => {
+  const publishing = (async () => {
     for (;;) {
       await sleep(everyMs, ending.signal);
       if (ending.signal.aborted) return;
@@ -133,17 +139,17 @@ function startHeartbeats(requester: Requester, worker: string, everyMs: number):
   return {
     end() {
       ending.abort();
-      return showing;
+      return publishing;
     },
   };
 }
 
 /**
- * Returns when the usage limit that stopped the command ends, or null if its last words name no limit or no end. Both must
- * be in one line of the agent's own, since the report of a failed test may mention a limit too.
+ * Returns when the usage limit that stopped the command ends, or null if the output names no limit or no end. One line
+ * of the agent's own text must name both, because the report of a failed test may mention a limit too.
  */
-export function limitEndOf(words: string, nowMs: number): string | null {
-  for (const line of plainText(words).split('\n').toReversed()) {
+export function limitEndOf(output: string, nowMs: number): string | null {
+  for (const line of plainText(output).split('\n').toReversed()) {
     if (isQuoted(line) || !mentionsLimit(line)) continue;
     const end = limitEndIn(line, nowMs);
     if (end !== null) return end;
@@ -162,8 +168,8 @@ const isQuoted = (line: string): boolean =>
   );
 
 /**
- * Probes, which is not counted, until the decision is no longer the same, for at most `maxMs`.
- * @returns false if it is still the same
+ * Probes, which is not counted, until `isSame` no longer holds for the decision.
+ * @returns false if it still holds after `maxMs`, or on Ctrl-C
  */
 export async function waitWhile(
   requester: Requester,
@@ -213,7 +219,7 @@ function openScreen({ io, flags }: TurnsContext) {
     /** The end of what this turn's command wrote to stderr. */
     errors: () => errors,
     write(stream: 'stdout' | 'stderr', chunk: Buffer) {
-      if (stream === 'stderr') errors = (errors + chunk.toString('utf8')).slice(-wordsMax);
+      if (stream === 'stderr') errors = (errors + chunk.toString('utf8')).slice(-limitTextMax);
       const isStderr = stream === 'stderr' || flags.json;
       (isStderr ? io.stderr : io.stdout).write(chunk);
       // A piped stdout is not shown on the terminal, so it leaves no unfinished line there.

@@ -1,26 +1,25 @@
 /** loop: runs an agent repeatedly, with the next prompt each time, until it may stop. */
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { basename } from 'node:path';
 import type { WorkerView } from '../../../../machines/index.ts';
-import { findProgram } from '../../../agents/setup/local-context.ts';
+
 import { firstPauseMs } from '../../../agents/shared/turn-pauses.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { cannotRun } from '../../../runner/process-group.ts';
+
 import { throwIfRefused } from '../../../service/refusal.ts';
 import { formatCount } from '../../../terminal/text.ts';
 import { type Context, commandLine, defineCommand, type Flags, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { readText } from '../../input.ts';
-import { clientArgs, countFrom, idOf, toDuration } from '../../option-values.ts';
+import { clientArgs, countFrom, idOf, timeoutMsDefault, toDuration } from '../../option-values.ts';
+import { refuseUnknownProgram } from './agent-turn.ts';
 import { isComplete, type TurnsEnd, takeTurns } from './loop-turns.ts';
 import { workThroughQueue } from './queue-loop.ts';
 
 /** Limit for policies without a cap, so that nobody pays for more turns unasked. */
 const turnsDefault = 50;
 const turnsMax = 1_000_000;
-const viewTimeoutMs = 5_000;
 
 const args = {
   command: commandLine('the command that runs one turn of the agent'),
@@ -61,13 +60,13 @@ export const loop = defineCommand({
     if (program === undefined)
       throw new AppError('input.bad', 'no command given; write it after "--": stopgate loop -- COMMAND…');
     if (flags.queue !== undefined && flags.task !== undefined)
-      throw new AppError('input.bad', '--task and --queue exclude each other; use one of them');
+      throw new AppError('input.bad', '--task and --queue cannot be used together; use one of them');
     if (flags.prompt !== undefined && flags['prompt-file'] !== undefined)
-      throw new AppError('input.bad', '--prompt and --prompt-file exclude each other; use one of them');
+      throw new AppError('input.bad', '--prompt and --prompt-file cannot be used together; use one of them');
     const { turns = turnsDefault, pause: pauseMs = firstPauseMs, worker = freshId(io.cwd) } = flags;
     refuseUnknownProgram(program, io);
-    const readTask = openTask(context);
-    await refuseEmpty(readTask, context);
+    const readPrompt = createPromptReader(context);
+    await refuseEmptyPrompt(readPrompt, context);
     const signal = io.interrupt();
     return withRequester(flags, io, async (requester) => {
       await refuseUnknownTask(requester, flags.task);
@@ -75,13 +74,13 @@ export const loop = defineCommand({
         await register(requester, worker, context);
         const run = { worker, turns, pauseMs, signal, context };
         if (flags.queue !== undefined)
-          return await workThroughQueue(requester, run, { queue: flags.queue, readPrompt: readTask });
-        const end = await takeTurns(requester, { ...run, readPrompt: readTask });
+          return await workThroughQueue(requester, run, { queue: flags.queue, readPrompt });
+        const end = await takeTurns(requester, { ...run, readPrompt });
         if (typeof end !== 'string' && end.cause === 'limited')
           note(
             `stopgate: the command has used its ${formatCount(turns, 'turn')}, and its usage limit holds; allow more with --turns`,
           );
-        return codeOf(end);
+        return exitCodeOf(end);
       } finally {
         await requester
           .publish(`worker.${worker}.session.ended`, { reason: 'the loop ended' })
@@ -98,22 +97,24 @@ const freshId = (cwd: string): string =>
     .replaceAll(/[^A-Za-z0-9_-]/g, '-')
     .slice(0, 64)}-${randomBytes(3).toString('hex')}`;
 
-/** @throws AppError input.bad if the prompt is empty: an empty variable or file by mistake would cost turns */
-async function refuseEmpty(readTask: () => Promise<string>, { flags, note }: LoopContext): Promise<void> {
+/**
+ * An empty prompt is probably an unset variable or the wrong file, and would waste turns. @throws AppError input.bad
+ */
+async function refuseEmptyPrompt(readPrompt: () => Promise<string>, { flags, note }: LoopContext): Promise<void> {
   if (flags.prompt === undefined && flags['prompt-file'] === undefined) {
     if (flags.queue === undefined)
       note('stopgate: without --prompt or --prompt-file, the command must already know what to do');
     return;
   }
-  if ((await readTask()).trim() !== '') return;
+  if ((await readPrompt()).trim() !== '') return;
   const option = flags.prompt === undefined ? '--prompt-file' : '--prompt';
   throw new AppError('input.bad', `${option} is empty; write what the agent should do`);
 }
 
-/** A claim would create the task, but a typing error is more likely. @throws AppError actor.unknown */
+/** A claim would create the task, but the id is more likely mistyped. @throws AppError actor.unknown */
 async function refuseUnknownTask(requester: Requester, task: string | undefined): Promise<void> {
   if (task === undefined) return;
-  await requester.request('get', `task.${task}`, {}, viewTimeoutMs).catch((error: unknown) => {
+  await requester.request('get', `task.${task}`, {}, timeoutMsDefault).catch((error: unknown) => {
     if (!(error instanceof AppError && error.code === 'actor.unknown')) return;
     const create = `create it: stopgate publish task ${task} task.created`;
     throw new AppError(
@@ -124,14 +125,14 @@ async function refuseUnknownTask(requester: Requester, task: string | undefined)
 }
 
 /**
- * Also finds out, before a turn is paid for, whether a service will judge it.
+ * Registers the worker and claims its task. Fails before a turn is paid for if no service can judge it.
  * @throws AppError service.unreachable; entry.refused if the task cannot be claimed
  */
 async function register(requester: Requester, worker: string, { flags, io, note }: LoopContext): Promise<void> {
   const { policy, queue, task } = flags;
   await requester.publish(`worker.${worker}.worker.registered`, { agent: 'loop', cwd: io.cwd, policy, queue });
   const claim = task === undefined ? null : await requester.publish(`worker.${worker}.task.claimed`, { task });
-  const view = (await requester.request('get', `worker.${worker}`, {}, viewTimeoutMs)) as Pick<
+  const view = (await requester.request('get', `worker.${worker}`, {}, timeoutMsDefault)) as Pick<
     WorkerView,
     'refused' | 'policy'
   >;
@@ -141,13 +142,13 @@ async function register(requester: Requester, worker: string, { flags, io, note 
   note(`stopgate: ${worker} gets policy ${view.policy}, not ${flags.policy}: ${why}`);
 }
 
-const codeOf = (end: TurnsEnd): number => {
+const exitCodeOf = (end: TurnsEnd): number => {
   if (end === 'aborted') return 130;
   return end !== 'turns' && end.action === 'complete' && isComplete(end) ? 0 : 1;
 };
 
-/** Returns a function that reads the prompt: a file again for each turn, stdin once. */
-function openTask({ flags, io }: LoopContext): () => Promise<string> {
+/** Returns a function that reads the prompt. It reads a file again for each turn, and stdin once. */
+function createPromptReader({ flags, io }: LoopContext): () => Promise<string> {
   const { prompt = '', 'prompt-file': file } = flags;
   let kept = file === undefined ? prompt : null;
   return async () => {
@@ -156,10 +157,4 @@ function openTask({ flags, io }: LoopContext): () => Promise<string> {
     if (file === '-') kept = text;
     return text;
   };
-}
-
-/** Called before a worker is registered. @throws AppError input.bad */
-function refuseUnknownProgram(file: string, io: LoopContext['io']): void {
-  const isFound = file.includes('/') ? existsSync(resolve(io.cwd, file)) : file !== '' && findProgram(file, io.env);
-  if (!isFound) throw cannotRun(file, 'ENOENT');
 }

@@ -8,17 +8,17 @@ import { createTurnPauses } from '../../../agents/shared/turn-pauses.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { describeAnswer } from '../../../terminal/text.ts';
 import { sleep } from '../../../timer.ts';
+import { timeoutMsDefault } from '../../option-values.ts';
 import { retryWhileAway } from './agent-turn.ts';
 import { ask, isComplete, pollMs, type Run, takeTurns, waitWhile } from './loop-turns.ts';
 
 /** How long to hold one request without a task. Short enough for proxies. */
 const holdMs = 50_000;
 const claimTimeoutMs = 10_000;
-const viewTimeoutMs = 5_000;
 
 type QueueOptions = { readonly queue: string; readonly readPrompt: () => Promise<string> };
 
-/** @returns the exit code: 0 when its policy lets it stop without a task and it left no task to a person */
+/** @returns the exit code: 0 if the policy lets the worker stop without a task and it has left no task to a person */
 export async function workThroughQueue(
   requester: Requester,
   run: Omit<Run, 'readPrompt'>,
@@ -27,7 +27,7 @@ export async function workThroughQueue(
   const { worker, signal, context } = run;
   const { note } = context;
   const pauses = createTurnPauses(run.pauseMs);
-  /** Number of tasks that it left incomplete. */
+  /** Number of tasks left incomplete. */
   let leftCount = 0;
   for (;;) {
     const task = await claimNext(requester, run, queue);
@@ -48,7 +48,7 @@ export async function workThroughQueue(
     note(`stopgate: ${worker} without a task: ${describeAnswer(decision)}: ${decision.reason}`);
     if (decision.decision === 'allow' && decision.action !== 'continue')
       return decision.action === 'complete' && leftCount === 0 ? 0 : 1;
-    // A depth reported from elsewhere may keep the worker although there is nothing to claim here.
+    // A queue depth reported from elsewhere may keep the worker although there is nothing to claim here.
     const waitMs = decision.decision === 'allow' ? pollMs : pauses.after(performance.now() - askedMs);
     if (waitMs > 0) await sleep(waitMs, signal);
     if (signal.aborted) return 130;
@@ -94,18 +94,18 @@ async function workOn(
   }
 }
 
-/** Whether its checks and hooks let it stop, so that only the queue and its task keep it. */
+/** Whether the checks and hooks let the worker stop, so that only the queue and its task keep it. */
 const isWorkDone = ({ decision, cause }: Decision): boolean =>
   decision === 'block' && (cause === 'pending-tasks' || cause === 'idle');
 
 /** Reads the current state of the task, or returns the known one if the service is unreachable. */
 const readTask = (requester: Requester, known: TaskView): Promise<TaskView> =>
   requester
-    .request('get', `task.${known.task}`, {}, viewTimeoutMs)
+    .request('get', `task.${known.task}`, {}, timeoutMsDefault)
     .then((view) => view as TaskView)
     .catch(() => known);
 
-/** The first lines of a prompt: the task's id, title and steps. Includes step ids, which `step.updated` needs. */
+/** Returns the first lines of a prompt: the task's id, title and steps, with the step ids that `step.updated` needs. */
 function describeTask({ task, title, plan }: TaskView): string {
   const steps = (plan ?? []).map(
     ({ title: text, status, step }) => `- ${text} (${status}${step === undefined ? '' : `; step id ${step}`})`,

@@ -36,7 +36,7 @@ const args = {
 } as const;
 type ResumableContext = Context<Flags<typeof args>>;
 
-/** `notHere`: why its command cannot run on this machine, or null if it can. */
+/** `notHere` says why the command cannot run on this machine, and is null if it can. */
 type Resumable = {
   readonly worker: string;
   readonly agent: string | null;
@@ -47,7 +47,7 @@ type Resumable = {
   readonly command: string;
   readonly notHere: string | null;
 };
-/** `seq`: the entry that reported the limit. */
+/** `seq` is the entry that reported the limit. */
 type Found = Resumable & { readonly seq: number; readonly view: WorkerView };
 
 export const resumable = defineCommand({
@@ -66,15 +66,15 @@ export const resumable = defineCommand({
     const { flags, io, out } = context;
     if (!flags.run && flags.concurrency !== undefined)
       throw new AppError('input.bad', '--concurrency limits the commands that --run starts; add --run');
-    const { prompt = promptDefault, concurrency: most = concurrencyDefault } = flags;
+    const { prompt = promptDefault, concurrency = concurrencyDefault } = flags;
     return withRequester(flags, io, async (requester, fleet) => {
       const found = await findResumable(requester, prompt, io);
-      if (flags.run) return runAll(found, prompt, most, requester, context);
+      if (flags.run) return runAll(found, prompt, concurrency, requester, context);
       if (flags.json) await out.json(found.map(toJson));
       else if (found.length === 0) await out.print(`No agents in fleet '${fleet}' have a usage limit that has reset.`);
       else {
         await out.print(...formatTable(headings, found.map(cellsOf), out.width()));
-        // Printed below the table, which might cut them.
+        // The table might cut the commands, so they follow it.
         await out.print('', ...found.map(({ command }) => clean(command)));
       }
       return 0;
@@ -92,14 +92,14 @@ const cellsOf = ({ worker, agent, cwd, scope, endedAt, notHere }: Found) => [
 ];
 const toJson = ({ seq: _, view: __, ...rest }: Found): Resumable => rest;
 
-// --- Finding them -------------------------------------------------------------------------------------------------
+// --- Finding the sessions -----------------------------------------------------------------------------------------
 
 /** Sorted by the time of their limits. */
 async function findResumable(requester: Requester, prompt: string, io: Pick<Io, 'cwd' | 'env'>): Promise<Found[]> {
   const limits = await readLimits(requester);
   if (limits.size === 0) return [];
-  const wanted = { wanted: {}, most: Number.POSITIVE_INFINITY, timeoutMs: timeoutMsDefault };
-  const views = new Map((await readAll<WorkerView>(requester, 'worker', wanted)).map((view) => [view.worker, view]));
+  const all = { filter: {}, limit: Number.POSITIVE_INFINITY, timeoutMs: timeoutMsDefault };
+  const views = new Map((await readAll<WorkerView>(requester, 'worker', all)).map((view) => [view.worker, view]));
   const found: Found[] = [];
   for (const [worker, { seq, scope, untilMs }] of limits) {
     const view = views.get(worker);
@@ -115,7 +115,7 @@ async function findResumable(requester: Requester, prompt: string, io: Pick<Io, 
 
 type Limit = { readonly seq: number; readonly scope: string | null; readonly untilMs: number | null };
 
-/** The newest limit of each worker. */
+/** Reads the newest limit of each worker. */
 async function readLimits(requester: Requester): Promise<Map<string, Limit>> {
   const limits = new Map<string, Limit>();
   const { batches } = await requester.read('worker.*.limit.reached');
@@ -132,9 +132,9 @@ async function readLimits(requester: Requester): Promise<Map<string, Limit>> {
 
 const decoder = new TextDecoder();
 
-/** More than the end of a session and its last usage reports. */
+/** More entries than follow a limit when a session ends, including its last usage reports. */
 const entriesMax = 500;
-const work: ReadonlySet<string> = new Set([
+const workTypes: ReadonlySet<string> = new Set([
   'worker.registered',
   'prompt.submitted',
   'tool.started',
@@ -145,8 +145,8 @@ const work: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the worker has worked since entry `seq`, or somebody is resuming it: `claim` leaves a note before the prompt of
- * the resumed session comes. A stop that was allowed because of the limit is not work.
+ * Whether the worker has worked since entry `seq`, or somebody is resuming it: `claim` publishes a note before the
+ * resumed session sends its prompt. A stop that was allowed because of the limit is not work.
  */
 async function hasWorkedSince(
   requester: Requester,
@@ -158,34 +158,34 @@ async function hasWorkedSince(
     const entry = message.seq > seq ? entryOf(message) : null;
     if (entry === null) return false;
     const isStop = entry.type === 'stop.attempted' && lastDecision?.cause !== 'limited';
-    return isStop || work.has(entry.type) || resumedBy(message) === seq;
+    return isStop || workTypes.has(entry.type) || resumedLimitOf(message) === seq;
   });
 }
 
-/** The limit, by its entry, whose note `claim` left; undefined if this is not such a note. */
-const resumedBy = ({ data }: LogMessage): unknown =>
+/** Returns the entry of the limit that a note of `claim` names, or undefined if the message is not such a note. */
+const resumedLimitOf = ({ data }: LogMessage): unknown =>
   (tryJson(decoder.decode(data)) as { readonly resumes?: unknown } | null | undefined)?.resumes;
 
-/** Why the session cannot be resumed here: agents keep sessions in the folder where they began. */
+/** Returns why the session cannot be resumed here, or null. Agents keep sessions in the folder where they began. */
 function whyNotHere({ cwd, agent }: WorkerView, { env }: Pick<Io, 'cwd' | 'env'>): string | null {
   if (cwd !== null && !existsSync(cwd)) return 'not on this machine';
   const [program = ''] = resumeArguments({ worker: 'w', agent, parent: null }, '') ?? [];
   return findProgram(program, env) === null ? `${program} is not on PATH` : null;
 }
 
-// --- Resuming them ------------------------------------------------------------------------------------------------
+// --- Resuming the sessions ----------------------------------------------------------------------------------------
 
 /** @returns the exit code */
 async function runAll(
   found: readonly Found[],
   prompt: string,
-  most: number,
+  concurrency: number,
   requester: Requester,
   { io, note, flags, out }: ResumableContext,
 ): Promise<number> {
   const signal = io.interrupt();
   for (const { worker, notHere } of found) if (notHere !== null) note(`stopgate: ${worker} is skipped: ${notHere}`);
-  const slots = createSemaphore(most);
+  const slots = createSemaphore(concurrency);
   const codes = await Promise.all(
     found
       .filter(({ notHere }) => notHere === null)
@@ -227,7 +227,7 @@ async function runAll(
  * the stored note, so only one machine succeeds.
  */
 async function claim(requester: Requester, { worker, seq, view }: Found): Promise<boolean> {
-  // It may have waited long for a free slot.
+  // The session may have waited long for a free slot.
   if (await hasWorkedSince(requester, view, seq)) return false;
   const { duplicate } = await requester.publish(
     `worker.${worker}.heartbeat.sent`,

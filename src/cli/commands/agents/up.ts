@@ -1,4 +1,4 @@
-/** up: sets up everything that a laptop needs, in one command: service, policy, agent, and a test that a stop is judged. */
+/** up: sets up everything that a developer needs: service, policy, agent, and a test that a stop is judged. */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { homedir } from 'node:os';
@@ -63,8 +63,8 @@ export const up = defineCommand({
   args,
   details: [
     'Starts the service of this folder in the background, under systemd or launchd where one works. Without a stopgate.yaml it writes one: the tests of the project (package.json, Makefile, pytest, go.mod, Cargo.toml) must pass, or the plan of the agent must be done. Then it connects the agent, like "stopgate init", and runs a dry turn, like "stopgate doctor".',
-    'It names every file that it will write, and asks. Ctrl-C undoes what was done so far, and "stopgate down" everything. Running it again does only what is missing.',
-    'Exit code 0: stops are judged. 1: something is missing, and it says what. 2: nothing was changed.',
+    'It lists every file that it will write, and asks first. Ctrl-C undoes what was done so far, and "stopgate down" undoes everything. Running it again does only what is missing.',
+    'Exit code 0: stops are judged. 1: something is missing; the output says what. 2: nothing was changed.',
   ],
   examples: ['stopgate up', 'stopgate up --agent claude --yes', 'stopgate up --agent claude,codex --dry-run'],
   run: async (context) => {
@@ -74,7 +74,7 @@ export const up = defineCommand({
     if (!flags.json) await context.out.print(...describePlan(plan, isUp).map(context.asTyped));
     if (isUp || flags['dry-run']) {
       if (flags.json) await context.out.json(reportOf(plan, { running: plan.running, isUp, findings: [] }));
-      else if (isUp) await context.out.print(`It is up already. ${context.asTyped(sentenceFor(plan, plan.url))}`);
+      else if (isUp) await context.out.print(`It is already up. ${context.asTyped(sentenceFor(plan, plan.url))}`);
       return 0;
     }
     if (!flags.yes) {
@@ -111,9 +111,9 @@ type Plan = {
   readonly folder: string;
   readonly places: LocalContext;
   readonly earlier: UpRecord | null;
-  /** The service that is ready already, whoever started it. */
+  /** The service that is already running here, whoever started it. */
   readonly running: ServiceFile | null;
-  /** How to start one. Null if it runs, or is starting. */
+  /** Starts the service. Null if one is running or starting. */
   readonly supervisor: Supervisor | null;
   readonly supervisorFiles: readonly Change[];
   readonly url: string;
@@ -172,8 +172,9 @@ function readOwnRules({ change }: Rules): Config['file'] {
 type Known = Pick<Plan, 'running' | 'earlier'> & Pick<LocalContext, 'env'>;
 
 /**
- * A fixed port, since the settings of agents name it: the one of an earlier `up`, the default one, or any free one if
- * another project's service has that. @throws AppError input.bad without HTTP
+ * Chooses a fixed port, because the settings of agents name it: that of an earlier `up`, otherwise the default, or any
+ * free one if another project's service uses it.
+ * @throws AppError input.bad if HTTP is off
  */
 async function chooseAddress(config: Config, { running, earlier, env }: Known): Promise<{ http: string; url: string }> {
   const { http } = config;
@@ -201,7 +202,10 @@ const freePort = (port: number): Promise<number | null> =>
     });
   });
 
-/** The named agents, otherwise those of an earlier `up`, otherwise the only one on PATH. Asks if there are several. */
+/**
+ * Returns the named agents, otherwise those of an earlier `up`, otherwise the only one on PATH. Asks if there are
+ * several.
+ */
 async function chooseAgents(
   { flags, io }: UpContext,
   earlier: UpRecord | null,
@@ -219,7 +223,7 @@ async function chooseAgents(
   const list = found.join(', ');
   if (flags.yes || !canAsk(io))
     throw new AppError('input.bad', `several agents are installed (${list}): name those to connect with --agent`);
-  const answer = await ask(io, `Which agents shall ask before they stop (${list}; empty: all)? `);
+  const answer = await ask(io, `Which agents should ask before they stop (${list}; Enter for all)? `);
   return answer === '' ? found : answer.split(/[\s,]+/).map(readAgent);
 }
 
@@ -258,7 +262,7 @@ function describePlan(plan: Plan, isUp: boolean): string[] {
     ...connections.flatMap(({ agent, changes }) =>
       changes.map((change) =>
         change.after === change.file.text
-          ? `  keep    ${shownPath(change.file.path, places)}: ${agent.title} asks already`
+          ? `  keep    ${shownPath(change.file.path, places)}: ${agent.title} already asks`
           : `  ${verb(change)}  ${shownPath(change.file.path, places)}: hooks, so that ${agent.title} asks before it stops`,
       ),
     ),
@@ -350,19 +354,19 @@ async function carryOut(plan: Plan, context: UpContext): Promise<number> {
   }
 }
 
-/** One sentence about what happens next. */
+/** Says what happens next. */
 function sentenceFor({ connections, rules }: Plan, url: string): string {
   const who = connections.map(({ agent }) => agent.title).join(' and ');
   if (who === '')
     return `The service runs, but no agent was found on PATH, so nothing is judged: install one and run "stopgate up" again, or see "stopgate init shell". Watch it at ${url}.`;
   const rule = rules === null ? `${rulesFile} says when it may` : `for that, ${ruleOf(rules)}`;
-  return `From its next session in this folder on, ${who} asks before it stops: ${rule}. Watch it at ${url}; "stopgate down" undoes all of this.`;
+  return `Starting with its next session in this folder, ${who} asks before it stops: ${rule}. Watch it at ${url}; "stopgate down" undoes all of this.`;
 }
 
-/** What was done so far, each step recorded before it is taken. */
+/** Takes the steps of a plan and undoes them. Each step is recorded before it is taken. */
 type Work = {
   readonly write: (change: Change, agent: string | null) => void;
-  /** Records files that something else has changed. */
+  /** Records files that an agent's setup has changed. */
   readonly add: (files: readonly ChangedFile[]) => void;
   readonly start: (supervisor: Supervisor) => Promise<() => Promise<boolean>>;
   readonly started: (pid: number) => void;
@@ -402,7 +406,9 @@ function createWork({ folder, places, earlier, url }: Plan, env: UpContext['io']
       running = supervisor;
       return supervisor.start();
     },
-    started: (pid) => void (record.service !== null && save({ service: { ...record.service, pid } })),
+    started(pid) {
+      if (record.service !== null) save({ service: { ...record.service, pid } });
+    },
     async undo() {
       await running?.stop(record.service?.pid ?? null);
       await undoFiles(added, places);
@@ -418,13 +424,14 @@ type Waiting = { readonly signal: AbortSignal; readonly progress: ReturnType<typ
 
 async function startService(plan: Plan, work: Work, { signal, progress }: Waiting): Promise<ServiceFile> {
   const { folder, supervisor, supervisorFiles, rules } = plan;
-  // First the rules, so that they are in force when the service is ready.
+  // Write the rules first, so that they are in force when the service is ready.
   if (rules !== null) work.write(rules.change, null);
   for (const change of supervisorFiles) work.write(change, null);
   progress.show('starting the service');
   const store = storeOf(folder);
   mkdirSync(store, { recursive: true, mode: 0o700 });
-  writeFileSync(join(store, '.gitignore'), '*\n'); // as the service does, since the log is there before it starts
+  // The service writes this file too, but the log is there before it starts.
+  writeFileSync(join(store, '.gitignore'), '*\n');
   const hasEnded = supervisor === null ? async () => false : await work.start(supervisor);
   const running = await waitUntilReady(folder, hasEnded, signal);
   if (supervisor !== null) work.started(running.pid);
@@ -432,15 +439,15 @@ async function startService(plan: Plan, work: Work, { signal, progress }: Waitin
   return running;
 }
 
-/** @returns what the person should know about the trust in the hooks, or null */
+/** @returns a notice about the trust that the hooks need, or null */
 async function connect({ agent, setup, changes }: Connection, { places }: Plan, work: Work): Promise<string | null> {
   for (const change of changes) work.write(change, agent.name);
   if (setup.trust === null) return null;
-  // Trust is in a file that only the agent's setup knows.
-  const owned = async () => new Map((await planRemoval(agent.name, places)).map(({ file }) => [file.path, file]));
-  const before = await owned();
+  // The trust is stored in a file that only the agent's setup knows.
+  const readOwned = async () => new Map((await planRemoval(agent.name, places)).map(({ file }) => [file.path, file]));
+  const before = await readOwned();
   const granted = await setup.trust.grant(changes[0], places);
-  const touched = [...(await owned()).values()].flatMap((file): ChangedFile[] => {
+  const touched = [...(await readOwned()).values()].flatMap((file): ChangedFile[] => {
     const earlier = before.get(file.path)?.text ?? null;
     const change = { file: { ...file, text: earlier }, after: readText(file.path) };
     return earlier === change.after ? [] : [toChangedFile(change, agent.name)];

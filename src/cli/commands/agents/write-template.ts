@@ -8,12 +8,12 @@ import { readTemplateFiles, rulesFile, type TemplateName, templateNames, templat
 import type { InitContext } from './init-options.ts';
 
 /** Never overwrites a file. @throws AppError input.bad */
-export async function writeTemplate(given: string, { flags, io, out, note, asTyped }: InitContext): Promise<number> {
-  const name = templateNames.find((known): known is TemplateName => known === given);
+export async function writeTemplate(policy: string, { flags, io, out, note, asTyped }: InitContext): Promise<number> {
+  const name = templateNames.find((known): known is TemplateName => known === policy);
   if (name === undefined)
     throw new AppError(
       'input.bad',
-      `there is no policy '${given}' to start from; use one of: ${templateNames.join(', ')}. To request a policy for the sessions of an agent, name the agent too`,
+      `there is no policy '${policy}' to start from; use one of: ${templateNames.join(', ')}. To request a policy for the sessions of an agent, name the agent too`,
     );
   const { policy: _, yes, 'dry-run': dryRun, json, diff, ...others } = flags;
   const [other] = Object.entries(others).find(([, value]) => value !== undefined && value !== false) ?? [];

@@ -14,7 +14,7 @@ export const claimNext = defineCommand({
   },
   details: [
     'Claims the first ready task of the queue for the worker: highest priority first, then oldest first. Two workers never get the same task.',
-    'Exit code 0: it has the task that is printed. 1: no task is waiting, or the worker may not claim one.',
+    'Exit code 0: the worker holds the printed task. 1: no task is waiting, or the worker may not claim one.',
   ],
   examples: ['stopgate claim-next w1', 'stopgate claim-next w1 --queue build --json'],
   async run({ flags, io, out }) {

@@ -52,7 +52,7 @@ async function sendOne(context: PublishContext): Promise<number> {
   const { fleet } = await resolveAddress(flags, io);
   const subject = isBody ? typed.slice(0, -1) : typed;
   const [entity = '', id = ''] = subject;
-  // A word with dots would be joined into the wrong parts of the subject.
+  // Dots in the id would move the following words to the wrong parts of the subject.
   if (subject.length > 2 && !id.split('.').every(isId)) readId(entity, id);
   const draft = readDraft(subject.join('.'), text.trim(), flags.id, fleet);
   return withRequester(flags, io, async (requester) => {
@@ -65,11 +65,11 @@ async function sendOne(context: PublishContext): Promise<number> {
   });
 }
 
-// What a valid entry does that its author may not expect (protocol.md §3).
+// Effects of a valid entry that its author may not expect (protocol.md §3).
 
 const usualStatuses = ['pending', 'in_progress', 'done', 'completed', 'cancelled', 'deleted'];
 
-/** Any status but those of a finished step counts as not done, a mistyped one too. */
+/** Any other status than that of a finished step counts as not done, even a mistyped one. */
 function describeStatus({ tail, data }: EntryDraft): string | null {
   const { status } = data as { status?: unknown };
   if (!tail.endsWith('.step.updated') || typeof status !== 'string' || usualStatuses.includes(status)) return null;
@@ -89,7 +89,7 @@ async function describeNewTask({ tail, data }: EntryDraft, requester: Requester)
   }
 }
 
-/** Returns why the service refused the entry, or null if it did not, or no service answers. */
+/** Returns why the service refused the entry. Null if it did not, or if no service answers. */
 async function refusalOf({ tail }: EntryDraft, seq: number, requester: Requester): Promise<string | null> {
   const [entity = '', id = ''] = tail.replace(/^own\./, '').split('.');
   if (entity !== 'worker' && entity !== 'task') return null;
@@ -112,7 +112,11 @@ async function sendAll(context: PublishContext): Promise<number> {
     note(`stopgate: ${bad} bad ${bad === 1 ? 'line' : 'lines'}; nothing was sent`);
     return 2;
   }
-  if (drafts.length === 0) throw new AppError('input.bad', 'stdin has no entries');
+  if (drafts.length === 0)
+    throw new AppError(
+      'input.bad',
+      'stdin has no entries; write each as one line of JSON (see "stopgate publish --help")',
+    );
   return withRequester(flags, io, async (requester) => {
     const stored: (readonly [draft: EntryDraft, seq: number])[] = [];
     for (const draft of drafts) stored.push([draft, (await send(draft, requester, context)).seq]);
@@ -182,7 +186,7 @@ async function send(
 
 // An entry to publish. It is validated before it is sent, by the same rules as the readers of the log.
 
-/** `tail`: the subject after `stopgate.<fleet>.`; `id`: its `Nats-Msg-Id`. */
+/** `tail` is the subject after `stopgate.<fleet>.`, and `id` the `Nats-Msg-Id`. */
 type EntryDraft = { readonly tail: string; readonly data: object; readonly id: string | undefined };
 
 /**
@@ -223,22 +227,23 @@ const examples = { worker: 'w1', task: 'T-1', queue: 'main' };
 
 function hintFor(subject: string, message: string): string {
   const [entity = '', id = '', noun = '', verb = '', ...more] = subject.replace(/^stopgate\.[^.]*\./, '').split('.');
-  if (`${noun}.${verb}` === 'worker.retired') return `${message}. Operators use: stopgate retire ${id}`;
-  if (`${noun}.${verb}` === 'worker.paused') return `${message}. Operators use: stopgate pause ${id}`;
-  if (`${noun}.${verb}` === 'worker.unpaused') return `${message}. Operators use: stopgate unpause ${id}`;
+  const type = `${noun}.${verb}`;
+  if (type === 'worker.retired') return `${message}. Operators use: stopgate retire ${id}`;
+  if (type === 'worker.paused') return `${message}. Operators use: stopgate pause ${id}`;
+  if (type === 'worker.unpaused') return `${message}. Operators use: stopgate unpause ${id}`;
   if (noun === 'escalation') return `${message}. Operators use: stopgate ack ${id}, stopgate resolve ${id}`;
   if (!['worker', 'task', 'queue', 'own'].includes(entity)) return `${message}; ${example}`;
   const about = (Object.keys(examples) as (keyof typeof examples)[]).find(
-    (area) => area !== entity && Object.hasOwn(entrySchemas[area], `${noun}.${verb}`),
+    (area) => area !== entity && Object.hasOwn(entrySchemas[area], type),
   );
   const known = Object.keys(entrySchemas[entity as Area] ?? {});
-  const type = known.find((each) => `${noun}.${verb}` === each);
-  if (type !== undefined && more.length > 0)
+  const isKnown = known.includes(type);
+  if (isKnown && more.length > 0)
     return `unexpected words after ${type}; pass its fields as one JSON object in quotes; ${example}`;
-  if (type === undefined && entity !== 'own' && about !== undefined)
-    return `'${noun}.${verb}' is an entry about a ${about}; use: stopgate publish ${about} ${examples[about]} ${noun}.${verb}`;
-  const meant = nearestOf(`${noun}.${verb}`, known);
-  if (meant !== null && !known.includes(`${noun}.${verb}`)) return `${message}; did you mean '${meant}'?`;
+  if (!isKnown && entity !== 'own' && about !== undefined)
+    return `'${type}' is an entry about a ${about}; use: stopgate publish ${about} ${examples[about]} ${type}`;
+  const meant = nearestOf(type, known);
+  if (meant !== null && !isKnown) return `${message}; did you mean '${meant}'?`;
   return noun === '' ? `the subject needs <entity> <id> <noun>.<verb>; ${example}` : message;
 }
 

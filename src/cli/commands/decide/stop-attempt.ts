@@ -17,11 +17,10 @@ import {
 } from '../../command.ts';
 import { explainUnknown, withRequester } from '../../connection.ts';
 import { readText } from '../../input.ts';
-import { clientArgs, idOf, readId, toDuration, toTimeout } from '../../option-values.ts';
+import { clientArgs, decisionTimeoutMs, idOf, readId, toDuration, toTimeout } from '../../option-values.ts';
 import { formatDecision } from '../../text/decision-text.ts';
 
-/** Timeout of a decision: checks may be slow, and the decision may be held. */
-const decisionTimeoutMs = 600_000;
+/** Maximum output of an attempt (protocol.md §5). */
 const outputBytesMax = 32_768;
 
 const attemptArgs = {
@@ -58,8 +57,8 @@ export const decide = defineCommand({
 /** `probe` and `verify` accept all options of `decide`, so that only the verb of a command line needs to change. */
 const askArgs = {
   ...attemptArgs,
-  attempt: option('ID', 'accepted like in "stopgate decide", but has no effect'),
-  hold: option('DURATION', 'accepted like in "stopgate decide", but has no effect', toDuration),
+  attempt: option('ID', 'accepted as in "stopgate decide", but has no effect'),
+  hold: option('DURATION', 'accepted as in "stopgate decide", but has no effect', toDuration),
   timeout: option(
     'DURATION',
     'how long to wait for the answer, e.g. 30s; a bare number is milliseconds (default: 10m plus the hold)',
@@ -122,8 +121,8 @@ async function askAttempt(
   };
   return withRequester(flags, io, async (requester, fleet) => {
     const entity = verb === 'verify-task' ? 'task' : 'worker';
-    const longer = io.isTTY ? await describeIdsWithPrefix(id, { requester, entity, fleet }).catch(() => null) : null;
-    if (longer !== null) context.note(`stopgate: no ${entity} is called ${id} yet; did you mean ${longer}?`);
+    const similar = io.isTTY ? await describeIdsWithPrefix(id, { requester, entity, fleet }).catch(() => null) : null;
+    if (similar !== null) context.note(`stopgate: no ${entity} is called ${id} yet; did you mean ${similar}?`);
     try {
       const request = requester.request(verb, id, body, timeoutMs);
       const shown = io.isTTY && verb === 'decide' ? withProgress(request, id, requester, context) : request;
@@ -163,10 +162,7 @@ async function withProgress<Answer>(
   return answer.finally(() => clearInterval(timer));
 }
 
-/**
- * Without an answer it is unknown whether the attempt counts. Adds to the error how to repeat it so that it counts
- * once.
- */
+/** A lost answer leaves open whether the attempt counts, so the error says how to repeat it so that it counts once. */
 async function withRepeatHint<Answer>(answer: Promise<Answer>, attempt: unknown): Promise<Answer> {
   try {
     return await answer;
@@ -186,7 +182,7 @@ async function readBody({ flags, io, note }: Context<AttemptFlags>): Promise<Rec
   const parsed = readJson(text.trim(), flags.body === '-' ? 'the input' : 'the second argument');
   if (!parsed.ok) throw new AppError('input.bad', `${parsed.message}; write an object such as '{"output":"done"}'`);
   if (flags.output !== undefined && flags['output-file'] !== undefined) {
-    throw new AppError('input.bad', '--output and --output-file exclude each other; use one of them');
+    throw new AppError('input.bad', '--output and --output-file cannot be used together; use one of them');
   }
   const output = flags['output-file'] === undefined ? flags.output : await readText(flags['output-file'], io);
   const given = {

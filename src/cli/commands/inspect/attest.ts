@@ -36,8 +36,8 @@ export const attest = defineCommand({
   args,
   details: [
     'Prints an in-toto statement that the work was judged complete: the git commit and tree that were judged, the policy, what each check found, and the position in the log. With --key it is signed (DSSE). There is no receipt for any other decision, or if the work tree was not exactly a commit.',
-    'With --verify, nothing is asked of a service. It checks the signature and, with --repo, whether the repository is at that tree without any changes.',
-    'Exit code 0: printed, or verified. 1: there is no such receipt, or it does not hold. 2: wrong use.',
+    'With --verify, no service is needed. It checks the signature and, with --repo, whether the repository is at that tree without any changes.',
+    'Exit code 0: printed, or verified. 1: there is no such receipt, or it does not hold. 2: bad usage.',
     readsLog,
   ],
   examples: [
@@ -49,7 +49,7 @@ export const attest = defineCommand({
     const { verify, worker, task, attempt, repo, key } = context.flags;
     if (verify !== undefined) {
       if (worker !== undefined || task !== undefined || attempt !== undefined)
-        throw new AppError('input.bad', '--verify takes a receipt, and no --worker, --task or --attempt');
+        throw new AppError('input.bad', '--verify checks a receipt file; omit --worker, --task and --attempt');
       if (key === undefined) throw new AppError('input.bad', '--verify needs the public key: --key FILE');
       return verifyReceipt(verify, key, context);
     }
@@ -106,13 +106,13 @@ async function verifyReceipt(file: string, keyFile: string, { flags, io, out }: 
   const problem = opened.problem ?? (await findTreeProblem(opened, flags.repo, io));
   const { statement } = opened;
   if (flags.json) await out.json({ verified: problem === null, problem, statement });
-  else await out.print(clean(problem === null ? describe(opened) : `does not hold: ${problem}`));
+  else await out.print(clean(problem === null ? describeReceipt(opened) : `does not hold: ${problem}`));
   return problem === null ? 0 : 1;
 }
 
 const treeIn = ({ subject: [, tree] }: Statement): string => tree.digest.gitTree;
 
-function describe({ statement }: OpenedReceipt): string {
+function describeReceipt({ statement }: OpenedReceipt): string {
   if (statement === null) return '';
   const { worker, task, fleet, decision, policy, checks } = statement.predicate;
   const who = task === null ? worker : `${worker} with task ${task}`;
@@ -121,7 +121,7 @@ function describe({ statement }: OpenedReceipt): string {
   return `holds: ${who} of fleet ${fleet} was judged complete at ${decision.at} by ${by}: ${found}; tree ${treeIn(statement)}`;
 }
 
-/** Returns why the repository is not at the tree of the receipt, or null. Without a repository nothing is compared. */
+/** Returns why the repository is not at the tree of the receipt, or null if it is, or if no repository is given. */
 async function findTreeProblem(
   { statement }: OpenedReceipt,
   repo: string | undefined,

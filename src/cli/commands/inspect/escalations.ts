@@ -35,7 +35,7 @@ function causeOf(item: PersonWait): string {
   return item.isHeld ? 'held' : 'at its terminal';
 }
 
-/** Who acknowledged it, and how often people were notified. A request has no notice until it is overdue. */
+/** Shows who acknowledged it and how often people were notified. A request has no notice until it is overdue. */
 function noticeCells(item: PersonWait, colors: Colors) {
   const noticed = item.kind === 'escalation' || item.kind === 'unattended' ? item : item.overdue;
   if (noticed === undefined) return [{ text: '-' }, { text: '-' }];

@@ -34,7 +34,7 @@ export const explain = defineCommand({
   run: async (context) => {
     const { flags, out, note, asTyped } = context;
     const folded = createReplay({ inputs: true });
-    /** The last wanted decision of each worker whose id begins with the given one. */
+    // The last wanted decision of each worker whose id begins with the given one.
     const found = new Map<string, Decision>();
     const take = () => {
       for (const line of folded.take()) if (isWanted(line, flags)) found.set(line.worker, line);
@@ -89,7 +89,7 @@ export const explain = defineCommand({
   },
 });
 
-/** Empty if it would only repeat the reason, which is printed above. */
+/** Returns no line if it would only repeat the reason, which is printed above. */
 function inShort(decision: Decision): string[] {
   const sentence = sentenceOfDecision(decision);
   const reason = decision.reason.toLowerCase().replace(/\.$/, '');
@@ -108,7 +108,7 @@ type Searched = {
   readonly attempt: string | undefined;
   /** The entry of the snapshot from which the fold continued; 0 if the whole log was read. */
   readonly startSeq: number;
-  /** The file has lines that are not entries, so it is the file that needs fixing. */
+  /** Whether the file has lines that are not entries, so that the file needs fixing. */
   readonly isBadFile: boolean;
 };
 

@@ -28,7 +28,7 @@ export const rules = defineCommand({
     ...clientArgs,
   },
   details: [
-    'For each check of each policy in force: how many stops evaluated it and what it found, the stops that it blocked, the blocks after which a person let the worker stop all the same (a pause, an escalation resolved with "stop", a retirement), its median time, and its last failure.',
+    'For each check of each policy in force: how many stops evaluated it and what it found, the stops that it blocked, the blocks after which a person let the worker stop anyway (a pause, an escalation resolved with "stop", a retirement), its median time, and its last failure.',
     `LOOK names what deserves a look. ${Object.entries(lookWords)
       .map(([look, words]) => `${look}: ${words}`)
       .join('. ')}.`,

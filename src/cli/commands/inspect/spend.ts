@@ -77,7 +77,7 @@ type Used = { readonly worker: string; readonly task: string | null; readonly re
 const usedIn = (fleet: Fleet, message: LogMessage): readonly Used[] =>
   foldMessage(fleet, message).outcomes.flatMap((outcome) => (outcome.kind === 'used' ? [outcome] : []));
 
-/** A remaining entry from before the snapshot. It counts, but its task is unknown. */
+/** Reads an entry from before the snapshot that is still in the log. It counts, but its task is unknown. */
 function usedBefore(message: LogMessage): readonly Used[] {
   const entry = entryOf(message);
   return entry?.type === 'usage.reported' ? [{ worker: entry.id, task: null, report: entry.data }] : [];

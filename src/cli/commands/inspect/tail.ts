@@ -64,11 +64,11 @@ export const tail = defineCommand({
       const isFollowing = !flags['no-follow'];
       if (only !== null) only = await findWorker(only, { requester, fleet, note });
       const about = only === null ? '' : ` about worker ${only}`;
-      const sayNothingYet = () => {
+      const noteEmptyLog = () => {
         if (isEmpty && isFollowing && io.isTTY)
-          note(`stopgate: no entries${about} yet; waiting for one (Ctrl-C ends it)`);
+          note(`stopgate: no entries${about} yet; waiting for one (press Ctrl-C to exit)`);
       };
-      const silence = setTimeout(sayNothingYet, silenceMs);
+      const silence = setTimeout(noteEmptyLog, silenceMs);
       const reading = isFollowing
         ? requester.follow({ last: window, signal }, onMessage)
         : readTo(requester, window, onMessage);
@@ -82,7 +82,8 @@ export const tail = defineCommand({
       recent.end();
       await printed;
       if (isEmpty && !isFollowing && io.isTTY) note(`stopgate: no entries${about}`);
-      if (isFollowing && !signal.aborted) throw new AppError('service.unreachable', 'the connection to NATS was lost');
+      if (isFollowing && !signal.aborted)
+        throw new AppError('service.unreachable', 'the connection to NATS was lost; run it again');
     });
     return 0;
   },
@@ -98,20 +99,20 @@ async function readTo(requester: Requester, count: number, onMessage: (message: 
   if (count > 0) for (const message of await requester.readNewest('>', count)) onMessage(message);
 }
 
-// Finds the newest matches in a log that is read from further back: keeps matches until it reaches the head of the log,
-// then passes everything on. It has reached the head when the requested number of messages has come, or none for a
-// moment.
-
+/** A reader that receives no message for this long has reached the head of the log. */
 const quietMs = 100;
 
 type Recent<Item> = {
-  /** `seq`: the sequence of the message. `item`: null if the message does not match. */
+  /** @param item null if the message does not match. @param seq the sequence of the message */
   readonly push: (item: Item | null, seq: number) => void;
-  /** Shows the kept items. */
+  /** Shows the items that are held back. */
   readonly end: () => void;
 };
 
-/** Shows the newest `last` of the first `window` messages, then everything. */
+/**
+ * Shows the newest `last` matches of the first `window` messages, then every match. Holds matches back until it reaches
+ * the head of the log: after `window` messages, or when none arrives for a moment.
+ */
 export function createNewestEntries<Item>(last: number, window: number, show: (item: Item) => void): Recent<Item> {
   let held: Item[] | null = window > 0 ? [] : null;
   let headSeq: number | null = null;

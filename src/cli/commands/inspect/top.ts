@@ -9,14 +9,14 @@ import { enterScreen, leaveScreen, repaint } from '../../../terminal/text.ts';
 import { defineCommand, option } from '../../command.ts';
 import { connect, resolveAddress } from '../../connection.ts';
 import { createLink, readAll } from '../../listing/list.ts';
-import { addressArgs, toDuration } from '../../option-values.ts';
+import { addressArgs, timeoutMsDefault, toDuration } from '../../option-values.ts';
 import { canAsk } from '../../questions.ts';
 import { draw } from '../../top/draw.ts';
 import { type Action, emptyModel, type Key, type Model, pressKey, type Reading, withWorkers } from '../../top/model.ts';
 import { loginName } from '../operate/operator-entry.ts';
 
 const everyMsMin = 200;
-const timeoutMs = 5_000;
+
 /** More than fits on any screen. */
 const workersMax = 1_000;
 const waitingMax = 100;
@@ -83,15 +83,16 @@ export const top = defineCommand({
 });
 
 async function readWorkers(requester: Requester): Promise<Reading> {
-  const read = (wanted: object, most: number) => readAll<WorkerView>(requester, 'worker', { wanted, most, timeoutMs });
+  const read = (filter: object, limit: number) =>
+    readAll<WorkerView>(requester, 'worker', { filter, limit, timeoutMs: timeoutMsDefault });
   const found = await read({}, workersMax + 1);
   const readMs = Date.now();
   if (found.length <= workersMax) return { workers: found, isCut: false, readMs };
   const workers = found.slice(0, workersMax);
   // Always include those that wait for a person.
-  const items = await read({ state: 'escalated' }, waitingMax);
+  const waiting = await read({ state: 'escalated' }, waitingMax);
   const known = new Set(workers.map(({ worker }) => worker));
-  return { workers: [...workers, ...items.filter(({ worker }) => !known.has(worker))], isCut: true, readMs };
+  return { workers: [...workers, ...waiting.filter(({ worker }) => !known.has(worker))], isCut: true, readMs };
 }
 
 async function publish(requester: Requester, { worker, type, data }: Action, by: string): Promise<string> {

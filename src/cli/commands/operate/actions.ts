@@ -28,7 +28,7 @@ export const ack = defineCommand({
   examples: ['stopgate ack w1', 'stopgate ack T-1 --task --by ann --yes', 'stopgate ack build --queue'],
   run: async (context) => {
     const { id, task, queue } = context.flags;
-    if (task && queue) throw new AppError('input.bad', '--task and --queue exclude each other; use one of them');
+    if (task && queue) throw new AppError('input.bad', '--task and --queue cannot be used together; use one of them');
     return publishOperatorEntry(
       {
         entity: task ? 'task' : queue ? 'queue' : 'worker',
@@ -118,7 +118,7 @@ export const resolve = defineCommand({
 
 type ResolveWords = { readonly target: readonly string[] } & Readonly<Record<'resume' | 'stop' | 'task', boolean>>;
 
-/** Reads `[worker|task] ID [resume|stop]`. The flags say the same. @throws AppError input.bad */
+/** Reads `[worker|task] ID [resume|stop]`; flags may be used instead of the words. @throws AppError input.bad */
 function readTarget({ target, ...flags }: ResolveWords) {
   const typed = [...target];
   const entity = typed.length > 1 && ['worker', 'task'].includes(typed[0] ?? '') ? typed.shift() : undefined;

@@ -9,7 +9,7 @@ import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { clientArgs, countFrom, idOf, readsLog, timeForms, toTime } from '../../option-values.ts';
 
-/** The entries that operators publish (protocol.md §3), and how to call them here. */
+/** The entries that operators publish (protocol.md §3), and the words for them in the list. */
 const actions = {
   'escalation.acknowledged': 'acknowledged',
   'escalation.resolved': 'resolved',
@@ -22,7 +22,7 @@ const actions = {
 /** How many of the newest entries are searched for a name. */
 const windowMin = 10_000;
 
-/** `action`: the entry's type. `verdict` and `text` (a prompt, a message, or the time of a pause) may be null. */
+/** `action` is the entry's type. `text` is a prompt, a message, or the length of a pause, or null if there is none. */
 type Action = {
   readonly seq: number;
   readonly at: string;
@@ -91,12 +91,12 @@ function toAction(message: LogMessage): Action {
   const { entity, id, type } = topicOf(subject);
   const given = isFields(data) ? data : {};
   const textOf = (name: string) => (typeof given[name] === 'string' ? given[name] : null);
-  const text = textOf('prompt') ?? textOf('message') ?? timeOf(type, given);
+  const text = textOf('prompt') ?? textOf('message') ?? pauseOf(type, given);
   return { seq, at, by: textOf('by'), action: type, entity, id, verdict: textOf('verdict'), text };
 }
 
-/** The length of a pause, if it has an end. */
-const timeOf = (type: string, { forMs }: Readonly<Record<string, unknown>>): string | null =>
+/** Returns the length of a pause, or null if it has no end or the entry is not a pause. */
+const pauseOf = (type: string, { forMs }: Readonly<Record<string, unknown>>): string | null =>
   type === 'worker.paused' && typeof forMs === 'number' ? `for ${formatDuration(forMs)}` : null;
 
 function rowOf({ at, by, action, entity, id, verdict, text }: Action) {

@@ -35,7 +35,7 @@ type OperatorEntry = {
   readonly type: string;
   /** The fields, or a function of the current view. @throws AppError entry.refused */
   readonly data: object | ((view: View) => object);
-  /** Requires an escalation, or anything that people are notified of. Null: no requirement. */
+  /** Requires an escalation, or anything that people are notified of; null for no requirement. */
   readonly needs: 'escalation' | 'notice' | null;
   readonly question: string | ((view: View) => string);
   /** Lines for a person that say what changed. `id` is that of the actor. */
@@ -54,7 +54,8 @@ export async function publishOperatorEntry(
   const by = flags.by ?? loginName(io);
   return withRequester(flags, io, async (requester, fleet) => {
     const view = async (id: string) => (await requester.request('get', `${entity}.${id}`, {}, timeoutMs)) as View;
-    const isTask = async () => {
+    // A worker and a task may have the same id.
+    const findTaskHint = async () => {
       if (entity !== 'worker' || entry.needs === null) return '';
       const task = await requester.request('get', `task.${typed}`, {}, timeoutMs).catch(() => null);
       return (task as View | null)?.state === 'escalated' ? `; task ${typed} is escalated: add --task` : '';
@@ -64,12 +65,12 @@ export async function publishOperatorEntry(
         ? explainUnknown(view(typed), entity, fleet)
         : getActor<View>(typed, { requester, entity, fleet, note, timeoutMs });
     const before = await found.catch(async (error: AppError) => {
-      const hint = error.code === 'actor.unknown' ? await isTask() : '';
+      const hint = error.code === 'actor.unknown' ? await findTaskHint() : '';
       throw hint === '' ? error : new AppError('actor.unknown', `worker ${typed} is unknown${hint}`);
     });
     const id = String((before as Readonly<Record<string, unknown>>)[entity] ?? typed);
     const fault = entry.needs === null ? null : faultOf(before, entry.needs);
-    if (fault !== null) throw new AppError('entry.refused', `${fault}${await isTask()}`);
+    if (fault !== null) throw new AppError('entry.refused', `${fault}${await findTaskHint()}`);
     const data = typeof entry.data === 'function' ? entry.data(before) : entry.data;
     const question = typeof entry.question === 'function' ? entry.question(before) : entry.question;
     if (!(await confirm(`${sentence(describeState(entity, id, before))} ${question}`))) {
@@ -109,7 +110,7 @@ function describeState(entity: string, id: string, view: View): string {
   return `${entity} ${id} was escalated ${formatAgo(escalation.since)}: ${escalation.reason}`;
 }
 
-/** Returns the login name. In some containers the user id has none; then the environment names it. */
+/** Returns the login name. In some containers the user id has no name, so the environment is used. */
 export function loginName({ env }: Io): string {
   try {
     return userInfo().username;

@@ -21,7 +21,7 @@ export const snapshot = defineCommand({
     withRequester(flags, io, async (requester, fleet) => {
       const timeoutMs = flags.timeout ?? 60_000;
       const taken = (await requester.request('snapshot', fleet, {}, timeoutMs).catch(async (error: unknown) => {
-        if (await isServed(requester)) throw notForAgents(fleet, error);
+        if (await isServed(requester)) throw explainRefusal(fleet, error);
         throw error;
       })) as SnapshotTaken;
       const { seq, at, bytes, workers, tasks } = taken;
@@ -34,14 +34,14 @@ export const snapshot = defineCommand({
     }),
 });
 
-/** Whether the service answers other requests: then these credentials lack the permission. */
+/** Whether the service answers other requests. If it does, these credentials lack the permission. */
 const isServed = (requester: Requester): Promise<boolean> =>
   requester.request('list', 'workers', { limit: 1 }, 5_000).then(
     () => true,
     () => false,
   );
 
-const notForAgents = (fleet: string, cause: unknown): unknown =>
+const explainRefusal = (fleet: string, cause: unknown): unknown =>
   cause instanceof AppError && cause.code === 'service.unreachable'
     ? new AppError(
         'input.unauthorized',

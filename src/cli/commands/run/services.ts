@@ -46,7 +46,7 @@ const natsServerArgs = {
   store: option('DIR', 'the data folder of its NATS server (default: .stopgate)'),
 } as const satisfies Arguments;
 
-/** @throws AppError input.bad */
+/** Maps the options about the NATS server that `dev` and `serve --embedded` start. */
 function readNatsServer(
   flags: {
     readonly port: number | undefined;
@@ -102,7 +102,7 @@ export const serve = defineCommand({
   run: async ({ flags, io, services }) => {
     const { nats, creds, replica, replicas, shard, embedded } = flags;
     if (embedded && nats !== undefined)
-      throw new AppError('input.bad', '--embedded and --nats exclude each other; use one of them');
+      throw new AppError('input.bad', '--embedded and --nats cannot be used together; use one of them');
     if (!embedded && (flags.port !== undefined || flags.store !== undefined)) {
       throw new AppError('input.bad', '--port and --store are options of the embedded NATS server; add --embedded');
     }
@@ -117,15 +117,16 @@ export const serve = defineCommand({
   },
 });
 
-/** Imports the machines on demand; nothing else here needs them. */
+/** Imports the rules on demand, because nothing else here needs the machines. */
 async function readRules(text: string): Promise<number> {
   const { releasedRules, rulesRange } = await import('../../../../machines/rules/rules.ts');
   return countFrom(...rulesRange(releasedRules))(text);
 }
 
+type FleetFlags = Readonly<Record<'fleet' | 'fleets', readonly string[] | undefined>>;
+
 /** The first `--fleet` is the default fleet of HTTP requests. */
-type GivenFleets = Readonly<Record<'fleet' | 'fleets', readonly string[] | undefined>>;
-function readFleets({ fleet: names = [], fleets = [] }: GivenFleets) {
+function readFleets({ fleet: names = [], fleets = [] }: FleetFlags) {
   const [fleet] = names;
   const all = [...(names.length > 1 ? names : []), ...fleets];
   return { fleet, fleets: all.length === 0 ? undefined : all.join(',') };

@@ -37,7 +37,7 @@ export const backtest = defineCommand({
   args,
   details: [
     'Reads the transcripts of Claude Code (~/.claude/projects, or CLAUDE_CONFIG_DIR) and the rollouts of Codex (~/.codex/sessions, or CODEX_HOME), and judges every stop in them as a service would have done. Nothing is run, stored or sent, and no service is needed.',
-    'A command cannot be run in the past, nor can files, git or a remote check be asked. A stop whose answer depends on such a check is not judged; it never counts as a pass.',
+    'Commands, files, git and remote checks cannot run on the past. A stop whose answer depends on such a check is not judged; it never counts as a pass.',
     'A session that was resumed, forked or compacted counts once. Damaged lines are skipped and counted.',
     'Exit code 0: done, whatever was found. 2: a path or the policy file cannot be used.',
   ],
@@ -90,7 +90,8 @@ async function choosePolicy(context: BacktestContext): Promise<UsedPolicy> {
   const { flags, io, note } = context;
   if (flags.policy !== undefined) {
     const policies = await readPolicyFile(flags.policy, context);
-    if (policies === undefined) throw new AppError('input.bad', `'${flags.policy}' has no policies`);
+    if (policies === undefined)
+      throw new AppError('input.bad', `'${flags.policy}' has no policies; add some, or omit --policy`);
     return { file: flags.policy, yaml: null, policies };
   }
   const usual = 'stopgate.yaml';
@@ -104,7 +105,7 @@ async function choosePolicy(context: BacktestContext): Promise<UsedPolicy> {
   return { file: null, yaml: starterPolicy, policies: read.file.policySet };
 }
 
-/** The folders in which the agents keep their sessions. */
+/** Returns the folders in which the agents keep their sessions. */
 function usualFolders({ env }: BacktestContext['io']): string[] {
   const home = env.HOME || homedir();
   const claude = env.CLAUDE_CONFIG_DIR || join(home, '.claude');
@@ -112,7 +113,7 @@ function usualFolders({ env }: BacktestContext['io']): string[] {
   return [join(claude, 'projects'), join(codex, 'sessions')];
 }
 
-/** Writes each session when it is judged, so that memory does not grow with their number. */
+/** Writes each session as soon as it is judged, so that memory does not grow with the number of sessions. */
 async function printJson(
   { out }: BacktestContext,
   { file, yaml }: UsedPolicy,
@@ -145,9 +146,9 @@ async function printText(
     isFirst = false;
     await out.print(formatSession(session, layout));
   }
-  if (strange.length === 1) note(`stopgate: '${strange[0]}' is no transcript of Claude Code or Codex`);
+  if (strange.length === 1) note(`stopgate: '${strange[0]}' is not a transcript of Claude Code or Codex`);
   if (strange.length > 1)
-    note(`stopgate: ${strange.length} files are no transcripts of Claude Code or Codex, such as '${strange[0]}'`);
+    note(`stopgate: ${strange.length} files are not transcripts of Claude Code or Codex, such as '${strange[0]}'`);
   if (isFirst) {
     const isDefault = flags.paths.length === 0 && flags.since === undefined;
     const when = isDefault ? ' of the last 7 days' : sinceMs === 0 ? '' : ` since ${formatIsoTime(sinceMs)}`;

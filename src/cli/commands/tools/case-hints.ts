@@ -1,4 +1,4 @@
-/** Says which entries of a case have no effect, although they are valid. */
+/** Finds the parts of a case that have no effect, although they are valid. */
 import { entrySchemas } from '../../../../machines/entries/index.ts';
 import { createReplay, readSubject } from '../../../../machines/index.ts';
 import type { PolicyCase } from '../../../config/case-schema.ts';

@@ -60,7 +60,7 @@ export const check = defineCommand({
   },
 });
 
-/** Not noted for a runner's file, which has commands instead of policies. */
+/** The file of a runner is not noted, because it has commands instead of policies. */
 const withoutRules = ({ policyForm, commands }: ConfigFile): string[] =>
   policyForm === null && Object.keys(commands).length === 0 ? ['no policies: every stop is allowed'] : [];
 

@@ -26,10 +26,10 @@ const hints: Readonly<Record<string, CompletionList>> = {
   AGENT: 'agents',
   CONTEXT: 'contexts',
 };
-/** The list that completes a value, by its hint in the help. Undefined if there is none. */
+/** Returns the list that completes a value, by its hint in the help, or undefined if there is none. */
 const listOf = (valueHint: string): CompletionList | undefined => hints[valueHint];
 
-/** `values`: the possible values, or their kind. */
+/** An option. `values` are its possible values, or their kind. */
 type Completion = {
   readonly name: string;
   readonly description: string;
@@ -44,7 +44,7 @@ type Row = {
   readonly list: CompletionList | undefined;
 };
 
-/** What `npx stopgate` runs: the installed package, or the clone in a clone of this repository. */
+/** `npx stopgate` runs the installed package or, in a clone of this repository, the clone. */
 const installed = 'node_modules/.bin/stopgate';
 const cloned = 'bin/stopgate.js';
 const isClone = `command grep -qs '^  "name": "stopgate"' package.json`;
@@ -145,7 +145,7 @@ complete -p npx >/dev/null 2>&1 || complete -o default -F _stopgate_npx npx
 `;
 }
 
-/** The values of each option: one entry for all commands, or one per command if they differ. */
+/** Returns the values of each option: one entry for all commands, or one per command if they differ. */
 function casesOf(rows: readonly Row[]): { pattern: string; values: Completion['values'] }[] {
   const all = rows.flatMap(({ name, options }) => options.map((option) => ({ command: name, ...option })));
   return [...new Set(all.map(({ name }) => name))].flatMap((name) => {

@@ -1,4 +1,4 @@
-/** context: names for the services that a person works with, so that their addresses need not be typed. */
+/** context: names the services that a person works with, so that their addresses need not be typed. */
 import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadConfig } from '../../../config/config.ts';
@@ -40,18 +40,18 @@ export const context = defineCommand({
     'stopgate context use prod',
     'stopgate workers --context prod',
   ],
-  run: async (given) => {
-    const { flags, io } = given;
+  run: async (base) => {
+    const { flags, io } = base;
     const action = actions.find((name) => name === (flags.action ?? 'list'));
     if (action === undefined)
       throw new AppError('input.bad', `'${flags.action}' is not an action; use ${actions.join(', ')}`);
     const file = contextsFile(io.env);
-    await perform[action]({ ...given, file, contexts: readContexts(file) });
+    await perform[action]({ ...base, file, contexts: readContexts(file) });
     return 0;
   },
 });
 
-type Given = Context<{
+type ActionContext = Context<{
   readonly name: string | undefined;
   readonly nats: string | undefined;
   readonly creds: string | undefined;
@@ -61,9 +61,9 @@ type Given = Context<{
   readonly json: boolean;
 }> & { readonly file: string; readonly contexts: Contexts };
 
-const perform: Readonly<Record<Action, (given: Given) => Promise<void>>> = {
+const perform: Readonly<Record<Action, (context: ActionContext) => Promise<void>>> = {
   async list({ flags, contexts: { selected, byName }, out }) {
-    const rows = [...byName].map(([name, one]) => ({ name, selected: name === selected, ...one }));
+    const rows = [...byName].map(([name, fields]) => ({ name, selected: name === selected, ...fields }));
     if (flags.json) return out.json(rows);
     if (rows.length === 0) return out.print('No contexts. Add one: stopgate context add NAME --nats URL');
     const table = formatTable(
@@ -95,7 +95,7 @@ const perform: Readonly<Record<Action, (given: Given) => Promise<void>>> = {
   async add({ flags, contexts, file, io, out, note }) {
     const name = nameIn(flags);
     if (contexts.byName.has(name))
-      throw new AppError('input.bad', `context "${name}" exists; first run "stopgate context remove ${name}"`);
+      throw new AppError('input.bad', `context "${name}" already exists; first run "stopgate context remove ${name}"`);
     const { nats, creds: path, fleet, http } = flags;
     if (nats === undefined) throw new AppError('input.bad', '--nats is missing: a context names a NATS server');
     if (/\/\/[^/]*@/.test(nats))
@@ -104,7 +104,7 @@ const perform: Readonly<Record<Action, (given: Given) => Promise<void>>> = {
         'a context keeps no password: put user and password in a file, and name it with --creds',
       );
     const creds = path === undefined ? undefined : resolve(io.cwd, path);
-    // Checks the values as a command would that uses them. A token is required only where they are used.
+    // Checks the values like a command that uses them, which may also require a token.
     await loadConfig({ flags: { nats, creds, fleet, http, token: 'unused' }, cwd: io.cwd, env: {} });
     const added: NamedContext = {
       nats,
@@ -127,7 +127,8 @@ const perform: Readonly<Record<Action, (given: Given) => Promise<void>>> = {
 
 /** @throws AppError input.bad */
 function nameIn({ name }: { readonly name: string | undefined }): string {
-  if (name === undefined) throw new AppError('input.bad', 'the name of the context is missing');
+  if (name === undefined)
+    throw new AppError('input.bad', 'the name of the context is missing; for example: stopgate context use prod');
   if (!isContextName(name)) throw new AppError('input.bad', `'${name}' ${contextNameFault}`);
   return name;
 }

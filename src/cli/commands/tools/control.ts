@@ -1,6 +1,6 @@
 /**
- * `test --control`: shows that each check of a policy can fail, by building a situation in which it must. Everything
- * happens in temporary copies.
+ * `test --control`: shows that each check of a policy can fail, by building a situation in which it must fail.
+ * Everything happens in temporary copies.
  */
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -42,7 +42,7 @@ export type Control = {
   /** The check's own text, or null. */
   readonly detail: string | null;
 };
-type Tried = Pick<Control, 'situation' | 'outcome' | 'detail'>;
+type SituationResult = Pick<Control, 'situation' | 'outcome' | 'detail'>;
 
 export type ControlOptions = {
   readonly file: ConfigFile;
@@ -84,8 +84,8 @@ type ControlTarget = ControlOptions & { readonly folder: string; readonly reposi
 
 function createSituations(target: ControlTarget) {
   const { folder, file, repository, signal, onProgress } = target;
-  /** Several policies may have the same command, which is run once. */
-  const commands = new Map<string, Promise<Tried>>();
+  // Several policies may have the same command, which is run once.
+  const commands = new Map<string, Promise<SituationResult>>();
   let copy: Promise<WorkTreeCopy> | null = null;
   const newFolder = async () => {
     const path = join(folder, randomBytes(6).toString('hex'));
@@ -93,7 +93,7 @@ function createSituations(target: ControlTarget) {
     return path;
   };
   const options = { env: target.io.env, signal };
-  /** One copy serves all commands, which run one after the other, as they would for a worker. */
+  // One copy serves all commands, which run one after the other, as they would for a worker.
   const withoutLastCommit = (original: Repository) => {
     copy ??= (async () => {
       onProgress(`copying ${original.workTree} to a temporary folder`);
@@ -104,7 +104,7 @@ function createSituations(target: ControlTarget) {
     return copy;
   };
 
-  async function tryCommand(name: string): Promise<Tried> {
+  async function tryCommand(name: string): Promise<SituationResult> {
     const situation = 'a copy without the last commit';
     const config = file.commands[name];
     if (config === undefined) return skipped(situation, `another runner has the command ${name}`);
@@ -121,12 +121,12 @@ function createSituations(target: ControlTarget) {
     const request: RunRequest = { kind: 'command', name, env: {}, question, cwd: baseDir, timeoutMs: null };
     const reply = await run(request, { ...target, baseDir, commands: own });
     const last = (await made.git(['log', '-1', '--format=%h %s', made.head])).trim();
-    return toTried(`a copy without the last commit (${last})`, reply);
+    return toSituationResult(`a copy without the last commit (${last})`, reply);
   }
 
-  async function tryGit(check: Extract<Check, { kind: 'git' }>): Promise<Tried[]> {
+  async function tryGit(check: Extract<Check, { kind: 'git' }>): Promise<SituationResult[]> {
     if (repository === null) return [skipped('a changed repository', 'this folder is not in a git repository')];
-    const tried: Tried[] = [];
+    const tried: SituationResult[] = [];
     for (const aspect of gitAspects.filter(({ isAsked }) => isAsked(check))) {
       const path = await newFolder();
       try {
@@ -138,7 +138,7 @@ function createSituations(target: ControlTarget) {
         }
         const asked = { clean: false, pushed: false, unchanged: [], since: check.since, ...aspect.ask(check) };
         const request: RunRequest = { kind: 'git', ...asked, cwd: path, timeoutMs: check.timeoutMs };
-        tried.push(toTried(aspect.situation, await run(request, { ...target, baseDir: path, commands: {} })));
+        tried.push(toSituationResult(aspect.situation, await run(request, { ...target, baseDir: path, commands: {} })));
       } catch (error) {
         tried.push(skipped(aspect.situation, asReason(error, signal)));
       } finally {
@@ -149,7 +149,7 @@ function createSituations(target: ControlTarget) {
   }
 
   return {
-    async tryCheck(check: Check, policy: Policy): Promise<readonly Tried[]> {
+    async tryCheck(check: Check, policy: Policy): Promise<readonly SituationResult[]> {
       switch (check.kind) {
         case 'plan':
         case 'rules':
@@ -158,7 +158,7 @@ function createSituations(target: ControlTarget) {
         case 'files': {
           const cwd = await newFolder();
           const request: RunRequest = { kind: 'files', files: check.files, cwd, timeoutMs: check.timeoutMs };
-          return [toTried('an empty folder', await run(request, { ...target, baseDir: cwd, commands: {} }))];
+          return [toSituationResult('an empty folder', await run(request, { ...target, baseDir: cwd, commands: {} }))];
         }
         case 'git':
           return tryGit(check);
@@ -168,13 +168,13 @@ function createSituations(target: ControlTarget) {
           return [await tried];
         }
         default:
-          return [skipped('none', 'another process answers it; try that with "stopgate probe"')];
+          return [skipped('none', 'another process answers this check; try it with "stopgate probe"')];
       }
     },
   };
 }
 
-const skipped = (situation: string, detail: string): Tried => ({ situation, outcome: 'skipped', detail });
+const skipped = (situation: string, detail: string): SituationResult => ({ situation, outcome: 'skipped', detail });
 
 /** Returns the message of an error that only says that a situation cannot be built. */
 function asReason(error: unknown, signal: AbortSignal): string {
@@ -183,17 +183,20 @@ function asReason(error: unknown, signal: AbortSignal): string {
   throw error;
 }
 
-function toTried(situation: string, { outcome, reason }: Pick<TimedReply, 'outcome' | 'reason'>): Tried {
+function toSituationResult(
+  situation: string,
+  { outcome, reason }: Pick<TimedReply, 'outcome' | 'reason'>,
+): SituationResult {
   if (outcome === 'pass') return { situation, outcome: 'passes', detail: null };
   return { situation, outcome: outcome === 'fail' ? 'fails' : 'error', detail: reason ?? null };
 }
 
-type RunPlace = Pick<ControlTarget, 'file' | 'io' | 'signal'> & {
+type RunContext = Pick<ControlTarget, 'file' | 'io' | 'signal'> & {
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
 };
 
-async function run(request: RunRequest, { file, io, signal, baseDir, commands }: RunPlace): Promise<TimedReply> {
+async function run(request: RunRequest, { file, io, signal, baseDir, commands }: RunContext): Promise<TimedReply> {
   const log = createLogger('silent');
   const runner = createRunner({ roots: [baseDir], baseDir, commands, git: file.git, env: io.env, log });
   try {
@@ -205,7 +208,7 @@ async function run(request: RunRequest, { file, io, signal, baseDir, commands }:
   }
 }
 
-/** What a command that speaks JSON is asked: about a worker that has done nothing. */
+/** The question for a command that speaks JSON, about a worker that has done nothing. */
 const emptyQuestion = {
   worker: 'control',
   task: null,
@@ -223,13 +226,13 @@ type GitCheck = Extract<Check, { kind: 'git' }>;
 type GitAspect = {
   readonly situation: string;
   readonly isAsked: (check: GitCheck) => boolean;
-  /** The check with this aspect alone, so that another one cannot fail in its place. */
+  /** Returns the check with this aspect alone, so that another one cannot fail in its place. */
   readonly ask: (check: GitCheck) => Partial<Pick<GitCheck, 'clean' | 'pushed' | 'unchanged'>>;
   /** Builds the situation. @returns why that is not possible, or null */
   readonly spoil: (copy: WorkTreeCopy, check: GitCheck) => Promise<string | null>;
 };
 
-/** A tracked file is changed, because a runner may ignore untracked ones. */
+/** The situations change tracked files, because a runner may ignore untracked ones. */
 const gitAspects: readonly GitAspect[] = [
   {
     situation: 'a dirty tree',
@@ -274,8 +277,8 @@ const situationOf = {
   ran: 'a change after which nothing has run',
 } as const satisfies Record<FoldCheck['kind'], string>;
 
-/** Folds a stop that this check must block. All else that might decide is turned off. */
-function tryInFold(check: FoldCheck, policy: Policy): Tried {
+/** Folds a stop that this check must block. Turns off everything else that might decide. */
+function tryInFold(check: FoldCheck, policy: Policy): SituationResult {
   const only: Policy = {
     ...policy,
     retries: null,

@@ -1,7 +1,7 @@
 /**
- * Finds out what an import would change. Imported entries get new timestamps, and timestamps decide: deadlines that had
- * passed are open again, and the usage of many days falls on one. So the log is folded twice, with its own timestamps
- * and with that of the import, and is imported only if both folds lead to the same state.
+ * Finds out what an import would change. Imported entries get new timestamps, which affect the state: deadlines that
+ * had passed are open again, and the usage of many days counts for a single one. So the log is folded twice, with its
+ * own timestamps and with that of the import, and is imported only if both folds lead to the same state.
  */
 import { advanceClock, createFleet, type Fleet, formatIsoTime } from '../../../../machines/index.ts';
 import { foldMessage } from '../../../host/fold/fold-message.ts';
@@ -13,7 +13,7 @@ export type TimedEntry = {
   readonly payload: string | Uint8Array;
 };
 
-/** Maximum number of differences named. There may be thousands. */
+/** Maximum number of differences that are named. There may be thousands. */
 const shownMax = 3;
 
 export function createTimeComparison(name: string, importMs: number) {
@@ -65,7 +65,7 @@ function* differencesOf(original: Fleet, imported: Fleet): Generator<string> {
 
 const holderOf = ({ worker }: { readonly worker: string | null }): string => (worker === null ? '' : ` on ${worker}`);
 
-/** The state, the last decision and what is open: everything that a deadline may change. */
+/** Describes everything that a deadline may change: the state, the last decision and what is open. */
 function standingOf({
   value,
   context: { worker },

@@ -48,7 +48,7 @@ export const importLog = defineCommand({
     const { openLogImport } = await import('../../../nats/log/log-import.ts');
     const credsFile = defaultCredentials(resolved, 'service');
     const nc = await openConnection({ url: resolved.nats, credsFile, name: 'stopgate import', patient: false });
-    const stdin = named.includes('-') ? await keepStdin(io) : null;
+    const stdin = named.includes('-') ? await saveStdin(io) : null;
     try {
       const files = named.map((file) => (file === '-' && stdin !== null ? stdin.file : file));
       // Check everything before storing anything.
@@ -81,7 +81,7 @@ function refuseDifferences(differences: readonly string[]): void {
 }
 
 /** Copies stdin to a temporary file, because the import reads the log twice. */
-async function keepStdin({ stdin }: Io): Promise<{ readonly file: string; remove(): Promise<void> }> {
+async function saveStdin({ stdin }: Io): Promise<{ readonly file: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'stopgate-import-'));
   const remove = () => rm(folder, { recursive: true, force: true });
   const file = join(folder, 'stdin.jsonl');
@@ -92,18 +92,18 @@ async function keepStdin({ stdin }: Io): Promise<{ readonly file: string; remove
   return { file, remove };
 }
 
-type Read = ImportedEntry & TimedEntry;
+type ReadEntry = ImportedEntry & TimedEntry;
 
 /**
  * Reads consecutive entries from 1 on and skips duplicates.
  * @throws AppError input.bad, also if there are no entries
  */
-async function* readEntries(names: readonly string[], fleet: string, io: Io): AsyncGenerator<Read[]> {
+async function* readEntries(names: readonly string[], fleet: string, io: Io): AsyncGenerator<ReadEntry[]> {
   let lastSeq = 0;
   for (const file of (await Promise.all(names.map((name) => findLogFiles(name, io)))).flat()) {
     let number = 0;
     for await (const lines of readLines(file, io)) {
-      const entries: Read[] = [];
+      const entries: ReadEntry[] = [];
       for (const line of lines) {
         number += 1;
         const entry = readLine(line, fleet, `${file}, line ${number}`);
@@ -115,11 +115,12 @@ async function* readEntries(names: readonly string[], fleet: string, io: Io): As
       if (entries.length > 0) yield entries;
     }
   }
-  if (lastSeq === 0) throw new AppError('input.bad', `no entries in ${names.join(' ')}`);
+  if (lastSeq === 0)
+    throw new AppError('input.bad', `no entries in ${names.join(' ')}; pass the output of "stopgate export"`);
 }
 
 /** Returns null for an empty line. @throws AppError input.bad */
-function readLine(line: string | null, fleet: string, position: string): Read | null {
+function readLine(line: string | null, fleet: string, position: string): ReadEntry | null {
   if (line?.trim() === '') return null;
   const parsed = line === null ? 'is too long' : parseLogLine(line);
   if (line === null || typeof parsed === 'string') throw new AppError('input.bad', `${position}: ${parsed}`);

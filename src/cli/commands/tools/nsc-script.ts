@@ -11,7 +11,7 @@ export const formatNscScript = (accounts: Accounts): string[] => [
 
 function accountLines(name: string, account: Account): string[] {
   const { jetstream, limits, users = [], exports = [], imports = [], mappings = {} } = account;
-  const of = ['--account', name];
+  const inAccount = ['--account', name];
   const stores =
     jetstream === 'enabled'
       ? ['--js-disk-storage', -1, '--js-mem-storage', -1]
@@ -44,11 +44,12 @@ function accountLines(name: string, account: Account): string[] {
     ...(stores.length > 0 ? [nsc('edit', 'account', '--name', name, ...stores)] : []),
     ...(bounds.length > 0 ? [nsc('edit', 'account', '--name', name, ...bounds)] : []),
     ...exports.map((entry) => {
-      if ('stream' in entry) return nsc('add', 'export', ...of, '--name', entry.stream, '--subject', entry.stream);
+      if ('stream' in entry)
+        return nsc('add', 'export', ...inAccount, '--name', entry.stream, '--subject', entry.stream);
       return nsc(
         'add',
         'export',
-        ...of,
+        ...inAccount,
         '--service',
         '--name',
         entry.service,
@@ -67,7 +68,7 @@ function accountLines(name: string, account: Account): string[] {
       const line = nsc(
         'add',
         'import',
-        ...of,
+        ...inAccount,
         ...('service' in entry ? ['--service'] : []),
         '--name',
         subject,
@@ -78,7 +79,7 @@ function accountLines(name: string, account: Account): string[] {
       );
       return `${line} --src-account "$${keyVariable(from)}"`;
     }),
-    ...Object.entries(mappings).map(([from, to]) => nsc('add', 'mapping', ...of, '--from', from, '--to', to)),
+    ...Object.entries(mappings).map(([from, to]) => nsc('add', 'mapping', ...inAccount, '--from', from, '--to', to)),
     ...userLines(name, users),
   ];
 }
@@ -94,8 +95,16 @@ function userLines(account: string, users: readonly AccountUser[]): string[] {
     ...(longest === ''
       ? []
       : [nsc('edit', 'account', '--name', account, ...rulesOf(JSON.parse(longest) as Permissions))]),
-    ...users.flatMap(({ user, permissions }, at) => [
-      nsc('add', 'user', '--account', account, '--name', user, ...(lists[at] === longest ? [] : rulesOf(permissions))),
+    ...users.flatMap(({ user, permissions }, index) => [
+      nsc(
+        'add',
+        'user',
+        '--account',
+        account,
+        '--name',
+        user,
+        ...(lists[index] === longest ? [] : rulesOf(permissions)),
+      ),
       `${nsc('generate', 'creds', '--account', account, '--name', user)} >${quote(`${user}.creds`)}`,
     ]),
   ];
@@ -111,7 +120,7 @@ const rulesOf = ({ publish, subscribe }: Permissions): string[] => [
 const rule = (option: string, subjects: readonly string[] | undefined): string[] =>
   subjects === undefined ? [] : [option, subjects.join(',')];
 
-/** The shell variable for the public key of an account. */
+/** Returns the name of the shell variable with the public key of an account. */
 const keyVariable = (account: string): string => `key_${account}`;
 
 const nsc = (...words: readonly (string | number)[]): string => ['nsc', ...words.map(quote)].join(' ');

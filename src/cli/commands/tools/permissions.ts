@@ -10,7 +10,7 @@ import { formatNatsConfig, formatNscScript } from './nsc-script.ts';
 export const permissions = defineCommand({
   args: {
     role: choice('ROLE', roles, 'print only the part for this role (default: all roles)'),
-    all: flag('print the accounts of all roles, like without --role'),
+    all: flag('print the accounts of all roles, as without --role'),
     worker: listOption('W', 'agent: a worker that it may act for; may be repeated (default: all)', idOf('worker')),
     name: option('N', 'runner: the name under which it may serve', idOf('runner')),
     check: listOption(
@@ -35,7 +35,7 @@ export const permissions = defineCommand({
   run: async ({ flags, io, out }) => {
     const { role } = flags;
     if (role !== undefined && flags.all)
-      throw new AppError('input.bad', '--all and --role exclude each other; use one of them');
+      throw new AppError('input.bad', '--all and --role cannot be used together; use one of them');
     if (flags.nsc && (role !== undefined || flags.json))
       throw new AppError('input.bad', '--nsc prints the accounts of all roles; omit --role and --json');
     const { fleet: one } = await loadConfig({ flags: { http: 'off' }, cwd: io.cwd, env: io.env });
@@ -95,7 +95,7 @@ function membersOf(role: Role, fleet: string, { workers, name, checks }: Scope):
   return [member(role)];
 }
 
-/** The part of a single role is meant to be merged into a configuration that already has the rest. */
+/** The part for a single role is to be merged into a configuration that already has the rest. */
 function configOf(accounts: Accounts, role: Role | undefined): object {
   if (role === undefined) return { ...serverLimits, accounts };
   if (role === 'agent') return { accounts };

@@ -5,34 +5,34 @@ import type { CaseEntry, PolicyCase } from '../../../config/case-schema.ts';
 import type { PolicyForm } from '../../../config/file.ts';
 import { AppError } from '../../../errors.ts';
 
-/** `path`: the position. A missing side is undefined. */
+/** `path` is the position in the case. `expected` or `actual` is undefined if that side has nothing there. */
 export type CaseDifference = { readonly path: string; readonly expected?: unknown; readonly actual?: unknown };
 
 /**
  * @param policies the policies of the case; null if none were ever set
  * @throws AppError input.bad if the policies or a time are not valid
  */
-export function runCase(given: PolicyCase, policies: PolicyForm | null): CaseDifference[] {
+export function runCase(policyCase: PolicyCase, policies: PolicyForm | null): CaseDifference[] {
+  const { entries, expect, bad: expectedBad = [], views = [] } = policyCase;
   const differences: CaseDifference[] = [];
   const folded = createReplay();
-  const bad = foldAll(folded, given.entries, policies);
-  differences.push(...compareResults([...folded.take(), ...folded.open()], given.expect));
-  const expectedBad = given.bad ?? [];
+  const bad = foldAll(folded, entries, policies);
+  differences.push(...compareResults([...folded.take(), ...folded.open()], expect));
   for (const [number, why] of bad)
     if (!expectedBad.includes(number)) differences.push({ path: `entry ${number}`, expected: 'is valid', actual: why });
   for (const number of expectedBad)
     if (!bad.has(number)) differences.push({ path: `entry ${number}`, expected: 'is refused', actual: 'is valid' });
-  for (const { at, ...parts } of given.views ?? []) {
+  for (const { at, ...parts } of views) {
     const untilMs = parseIsoTime(toIsoTime(at));
     if (untilMs === null) throw new AppError('input.bad', `'${at}' is not a time`);
     const until = createReplay({ untilMs });
-    foldAll(until, given.entries, policies);
+    foldAll(until, entries, policies);
     compare(until.view().fleets.main ?? {}, parts, `at ${at}: `, differences);
   }
   return differences;
 }
 
-/** An entry that sketches begin with: checks may look at changed files. */
+/** The first entry of each sketch, because checks may look at changed files. */
 const change = {
   at: '12:00',
   subject: 'worker.w1.tool.used',
@@ -126,18 +126,18 @@ export function expandTimes(value: unknown): unknown {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The order counts for each worker and each task, but not between them. */
+/** Compares in order for each worker and each task, but not between them. */
 export function compareResults(results: readonly ReplayLine[], expected: readonly Json[]): CaseDifference[] {
   const differences: CaseDifference[] = [];
   const rest = [...results];
   for (const [index, part] of expected.entries()) {
     const path = `${part.taskId === undefined ? 'decision' : 'hook result'} ${index + 1}`;
-    const at = rest.findIndex((result) => {
+    const found = rest.findIndex((result) => {
       if ('taskId' in part) return 'taskId' in result && result.taskId === part.taskId;
       return 'worker' in result && (part.worker === undefined || part.worker === result.worker);
     });
-    if (at < 0) differences.push({ path, expected: part });
-    else compare(rest.splice(at, 1)[0], part, path, differences);
+    if (found < 0) differences.push({ path, expected: part });
+    else compare(rest.splice(found, 1)[0], part, path, differences);
   }
   for (const result of rest) differences.push({ path: 'unexpected', actual: essenceOf(result) });
   return differences;

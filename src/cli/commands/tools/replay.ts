@@ -64,7 +64,7 @@ export const replay = defineCommand({
     const policies = flags.policy === undefined ? undefined : await readPolicies(flags.policy, context);
     if (!flags.diff) return printDecisions(context, policies, untilMs, only);
     if (policies === undefined) {
-      throw new AppError('input.bad', `nothing to compare: '${flags.policy}' has no policies`);
+      throw new AppError('input.bad', `nothing to compare: '${flags.policy}' has no policies; add some`);
     }
     return printDifferences(context, policies, sinceMs, only);
   },
@@ -85,14 +85,14 @@ function refuseConflicts({
 }: ReplayContext['flags']) {
   const isFile = file !== undefined;
   const faults = {
-    'FILE.jsonl and --fleet exclude each other; use one of them': isFile && fleet !== undefined,
+    'FILE.jsonl and --fleet cannot be used together; use one of them': isFile && fleet !== undefined,
     'FILE.jsonl is missing; for a live log use --fleet (see "stopgate replay --help")': !isFile && fleet === undefined,
     '--nats, --creds, --config and --archive need a live log; use --fleet instead of a file':
       isFile && (nats ?? creds ?? config ?? archive) !== undefined,
     '--diff needs the policies to compare with; add --policy FILE': diff && policy === undefined,
-    '--diff and --at exclude each other; use one of them': diff && at !== undefined,
+    '--diff and --at cannot be used together; use one of them': diff && at !== undefined,
     '--since needs --diff': since !== undefined && !diff,
-    '--worker and --at exclude each other; use one of them': worker !== undefined && at !== undefined,
+    '--worker and --at cannot be used together; use one of them': worker !== undefined && at !== undefined,
   };
   const fault = Object.entries(faults).find(([, holds]) => holds);
   if (fault !== undefined) throw new AppError('input.bad', fault[0]);
@@ -186,9 +186,7 @@ async function readPolicies(path: string, context: ReplayContext): Promise<Polic
   return policies;
 }
 
-// Formats the output of a replay for people.
-
-/** The actor of a result, and below it the decision and its reason. */
+/** Formats the actor of a result, and below it the decision and its reason. */
 function formatReplayLine(line: ReplayLine, colors: Colors, width: number): string[] {
   const { who, answer, paint, reason } = describe(line, colors);
   const why = cut(clean(reason), width - answer.length - 4);

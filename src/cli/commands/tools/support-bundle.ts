@@ -127,7 +127,7 @@ async function describeService(config: Config) {
 }
 
 /**
- * The shape of a value without its texts, so that it can be shown to others. Keeps keys, numbers, booleans and
+ * Returns the shape of a value without its texts, so that it can be shown to others. Keeps keys, numbers, booleans and
  * durations; replaces other texts by their length. The keys inside of `hidden` keys may be secret, so they are only
  * counted.
  */

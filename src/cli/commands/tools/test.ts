@@ -34,7 +34,7 @@ export const test = defineCommand({
   details: [
     'A case has entries as in the log, and the expected decisions. It contains its policies or names a stopgate.yaml. Nothing is run: the result of a check is a "check.finished" entry of the case. docs/testing-policies.md has an example for each kind of check.',
     'Exit code 0: all cases pass. 1: one fails. 2: a file is not a valid case file, or cannot be read.',
-    'With --control, builds for each check of each policy a situation in which it must fail: an open step, a missing file, a dirty tree, or for a command a copy of the work tree whose last commit is reverted. Exit code 1: a check passes all the same, or cannot run there. Copies are temporary, and nothing in this folder is changed.',
+    'With --control, builds for each check of each policy a situation in which it must fail: an open step, a missing file, a dirty tree, or for a command a copy of the work tree whose last commit is reverted. Exit code 1: a check passes anyway, or cannot run there. Copies are temporary, and nothing in this folder is changed.',
   ],
   examples: ['stopgate test', 'stopgate test --init', 'stopgate test cases/*.yaml --watch', 'stopgate test --control'],
   run: async (context) => {
@@ -87,7 +87,7 @@ async function runControl(context: TestContext): Promise<number> {
   if (all === 0) note(`stopgate: '${file}' has no checks`);
   if (!flags.json)
     await out.print(
-      `${counts.fails} can fail, ${counts.passes} passed all the same, ${counts.error} could not run, ${counts.skipped} not tried`,
+      `${counts.fails} can fail, ${counts.passes} passed anyway, ${counts.error} could not run, ${counts.skipped} not tried`,
     );
   return counts.passes + counts.error > 0 ? 1 : 0;
 }
@@ -102,7 +102,7 @@ function formatControl(
     case 'fails':
       return [`${colors.green('ok')}    ${name} fails with ${clean(situation)}${because}`];
     case 'passes':
-      return [`${colors.red('PASS')}  ${name} passes all the same with ${clean(situation)}`];
+      return [`${colors.red('PASS')}  ${name} passes anyway with ${clean(situation)}`];
     case 'error':
       return [`${colors.red('ERROR')} ${name} cannot run with ${clean(situation)}${because}`];
     case 'skipped':
@@ -121,7 +121,7 @@ async function runFiles(files: readonly string[], context: TestContext, read: Se
     for (const each of cases) {
       const policies = await policiesOf(each.policy ?? policy, file, context, read);
       const differences = runNamed(each, policies, file);
-      // Cases of people who know the order may well test a result that comes too late.
+      // A case that passes may test a late result on purpose.
       const unread = differences.length === 0 ? [] : findUnreadResults(each, policies);
       const hints = [...findUnreadFields(each), ...unread];
       if (differences.length === 0) passed += 1;
@@ -147,12 +147,13 @@ async function runFiles(files: readonly string[], context: TestContext, read: Se
   return failed === 0 ? 0 : 1;
 }
 
-function runNamed(given: PolicyCase, policies: PolicyForm | null, file: string): CaseDifference[] {
+/** Runs a case. Its errors name the file and the case. */
+function runNamed(policyCase: PolicyCase, policies: PolicyForm | null, file: string): CaseDifference[] {
   try {
-    return runCase(given, policies);
+    return runCase(policyCase, policies);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw new AppError('input.bad', `${file}: case '${given.name}': ${error.message}`, { cause: error });
+    throw new AppError('input.bad', `${file}: case '${policyCase.name}': ${error.message}`, { cause: error });
   }
 }
 
@@ -208,17 +209,15 @@ const refusedPolicy = (problems: readonly Problem[], file: string): AppError =>
     problems.map((problem) => `${describePosition(problem, file)}: ${problem.message}`).join('\n'),
   );
 
-const statesOf = async (files: Iterable<string>): Promise<string> =>
-  (
-    await Promise.all(
-      [...files].map((file) =>
-        stat(file).then(
-          ({ mtimeMs, size }) => `${mtimeMs} ${size}`,
-          () => 'gone',
-        ),
-      ),
-    )
-  ).join('\n');
+async function statesOf(files: Iterable<string>): Promise<string> {
+  const states = [...files].map((file) =>
+    stat(file).then(
+      ({ mtimeMs, size }) => `${mtimeMs} ${size}`,
+      () => 'gone',
+    ),
+  );
+  return (await Promise.all(states)).join('\n');
+}
 
 function formatCase(
   name: string,
@@ -237,7 +236,7 @@ function formatCase(
   ];
 }
 
-/** The expected decisions are those that stopgate.yaml gives now, so the cases fail when it decides differently. */
+/** The cases expect what stopgate.yaml decides now, so they fail as soon as it decides differently. */
 async function writeFirst(files: readonly string[], { io, out, asTyped }: TestContext): Promise<number> {
   const [file = casesFile, ...others] = files;
   if (others.length > 0) throw new AppError('input.bad', '--init writes one file; give one name');

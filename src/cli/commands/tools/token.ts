@@ -6,7 +6,7 @@ import { AppError } from '../../../errors.ts';
 import { argument, choice, defineCommand, flag, listOption, type Parse } from '../../command.ts';
 import { idOf } from '../../option-values.ts';
 
-/** Long enough for a fast hash: nobody can guess it. */
+/** Too long to guess, so a fast hash is enough. */
 const secretBytes = 24;
 
 export const token = defineCommand({
@@ -65,7 +65,7 @@ function patternOf(what: string): Parse<string> {
   };
 }
 
-/** JSON that is also valid YAML in its usual flow style. */
+/** Formats JSON that is also valid YAML in flow style. */
 const flowOf = (entry: object): string =>
   `{ ${Object.entries(entry)
     .map(([key, value]) => `${key}: ${JSON.stringify(value)}`)

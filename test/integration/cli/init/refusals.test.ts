@@ -69,7 +69,7 @@ describe('refuses, and changes nothing', () => {
   });
 
   test.each([
-    [['claude', '--project', '--user'], '--project and --user exclude each other'],
+    [['claude', '--project', '--user'], '--project and --user cannot be used together'],
     [['codex', '--project'], "only in the user's settings"],
     [['claude', '--form', 'http', '--on-unreachable', 'block'], 'needs --form command'],
     [['codex', '--form', 'http'], 'does not support --form http'],

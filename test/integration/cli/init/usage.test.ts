@@ -168,7 +168,7 @@ test('beside hooks of the project, usage in the own settings adds no second set 
   expect(JSON.parse(await read(claudeFile))).not.toHaveProperty('hooks');
   const second = await init('claude', '--yes', '--user', ...service);
   expect(second.code).toBe(2);
-  expect(second.stderr).toContain(`has these hooks already, in ${cwd}/.claude/settings.json, and would run both`);
+  expect(second.stderr).toContain(`already has these hooks in ${cwd}/.claude/settings.json and would run both`);
   expect(second.stderr).toContain('stopgate init claude --project --remove');
   expect(JSON.parse(await read(claudeFile))).not.toHaveProperty('hooks');
 });
