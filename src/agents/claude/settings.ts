@@ -157,9 +157,10 @@ function findClaudePlugin(settings: readonly unknown[], configFolder: string): H
     const text = folder === undefined ? null : readText(file);
     return text === null ? null : { scope: 'plugin', file, text, hooks: readHooks(text) };
   } catch (error) {
-    if (error instanceof SyntaxProblem || error instanceof SyntaxError || (error as NodeJS.ErrnoException).code)
-      return null;
-    throw error;
+    const isUnreadable =
+      error instanceof SyntaxProblem || error instanceof SyntaxError || (error as NodeJS.ErrnoException).code;
+    if (!isUnreadable) throw error;
+    return null;
   }
 }
 

@@ -215,19 +215,23 @@ function checkEvents({ hooks: { agent, events }, checks: { limits }, hooked }: H
 }
 
 /** Checks that our script exists, and warns about hooks that fail silently. */
-function checkLines({ hooks: { agent }, checks: { limits }, hooked }: HookedSubject): Answer[] {
+function checkLines({ hooks: { agent }, checks: { limits }, hooked }: HookedSubject): readonly Answer[] {
   const { file, hooks } = hooked;
   const init = initCommand(agent, hooked);
   const missing = hooks
     .map((hook) => findScript(hookTarget(hook)))
     .find((path) => path !== undefined && !existsSync(path));
   const isSilent = hooks.some(({ event, value }) => event === limits.stopEvent && value.type === 'http');
-  const program = `${file} runs ${missing}, which does not exist`;
-  const silence = 'its hooks use HTTP: while the service is down, every stop is allowed without notice';
-  return [
-    ...(missing === undefined ? [] : [bad(program, init)]),
-    ...(isSilent ? [warn(silence, `to block such stops: ${init} --on-unreachable block`)] : []),
-  ];
+  const answers: Answer[] = [];
+  if (missing !== undefined) answers.push(bad(`${file} runs ${missing}, which does not exist`, init));
+  if (isSilent)
+    answers.push(
+      warn(
+        'its hooks use HTTP: while the service is down, every stop is allowed without notice',
+        `to block such stops: ${init} --on-unreachable block`,
+      ),
+    );
+  return answers;
 }
 
 /** The path of our script in a command. It is quoted if it has a space. */

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { getNodeValue, type Node } from 'jsonc-parser';
 import { z } from 'zod';
 import { type OwnVariable, putVariable, readHooks, removeVariable, valueIn } from './hook-settings.ts';
-import { append, childOf, parseJson, propertyOf, remove, SyntaxProblem } from './json-edit.ts';
+import { append, childOf, parseJson, propertyOf, readJson, remove, SyntaxProblem } from './json-edit.ts';
 import { isOurs, type Line } from './line.ts';
 import type { LocalContext, Scope } from './local-context.ts';
 import { readText } from './settings-file.ts';
@@ -138,7 +138,7 @@ export const telemetryUsage = ({ agent, prefix, file }: Telemetry): UsageSetup =
 /** Returns an empty object for a file that cannot be read: `init` and `doctor` report that elsewhere. */
 export function readSettings(file: string): unknown {
   try {
-    return getNodeValue(parseJson((readText(file) ?? '{}').replace(/^\uFEFF/, '')));
+    return readJson(readText(file) ?? '{}');
   } catch {
     return {};
   }
