@@ -58,7 +58,9 @@ function isWithin(folder: string, root: string): boolean {
 
 type Policies = ReadonlyMap<string, Policy>;
 
-/** Names of policies with a plan check. A stop without a plan passes under some of them and is blocked by the others. */
+/**
+ * Names of policies with a plan check. A stop without a plan passes under some of them and is blocked by the others.
+ */
 type Plans = { readonly passing: readonly string[]; readonly blocking: readonly string[] };
 
 /** Describes the effect of missing plan tools. Null if no policy has a plan check. */

@@ -20,7 +20,9 @@ export type HookSettings = HookLayout & {
   readonly isOurs: (handler: Readonly<Record<string, unknown>>) => boolean;
 };
 
-/** Adds hooks to the text of an agent's settings, finds them and removes them. Every function may throw SyntaxProblem. */
+/**
+ * Adds hooks to the text of an agent's settings, finds them and removes them. Every function may throw SyntaxProblem.
+ */
 export type HookFormat = {
   /** @param text null if the file does not exist */
   readonly put: (text: string | null, settings: HookSettings) => string;

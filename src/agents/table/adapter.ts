@@ -198,7 +198,8 @@ function toolDrafts(row: TableRow) {
     const { tool_name: tool, tool_use_id: id } = call;
     const start = draftToolStart({ tool, id });
     if (row.reportsToolEnds !== false) return [start];
-    // The command has not run yet, so it is no evidence. The entry omits the call's id, so that it does not end the call.
+    // The command has not run yet, so it is no evidence. The entry omits the call's id, so that it does not end the
+    // call.
     const { command: _command, ...changes } = changesOf(call, true);
     const use = draftToolUse({ tool, ok: true, ...changes }, call, prior);
     if (planOf(call) !== null) return [...withPlan(use, call), start];
