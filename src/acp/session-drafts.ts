@@ -102,7 +102,7 @@ export function createSessionDrafts(worker: string) {
       // A person may prompt with pictures alone.
       return draftPrompt(words, unknownWorker, words.trim() === '' ? 'person' : undefined);
     },
-    /** Our own prompt after a block. A heartbeat does not reset the retry count, unlike a person's prompt. */
+    /** Our own prompt after a block. It is recorded as a heartbeat, because a prompt would reset the retry count. */
     reprompt(): EntryDraft {
       output.clear();
       return heartbeat;
@@ -252,7 +252,7 @@ function followPlans() {
 /** Keeps the end of the model's output. */
 function followOutput() {
   let text = '';
-  /** Where the last message begins, and its id if the agent gives one. */
+  /** The start of the last message in `text`, and its id if the agent gives one. */
   let message = { start: 0, id: undefined as string | undefined };
   /** A tool ran since the last text, so the next text is a new message. */
   let isNew = false;
@@ -290,7 +290,9 @@ function followOutput() {
     },
     text: () => text,
     clear() {
-      [text, isNew, message] = ['', false, { start: 0, id: undefined }];
+      text = '';
+      isNew = false;
+      message = { start: 0, id: undefined };
     },
   };
 }
@@ -345,8 +347,8 @@ const draftUsage = (data: object): EntryDraft => ({ type: 'usage.reported', data
 export function draftTokens(usage: TokenUsage | undefined): readonly EntryDraft[] {
   const { inputTokens = 0, outputTokens = 0, cachedReadTokens = 0, cachedWriteTokens = 0, totalTokens } = usage ?? {};
   // Some agents include cached tokens in the input. The total reveals it.
-  const isWithin = cachedReadTokens > 0 && totalTokens === inputTokens + outputTokens;
-  const input = isWithin ? Math.max(0, inputTokens - cachedReadTokens) : inputTokens;
+  const includesCached = cachedReadTokens > 0 && totalTokens === inputTokens + outputTokens;
+  const input = includesCached ? Math.max(0, inputTokens - cachedReadTokens) : inputTokens;
   const counts = { input, output: outputTokens, cacheRead: cachedReadTokens, cacheWrite: cachedWriteTokens };
   const data = Object.fromEntries(Object.entries(counts).filter(([, tokens]) => tokens > 0));
   return Object.keys(data).length === 0 ? [] : [draftUsage(data)];
