@@ -29,7 +29,9 @@ export type HookOptions = {
   /** Undefined for the default of the agent and event. */
   readonly timeoutMs: number | undefined;
   readonly onUnreachable: 'allow' | 'block';
-  /** Do not judge: wait until a person resolves the session's escalation, then wake the agent. */
+  /**
+   * True for `--wake`: waits until a person resolves the session's escalation, then wakes the agent. Judges nothing.
+   */
   readonly wake: boolean;
   /** The folder in which to start a service if none answers. */
   readonly autostart: string | undefined;

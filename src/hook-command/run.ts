@@ -178,7 +178,7 @@ type Call = {
   readonly isRepeated: boolean;
 };
 
-/** Returns a text that says why the input is not a call. */
+/** Resolves to a text if the input is not a call. The text says why. */
 async function readCall(
   stdin: HookIo['stdin'],
   options: HookOptions,
