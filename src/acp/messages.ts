@@ -87,10 +87,6 @@ export const initialized = z.object({
   agentInfo: z.object({ name: text, version: text }).optional().catch(undefined),
   /** Version 2. */
   info: z.object({ name: text, version: text }).optional().catch(undefined),
-  authMethods: z
-    .array(z.object({ id: text, name: text }))
-    .optional()
-    .catch(undefined),
 });
 const modes = z.object({ currentModeId: text }).optional().catch(undefined);
 /** The settings of a session. One of the category `mode` is what version 1 calls its mode. */

@@ -269,7 +269,7 @@ function createReader({ session, child: ownChild }: RecordedSession): RecordRead
     const steps = [...takeCommand(chain), ...settle(chain, true)];
     chain.turn = textOf(line.uuid) ?? null;
     steps.push(...start(chain, line));
-    // A sub-agent's task is no prompt: Claude Code sends no hook call for it.
+    // A sub-agent's task is not a prompt: Claude Code sends no hook call for it.
     if (chain.child !== null) return steps;
     const name = slashCommand.exec(text)?.[1];
     if (name === undefined) return [...steps, readPrompt(chain, line, text, textOf(line.promptSource))];

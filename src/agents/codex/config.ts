@@ -108,7 +108,6 @@ export const createCodexUsage = (folder: (places: LocalContext) => string): Usag
 const hookSchema = z.object({
   key: z.string(),
   currentHash: z.string(),
-  trustStatus: z.string().optional().catch(undefined),
   sourcePath: z.string(),
   command: z.string().nullish().catch(undefined),
 });

@@ -161,7 +161,7 @@ function openGate(stopEvent: string, calls: Calls, block: (reason: string) => ob
 
 const blockAnswer = (reason: string): object => ({ decision: 'block', reason });
 
-type Program = {
+type RunningProgram = {
   /** The end of its output. */
   readonly output: () => string;
   /** Resolves to the failure, or to null after exit code 0. */
@@ -175,7 +175,7 @@ function startProgram(
   args: readonly string[],
   cwd: string,
   env: Readonly<Record<string, string>>,
-): Program {
+): RunningProgram {
   const child = spawn(binary, [...args], { cwd, env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
@@ -197,7 +197,7 @@ const outputCharsMax = 8_000;
 const pollMs = 100;
 
 /** Waits for the end of the turn. Resolves to the failure, or to null. */
-async function endOf(program: Program, drive: Prepared['drive'], isOver: () => boolean): Promise<string | null> {
+async function endOf(program: RunningProgram, drive: Prepared['drive'], isOver: () => boolean): Promise<string | null> {
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
@@ -222,7 +222,7 @@ async function endOf(program: Program, drive: Prepared['drive'], isOver: () => b
 }
 
 /** Polls `find` until it returns a value. Resolves to null if the program ends first. */
-async function until<Found>(program: Program, find: () => Found | undefined): Promise<Found | null> {
+async function until<Found>(program: RunningProgram, find: () => Found | undefined): Promise<Found | null> {
   let hasEnded = false;
   void program.ended.then(() => {
     hasEnded = true;

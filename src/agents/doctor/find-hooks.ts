@@ -15,8 +15,8 @@ export type HookedFile = {
   readonly hooks: readonly FoundHook[];
 };
 
-export type ReadSettings = {
-  /** Null if the file has no hooks of ours. */
+export type SettingsContent = {
+  /** Null if the file does not contain our hooks. */
   readonly hooked: HookedFile | null;
   /** All hooks of the file. */
   readonly hooks: readonly FoundHook[];
@@ -29,13 +29,13 @@ export type ReadSettings = {
 export const initCommand = (agent: string, { scope }: Pick<HookedFile, 'scope'>): string =>
   `stopgate init ${agent}${scope === 'user' ? ' --user' : ''}`;
 
-const nothing: ReadSettings = { hooked: null, hooks: [], value: undefined, problems: [] };
+const nothing: SettingsContent = { hooked: null, hooks: [], value: undefined, problems: [] };
 
-export function readSettings(
+export function readSettingsFile(
   { scope, file }: Pick<HookedFile, 'scope' | 'file'>,
   { load = readText, read }: HookFormat,
   isOurs: (handler: FoundHook['value']) => boolean,
-): ReadSettings {
+): SettingsContent {
   let text: string | null;
   try {
     text = load(file);

@@ -16,7 +16,7 @@ import {
   warn,
 } from './doctor.ts';
 import { type DryTurn, tryTurn } from './dry-turn.ts';
-import { checkProgram, type HookedFile, initCommand, type ReadSettings, readSettings } from './find-hooks.ts';
+import { checkProgram, type HookedFile, initCommand, readSettingsFile, type SettingsContent } from './find-hooks.ts';
 import { checkCap, checkTimes, checkUsage, type Limits } from './limit-checks.ts';
 import { tokenVariableIn } from './session.ts';
 import type { ReadSwitches } from './switches.ts';
@@ -69,10 +69,10 @@ function findHooks(
   const files = [...own, ...(moreFiles?.(places) ?? [])].filter(
     ([, file], index, all) => all.findIndex(([, other]) => other === file) === index,
   );
-  const read = files.map(([scope, file]): [string, string, ReadSettings] => [
+  const read = files.map(([scope, file]): [string, string, SettingsContent] => [
     scope,
     file,
-    readSettings({ scope, file }, formatOf(hooks), (handler) => isOurs(agent, handler)),
+    readSettingsFile({ scope, file }, formatOf(hooks), (handler) => isOurs(agent, handler)),
   ]);
   const values = ['user', 'project', 'local'].map((scope) => read.find(([name]) => name === scope)?.[2].value);
   const more = findMore?.(values, places) ?? null;

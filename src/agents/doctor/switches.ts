@@ -146,7 +146,7 @@ export type ListedSwitch = {
   /** The highest precedence first. */
   readonly files: readonly string[];
   readonly path: string;
-  /** The value that turns hooks off; a text stands for a list that contains it. */
+  /** The value that turns hooks off. A string means a list that contains it. */
   readonly off: boolean | string;
 };
 

@@ -125,7 +125,7 @@ export const telemetryUsage = ({ agent, prefix, file }: Telemetry): UsageSetup =
   // Project settings override user settings, and environment variables override both.
   target(places) {
     const { env } = places;
-    const read = (scope: Scope) => telemetrySchema.safeParse(readSettings(file(scope, places))).data?.telemetry;
+    const read = (scope: Scope) => telemetrySchema.safeParse(readJsonFile(file(scope, places))).data?.telemetry;
     const set = { ...read('user'), ...read('project') };
     const enabled = env[`${prefix}_TELEMETRY_ENABLED`];
     const isOn = enabled === undefined ? set.enabled : /^(?:1|true)$/i.test(enabled);
@@ -135,8 +135,8 @@ export const telemetryUsage = ({ agent, prefix, file }: Telemetry): UsageSetup =
   inDollars: false,
 });
 
-/** Returns an empty object for a file that cannot be read: `init` and `doctor` report that elsewhere. */
-export function readSettings(file: string): unknown {
+/** Returns an empty object if the file cannot be read: `init` and `doctor` report that elsewhere. */
+export function readJsonFile(file: string): unknown {
   try {
     return readJson(readText(file) ?? '{}');
   } catch {

@@ -130,7 +130,7 @@ export const draftPrompted: DraftEntries<BaseCall & { readonly prompt?: string |
 ) => [draftPrompt(prompt, prior, parent === null ? undefined : 'agent')];
 
 /**
- * A block text of ours that comes back as a prompt must not reset the retries.
+ * One of our block texts that comes back as a prompt must not reset the retries.
  * @param by default: derived from the text
  */
 export function draftPrompt(prompt: string | undefined, prior: PriorWorker, by?: PromptAuthor): EntryDraft {
