@@ -14,10 +14,10 @@ import { parseArgs } from 'node:util';
 import { type Figure, figure, formatFigures } from './figures.ts';
 import { cpuUsOf, rssOf } from './process-cpu.ts';
 
-const { values: given } = parseArgs({
+const { values: flags } = parseArgs({
   options: { sessions: { type: 'string' }, folder: { type: 'string' }, json: { type: 'boolean' } },
 });
-const sessions = Number(given.sessions ?? 1_000);
+const sessions = Number(flags.sessions ?? 1_000);
 const promptsEach = 10;
 const toolsPerPrompt = 8;
 const resultBytes = 2_000;
@@ -26,13 +26,13 @@ const skippedBytes = 8_000;
 const polledMs = 20;
 
 const program = fileURLToPath(new URL('../src/main.js', import.meta.url));
-const folder = given.folder ?? mkdtempSync(join(tmpdir(), 'stopgate-backtest-'));
+const folder = flags.folder ?? mkdtempSync(join(tmpdir(), 'stopgate-backtest-'));
 try {
   const bytes = generate();
   const figures = await measure(bytes);
-  process.stdout.write(given.json ? `${JSON.stringify(figures)}\n` : formatFigures(figures));
+  process.stdout.write(flags.json ? `${JSON.stringify(figures)}\n` : formatFigures(figures));
 } finally {
-  if (given.folder === undefined) rmSync(folder, { recursive: true, force: true });
+  if (flags.folder === undefined) rmSync(folder, { recursive: true, force: true });
 }
 
 /** @returns the size of all files */

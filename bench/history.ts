@@ -17,10 +17,10 @@ import { cpuUsOf, processTree, rssOf } from './process-cpu.ts';
 import { openScene } from './scene.ts';
 import { startServiceProcess } from './service-process.ts';
 
-const { values: given } = parseArgs({
+const { values: flags } = parseArgs({
   options: { entries: { type: 'string' }, store: { type: 'string' }, json: { type: 'boolean' } },
 });
-const entries = Number(given.entries ?? 1_000_000);
+const entries = Number(flags.entries ?? 1_000_000);
 const workers = 5_000;
 const jumps = 40;
 /** None of their positions has a snapshot. */
@@ -33,13 +33,13 @@ const chunk = 20_000;
 /** The packaged program, in few files, starts in less than half of the time. */
 const program = fileURLToPath(new URL('../packages/stopgate/dist/src/main.js', import.meta.url));
 
-const scene = await openScene({ program, store: given.store });
+const scene = await openScene({ program, store: flags.store });
 const nc = await connect({ servers: scene.url });
 const jumper = fork(fileURLToPath(new URL('./history-jumper.js', import.meta.url)));
 try {
   await fill();
   const figures = await measure();
-  process.stdout.write(given.json ? `${JSON.stringify(figures)}\n` : formatFigures(figures));
+  process.stdout.write(flags.json ? `${JSON.stringify(figures)}\n` : formatFigures(figures));
 } finally {
   jumper.kill();
   await nc.close();

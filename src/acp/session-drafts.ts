@@ -152,25 +152,25 @@ type Call = {
 function followCalls(base: () => BaseCall) {
   const calls = new Map<string, Call>();
   let count = 0;
-  const find = (given: ToolCall): Call => {
-    const known = calls.get(given.toolCallId);
+  const find = (reported: ToolCall): Call => {
+    const known = calls.get(reported.toolCallId);
     const call = known ?? {
-      tool: toolName(given),
-      kind: given.kind,
+      tool: toolName(reported),
+      kind: reported.kind,
       isStarted: false,
       input: {},
       files: new Set(),
       isCut: false,
       plan: null,
     };
-    calls.set(given.toolCallId, call);
+    calls.set(reported.toolCallId, call);
     if (calls.size > callsMax) calls.delete(calls.keys().next().value as string);
-    call.kind = given.kind ?? call.kind;
-    call.input = { ...call.input, ...inputOf(given) };
-    call.plan = readPlan(given.rawInput?.todos, 'content') ?? call.plan;
+    call.kind = reported.kind ?? call.kind;
+    call.input = { ...call.input, ...inputOf(reported) };
+    call.plan = readPlan(reported.rawInput?.todos, 'content') ?? call.plan;
     // Locations of a reading call are files that it reads, not changes.
-    const where = changing.has(call.kind) ? (given.locations ?? []) : [];
-    addFiles(call, [...changedIn(given.content ?? []), ...where.map(({ path }) => path)]);
+    const where = changing.has(call.kind) ? (reported.locations ?? []) : [];
+    addFiles(call, [...changedIn(reported.content ?? []), ...where.map(({ path }) => path)]);
     return call;
   };
   return {

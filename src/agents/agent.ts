@@ -201,12 +201,12 @@ function translate<Body, Call extends BaseCall>(
   name: string,
   adapter: Adapter<Body, Call>,
   call: Call,
-  given: PriorWorker,
+  recorded: PriorWorker,
 ): Translation {
   const { worker, event } = call;
   if (adapter.isIgnored?.(call)) return { ...emptyTranslation, worker };
-  const move = draftMove(call, given);
-  const prior = move === null || call.cwd === undefined ? given : { ...given, cwd: call.cwd };
+  const move = draftMove(call, recorded);
+  const prior = move === null || call.cwd === undefined ? recorded : { ...recorded, cwd: call.cwd };
   const command = readPersonCommand(adapter.personPrompt?.(call, prior) ?? undefined);
   // A command that the hook keeps from the model does not count as activity of the agent.
   const isWithheld = command !== null && adapter.passesCommands !== true;
@@ -230,7 +230,7 @@ function translate<Body, Call extends BaseCall>(
     command,
     scheduled: adapter.scheduled?.(call) ?? null,
     schedules: adapter.schedules?.(call) ?? null,
-    unread: [...all.flatMap(({ unread = [] }) => unread), ...(namesRelativeFolder(call, given) ? ['cwd'] : [])],
+    unread: [...all.flatMap(({ unread = [] }) => unread), ...(namesRelativeFolder(call, recorded) ? ['cwd'] : [])],
   };
 }
 

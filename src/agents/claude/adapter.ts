@@ -212,10 +212,10 @@ function chooseCheck({ event, tool_name: tool }: ClaudeCall, { lastDecision }: P
   return isUnchecked ? 'output' : null;
 }
 
-function answerInput(given: InputAnswer, { tool_name: tool, tool_input: input }: ClaudeCall): object | null {
-  if (tool !== questionTool || given.verdict === 'deny') return answerPermission(given);
+function answerInput(answer: InputAnswer, { tool_name: tool, tool_input: input }: ClaudeCall): object | null {
+  if (tool !== questionTool || answer.verdict === 'deny') return answerPermission(answer);
   const questions = questionsIn(input);
-  const answers = answersTo(input, given.message);
+  const answers = answersTo(input, answer.message);
   // If allowed without answers, the session would wait for answers that nobody can give any more.
   if (questions === null || answers === null) return null;
   const byText = Object.fromEntries(questions.map(({ question }, index) => [question, answers[index]]));

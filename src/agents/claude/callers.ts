@@ -84,18 +84,20 @@ export const claude: Agent = {
   readHook(body, event) {
     const caller = isObject(body) ? callers.find(({ matches }) => matches(body)) : undefined;
     if (caller === undefined) return claudeCode.readHook(body, event);
-    const { readHook, convert = (given) => given, answer = (given) => given } = caller;
+    const { readHook, convert = unchanged, answer = unchanged } = caller;
     const call = readHook(convert(body as Body), event);
-    return { ...call, answer: answering(call, answer) };
+    return { ...call, answer: convertAnswer(call, answer) };
   },
 };
 
 const isObject = (body: unknown): body is Body => typeof body === 'object' && body !== null && !Array.isArray(body);
 
-const answering =
+const unchanged = <Value>(value: Value): Value => value;
+
+const convertAnswer =
   (call: HookCall, convert: NonNullable<Caller['answer']>): HookCall['answer'] =>
-  (...given) => {
-    const answer = call.answer(...given);
+  (decision, check) => {
+    const answer = call.answer(decision, check);
     return answer === null ? null : convert(answer, call.event);
   };
 

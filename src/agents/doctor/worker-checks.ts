@@ -21,7 +21,7 @@ type Question = {
   readonly cwd: string;
   /** The scopes of the settings that have our hooks. */
   readonly scopes: readonly string[];
-  readonly ago: (at: string) => string;
+  readonly ago: (time: string) => string;
 };
 
 export async function checkWorkers({ http, fleet, token, agent, cwd, scopes, ago }: Question): Promise<Answer> {

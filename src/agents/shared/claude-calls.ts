@@ -224,7 +224,7 @@ function readWork(item: unknown, index: number, kindKey: 'type' | 'agent_type'):
     (name) => typeof name === 'string' && name !== '',
   );
   if (endlessKinds.has(String(type ?? kind))) return [];
-  const name = [id, task_id].find((given) => (typeof given === 'string' && given !== '') || typeof given === 'number');
+  const name = [id, task_id].find((value) => (typeof value === 'string' && value !== '') || typeof value === 'number');
   const shown = commandIn(command);
   return [
     {

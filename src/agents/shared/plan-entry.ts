@@ -55,13 +55,14 @@ export function readPlan(list: unknown, title: string): PlanChange | null {
 
 /** Models also write a list as a JSON string, or as an object keyed by numbers or ids. */
 function itemsOf(list: unknown): readonly unknown[] | null {
-  const once = typeof list === 'string' ? tryJson(list) : list;
-  const given = typeof once === 'string' ? tryJson(once) : once;
-  if (Array.isArray(given)) return given;
-  const wrapped = listKeys.map((key) => (given as Readonly<Record<string, unknown>> | null)?.[key]).find(Array.isArray);
+  const parsed = typeof list === 'string' ? tryJson(list) : list;
+  // Some models encode the JSON string twice.
+  const value = typeof parsed === 'string' ? tryJson(parsed) : parsed;
+  if (Array.isArray(value)) return value;
+  const wrapped = listKeys.map((key) => (value as Readonly<Record<string, unknown>> | null)?.[key]).find(Array.isArray);
   if (wrapped !== undefined) return wrapped;
-  const values = typeof given === 'object' && given !== null ? Object.values(given) : [];
-  return values.length > 0 && values.every((value) => typeof value === 'object' && value !== null) ? values : null;
+  const values = typeof value === 'object' && value !== null ? Object.values(value) : [];
+  return values.length > 0 && values.every((item) => typeof item === 'object' && item !== null) ? values : null;
 }
 
 /** Keys under which an object may wrap the list. */

@@ -18,10 +18,10 @@ export const shownCommand = (command: string): string =>
  * Reads a tool's command: a string, or a list of words. The list `["bash", "-lc", "…"]` runs its last word as a string.
  * Returns undefined if there is no command.
  */
-export function commandIn(given: unknown): string | undefined {
-  if (typeof given === 'string') return given.trim() === '' ? undefined : given;
-  if (!Array.isArray(given) || given.length === 0 || !given.every((word) => typeof word === 'string')) return undefined;
-  const words: readonly string[] = given;
+export function commandIn(input: unknown): string | undefined {
+  if (typeof input === 'string') return input.trim() === '' ? undefined : input;
+  if (!Array.isArray(input) || input.length === 0 || !input.every((word) => typeof word === 'string')) return undefined;
+  const words: readonly string[] = input;
   const [program = '', option = '', script] = words;
   const isShell = /(?:^|[\\/])(?:ba|z|da|k)?sh(?:\.exe)?$/.test(program) && /^-[a-z]*c$/.test(option);
   if (isShell && words.length === 3 && script !== undefined) return script;

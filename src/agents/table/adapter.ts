@@ -239,11 +239,11 @@ function haveSucceeded({ tool_input: input, tool_response: response }: Call): bo
 }
 
 /** Droid's models also write the list as lines such as `1. [pending] Write the tests`. */
-function listIn(given: unknown): unknown {
-  if (typeof given !== 'string') return given;
-  const steps = given.split('\n').flatMap((line) => {
+function listIn(list: unknown): unknown {
+  if (typeof list !== 'string') return list;
+  const steps = list.split('\n').flatMap((line) => {
     const [, status, content] = /^\s*(?:\d+[.)]|[-*])?\s*\[(\w+)\]\s*(\S.*)$/.exec(line) ?? [];
     return line.trim() === '' ? [] : [status === undefined ? null : { status, content }];
   });
-  return steps.length === 0 || steps.includes(null) ? given : steps;
+  return steps.length === 0 || steps.includes(null) ? list : steps;
 }
