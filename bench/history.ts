@@ -1,6 +1,6 @@
 /**
- * `npm run bench:history`: measures jumps through a log of a million entries (`--entries N`), their cost for others, and
- * the memory that remains in use. Stores the entries at the pace at which the service folds them, so that it takes
+ * `npm run bench:history`: measures jumps through a log of a million entries (`--entries N`), their cost for others,
+ * and the memory that remains in use. Stores the entries at the pace at which the service folds them, so that it takes
  * snapshots meanwhile, and then asks a second replica for the past. `--store FOLDER` keeps the NATS server's store for
  * the next run.
  */
