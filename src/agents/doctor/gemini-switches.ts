@@ -1,4 +1,4 @@
-/** Finds settings that turn hooks off in Gemini CLI and Qwen Code, whose settings files and trusted folders are alike. */
+/** Finds settings that turn hooks off in Gemini CLI and Qwen Code. Both have settings layers and trusted folders. */
 import { dirname, join } from 'node:path';
 import type { LocalContext } from '../setup/local-context.ts';
 import { type Answer, bad, skip } from './doctor.ts';
