@@ -36,11 +36,11 @@ export function openSettings(path: string, root: string): SettingsFile {
 function open(path: string, root: string): SettingsFile {
   const target = targetOf(path, root);
   if (target === null) return { path, target: path, text: null, root };
-  if (!statSync(target).isFile()) throw new AppError('input.bad', `'${path}' is not a file`);
+  if (!statSync(target).isFile()) throw new AppError('input.bad', `'${path}' is not a file; move it away first`);
   const bytes = readFileSync(target);
   const text = bytes.toString('utf8');
   if (!Buffer.from(text).equals(bytes))
-    throw new AppError('input.bad', `'${path}' is not UTF-8 text; nothing was changed`);
+    throw new AppError('input.bad', `'${path}' is not UTF-8 text; nothing was changed: convert it to UTF-8 first`);
   return { path, target, text, root };
 }
 
@@ -54,7 +54,8 @@ export function writeSettings(file: SettingsFile, text: string | null): void {
 function replace(file: SettingsFile, text: string | null): void {
   const mode = file.text === null ? 0o644 : statSync(file.target).mode & 0o777;
   // Renaming over a read-only file would succeed, but its owner does not want it changed.
-  if ((mode & 0o222) === 0) throw new AppError('input.bad', `'${file.path}' is read-only; nothing was changed`);
+  if ((mode & 0o222) === 0)
+    throw new AppError('input.bad', `'${file.path}' is read-only; nothing was changed: make it writable first`);
   if (text === null) {
     rmSync(file.target);
     removeEmpty(dirname(file.target), realpathSync(file.root));
