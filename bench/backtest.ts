@@ -1,6 +1,6 @@
 /**
- * `npm run bench:backtest`: judges 1,000 generated sessions of Claude Code (`--sessions N`) with the packaged command, and
- * reports time, CPU and memory. The sessions are about as long as real ones: 10 prompts, 80 tool calls, 300 KiB.
+ * `npm run bench:backtest`: judges 1,000 generated sessions of Claude Code (`--sessions N`) with the packaged command,
+ * and reports time, CPU and memory. The sessions are about as long as real ones: 10 prompts, 80 tool calls, 300 KiB.
  * `--folder DIR` keeps them there.
  */
 import { spawn } from 'node:child_process';
@@ -14,25 +14,25 @@ import { parseArgs } from 'node:util';
 import { type Figure, figure, formatFigures } from './figures.ts';
 import { cpuUsOf, rssOf } from './process-cpu.ts';
 
-const { values: given } = parseArgs({
+const { values: flags } = parseArgs({
   options: { sessions: { type: 'string' }, folder: { type: 'string' }, json: { type: 'boolean' } },
 });
-const sessions = Number(given.sessions ?? 1_000);
+const sessions = Number(flags.sessions ?? 1_000);
 const promptsEach = 10;
 const toolsPerPrompt = 8;
 const resultBytes = 2_000;
-/** What the readers skip: system prompts, requests and file snapshots. */
+/** The size of lines that the readers skip: system prompts, requests and file snapshots. */
 const skippedBytes = 8_000;
 const polledMs = 20;
 
 const program = fileURLToPath(new URL('../src/main.js', import.meta.url));
-const folder = given.folder ?? mkdtempSync(join(tmpdir(), 'stopgate-backtest-'));
+const folder = flags.folder ?? mkdtempSync(join(tmpdir(), 'stopgate-backtest-'));
 try {
   const bytes = generate();
   const figures = await measure(bytes);
-  process.stdout.write(given.json ? `${JSON.stringify(figures)}\n` : formatFigures(figures));
+  process.stdout.write(flags.json ? `${JSON.stringify(figures)}\n` : formatFigures(figures));
 } finally {
-  if (given.folder === undefined) rmSync(folder, { recursive: true, force: true });
+  if (flags.folder === undefined) rmSync(folder, { recursive: true, force: true });
 }
 
 /** @returns the size of all files */
@@ -89,7 +89,8 @@ async function measure(bytes: number): Promise<Figure[]> {
   });
   const output = text(child.stdout);
   const exited = once(child, 'exit');
-  let [memory, cpuUs] = [0, 0];
+  let memory = 0;
+  let cpuUs = 0;
   const timer = setInterval(() => {
     memory = Math.max(memory, rssOf(child.pid ?? 0) || 0);
     cpuUs = cpuUsOf(child.pid ?? 0) || cpuUs;

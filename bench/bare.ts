@@ -25,10 +25,10 @@ export async function openBarePath(nc: NatsConnection, decision: Uint8Array): Pr
       const worker = message.subject.slice('bench.bare.decide.'.length);
       const id = `${worker}:${count}`;
       waiting.set(id, message);
-      const h = headers();
-      h.set('Nats-Msg-Id', id);
-      h.set('Stopgate-Replica', 'bare');
-      nc.publish(`bench.bare.log.${worker}`, message.data, { reply: acknowledged, headers: h });
+      const logHeaders = headers();
+      logHeaders.set('Nats-Msg-Id', id);
+      logHeaders.set('Stopgate-Replica', 'bare');
+      nc.publish(`bench.bare.log.${worker}`, message.data, { reply: acknowledged, headers: logHeaders });
     },
   });
   openLogReader(nc, {
@@ -41,10 +41,10 @@ export async function openBarePath(nc: NatsConnection, decision: Uint8Array): Pr
       if (inbox !== undefined) nc.publish(inbox, decision);
       waiting.get(id)?.respond(decision);
       waiting.delete(id);
-      const h = headers();
-      h.set('Nats-Msg-Id', `${id}:decision`);
+      const decisionHeaders = headers();
+      decisionHeaders.set('Nats-Msg-Id', `${id}:decision`);
       const worker = subject.slice('bench.bare.log.'.length);
-      setImmediate(() => nc.publish(`bench.bare.decision.${worker}`, decision, { headers: h }));
+      setImmediate(() => nc.publish(`bench.bare.decision.${worker}`, decision, { headers: decisionHeaders }));
     },
   });
   await nc.flush();

@@ -1,13 +1,12 @@
 /** `stopgate bench`, `npm run bench`: every figure of docs/benchmarks.md, as a ratio to the floor of the same run. */
 import { AppError } from '../src/errors.ts';
-
-export { formatFigures, isReached } from './figures.ts';
-
 import type { Figure } from './figures.ts';
 import type { ScenePids } from './scene.ts';
 
+export { formatFigures, isReached } from './figures.ts';
+
 export type BenchOptions = {
-  /** Names of `benchParts`. Empty: all parts. */
+  /** Names of `benchParts`. An empty list means all parts. */
   readonly parts: readonly string[];
   /** Take a tenth of the samples, for a first impression. The figures vary more. */
   readonly quick: boolean;

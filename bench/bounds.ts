@@ -26,10 +26,10 @@ export function measureBounds(_url: string, scale: number): Figure[] {
     // The minimum counts: the first runs are not compiled yet.
     return { name, ms: Math.min(...times), heapBytes: heapOf(collect, before, entry) };
   });
-  const dearest = costs.reduce((most, it) => (it.ms > most.ms ? it : most));
-  const largest = costs.reduce((most, it) => (it.heapBytes > most.heapBytes ? it : most));
+  const slowest = costs.reduce((most, cost) => (cost.ms > most.ms ? cost : most));
+  const largest = costs.reduce((most, cost) => (cost.heapBytes > most.heapBytes ? cost : most));
   return [
-    { ...figure('CPU of one entry, at most', dearest.ms, 'ms', { atMost: 5 }), note: dearest.name },
+    { ...figure('CPU of one entry, at most', slowest.ms, 'ms', { atMost: 5 }), note: slowest.name },
     { ...figure('heap of one entry, at most', largest.heapBytes, 'B', { atMost: 262_144 }), note: largest.name },
   ];
 }

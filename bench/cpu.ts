@@ -5,7 +5,7 @@ import type { ScenePids } from './scene.ts';
 
 export type CpuMeter<Name extends string> = {
   /** Pass this to `sampleInTurn`. */
-  beside(name: Name, after: 0 | 1): Promise<void>;
+  atTurn(name: Name, moment: 'before' | 'after'): Promise<void>;
   /** Microseconds per sample. NaN if the system does not report CPU time. */
   perSample(name: Name, process: keyof ScenePids, samples: number): number;
 };
@@ -17,11 +17,12 @@ export function createCpuMeter<Name extends string>(pids: ScenePids): CpuMeter<N
   const processes = Object.keys(pids) as (keyof ScenePids)[];
   const sums = new Map<string, number>();
   return {
-    async beside(name, after) {
-      if (after === 1) await pause(restMs);
+    async atTurn(name, moment) {
+      if (moment === 'after') await pause(restMs);
       for (const process of processes) {
         const key = `${name}:${process}`;
-        sums.set(key, (sums.get(key) ?? 0) + (after === 1 ? 1 : -1) * cpuUsOf(pids[process]));
+        const cpuUs = cpuUsOf(pids[process]);
+        sums.set(key, (sums.get(key) ?? 0) + (moment === 'after' ? cpuUs : -cpuUs));
       }
     },
     perSample: (name, process, samples) => (sums.get(`${name}:${process}`) ?? Number.NaN) / samples,

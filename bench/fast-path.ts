@@ -18,9 +18,9 @@ export function createFastPath(nc: NatsConnection): (subject: string, worker: st
       count += 1;
       const attempt = `s${count}`;
       waiting.set(attempt, resolve);
-      const h = headers();
-      h.set('Stopgate-Reply', `${inbox}.${attempt}`);
-      h.set('Nats-Msg-Id', `${worker}:${attempt}`);
-      nc.publish(subject, JSON.stringify({ attempt, output: 'done' }), { headers: h });
+      const attemptHeaders = headers();
+      attemptHeaders.set('Stopgate-Reply', `${inbox}.${attempt}`);
+      attemptHeaders.set('Nats-Msg-Id', `${worker}:${attempt}`);
+      nc.publish(subject, JSON.stringify({ attempt, output: 'done' }), { headers: attemptHeaders });
     });
 }

@@ -1,6 +1,6 @@
 /**
- * Jumps to the past in a separate process, like a browser, so that what it receives does not delay the measurement.
- * It gets a service and a log sequence, and answers with the duration of the jump.
+ * Jumps to the past in a separate process, like a browser, so that reading the answer does not delay the measurement.
+ * Gets a service and a log sequence, and answers with the duration of the jump.
  */
 export type Jump = { readonly http: string; readonly seq: number };
 

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:history`: jumps through a log of a million entries (`--entries N`), their cost for others, and the
- * memory that remains in use. Entries are stored at the pace at which the service folds them, so that it takes
- * snapshots meanwhile; then a second replica is asked for the past. `--store FOLDER` keeps the NATS server's store for
+ * `npm run bench:history`: measures jumps through a log of a million entries (`--entries N`), their cost for others,
+ * and the memory that remains in use. Stores the entries at the pace at which the service folds them, so that it takes
+ * snapshots meanwhile, and then asks a second replica for the past. `--store FOLDER` keeps the NATS server's store for
  * the next run.
  */
 import { fork } from 'node:child_process';
@@ -17,10 +17,10 @@ import { cpuUsOf, processTree, rssOf } from './process-cpu.ts';
 import { openScene } from './scene.ts';
 import { startServiceProcess } from './service-process.ts';
 
-const { values: given } = parseArgs({
+const { values: flags } = parseArgs({
   options: { entries: { type: 'string' }, store: { type: 'string' }, json: { type: 'boolean' } },
 });
-const entries = Number(given.entries ?? 1_000_000);
+const entries = Number(flags.entries ?? 1_000_000);
 const workers = 5_000;
 const jumps = 40;
 /** None of their positions has a snapshot. */
@@ -33,13 +33,13 @@ const chunk = 20_000;
 /** The packaged program, in few files, starts in less than half of the time. */
 const program = fileURLToPath(new URL('../packages/stopgate/dist/src/main.js', import.meta.url));
 
-const scene = await openScene({ program, store: given.store });
+const scene = await openScene({ program, store: flags.store });
 const nc = await connect({ servers: scene.url });
 const jumper = fork(fileURLToPath(new URL('./history-jumper.js', import.meta.url)));
 try {
   await fill();
   const figures = await measure();
-  process.stdout.write(given.json ? `${JSON.stringify(figures)}\n` : formatFigures(figures));
+  process.stdout.write(flags.json ? `${JSON.stringify(figures)}\n` : formatFigures(figures));
 } finally {
   jumper.kill();
   await nc.close();
@@ -73,10 +73,10 @@ async function measure(): Promise<Figure[]> {
   const newestMs = await timeJump(entries);
   const folded = await foldAll();
   const took: number[] = [];
-  for (let jump = 0; jump < jumps; jump += 1) took.push(await timeJump(placeOf(jump)));
+  for (let jump = 0; jump < jumps; jump += 1) took.push(await timeJump(positionOf(jump)));
   const { alone, beside } = await sampleInTurn();
   const cold = await jumpCold();
-  const p99 = (them: number[]) => quantile(them, 0.99);
+  const p99 = (times: number[]) => quantile(times, 0.99);
   return [
     figure('history: the first jump, to the newest entry', newestMs, 'ms'),
     figure(`history: fold of ${entries.toLocaleString('en')} entries, in the background`, folded.ms, 'ms'),
@@ -99,14 +99,15 @@ async function measure(): Promise<Figure[]> {
 }
 
 /** Positions back and forth, all over the log. */
-function placeOf(jump: number): number {
+function positionOf(jump: number): number {
   return 1 + ((jump * 617_371) % entries);
 }
 
 /** Requests the outline until it is complete, like a page that shows the time. */
 async function foldAll(): Promise<{ ms: number; cpuMs: number; beside: number[] }> {
   const cpuMs = () => sumOf(scene.pids.service, cpuUsOf) / 1_000;
-  const [startedMs, cpuBefore] = [performance.now(), cpuMs()];
+  const startedMs = performance.now();
+  const cpuBefore = cpuMs();
   let isRunning = true;
   const sampling = sampleDecides(() => isRunning);
   for (;;) {
@@ -121,14 +122,15 @@ async function foldAll(): Promise<{ ms: number; cpuMs: number; beside: number[] 
 }
 
 async function sampleInTurn(): Promise<{ alone: number[]; beside: number[] }> {
-  const [alone, beside]: [number[], number[]] = [[], []];
+  const alone: number[] = [];
+  const beside: number[] = [];
   let jump = 0;
   for (let pair = 0; pair < windowPairs; pair += 1) {
     const aloneUntilMs = performance.now() + windowMs;
     alone.push(...(await sampleDecides(() => performance.now() < aloneUntilMs)));
     const untilMs = performance.now() + windowMs;
     const jumping = (async () => {
-      for (; performance.now() < untilMs; jump += 1) await timeJump(placeOf(jump));
+      for (; performance.now() < untilMs; jump += 1) await timeJump(positionOf(jump));
     })();
     beside.push(...(await sampleDecides(() => performance.now() < untilMs)));
     await jumping;
@@ -147,8 +149,8 @@ async function jumpCold(): Promise<{ newestMs: number; newestCpuMs: number; slow
     const newestMs = await timeJump(lastSeq, http);
     const cpuBefore = sumOf(service.pid, cpuUsOf);
     let slowestMs = 0;
-    for (let place = 1; place <= coldJumps; place += 1)
-      slowestMs = Math.max(slowestMs, await timeJump(Math.ceil((entries * place) / (coldJumps + 1)) - 1, http));
+    for (let jump = 1; jump <= coldJumps; jump += 1)
+      slowestMs = Math.max(slowestMs, await timeJump(Math.ceil((entries * jump) / (coldJumps + 1)) - 1, http));
     const cpuUs = sumOf(service.pid, cpuUsOf) - cpuBefore;
     return { newestMs, newestCpuMs: (cpuBefore - cpuAtStart) / 1_000, slowestMs, cpuMs: cpuUs / 1_000 / coldJumps };
   } finally {
@@ -163,9 +165,9 @@ async function timeJump(seq: number, http: string = scene.http): Promise<number>
   return tookMs;
 }
 
-async function sampleDecides(goesOn: () => boolean): Promise<number[]> {
+async function sampleDecides(shouldContinue: () => boolean): Promise<number[]> {
   const took: number[] = [];
-  for (let index = 0; goesOn(); index += 1) {
+  for (let index = 0; shouldContinue(); index += 1) {
     const startedMs = performance.now();
     await decide(index);
     took.push(performance.now() - startedMs);
@@ -182,5 +184,5 @@ async function decide(index: number): Promise<boolean> {
 
 /** Sum over the service and the process that folds the past for it. */
 function sumOf(pid: number, read: (pid: number) => number): number {
-  return processTree(pid).reduce((sum, it) => sum + read(it), 0);
+  return processTree(pid).reduce((sum, each) => sum + read(each), 0);
 }

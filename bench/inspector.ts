@@ -59,10 +59,10 @@ function measureSize(): Figure[] {
   const files = read('index.html')
     .toString()
     .matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g);
-  const streams = readdirSync(new URL('../inspector/assets', import.meta.url)).filter((it) =>
-    /^shared-stream.*\.js$/.test(it),
+  const streams = readdirSync(new URL('../inspector/assets', import.meta.url)).filter((name) =>
+    /^shared-stream.*\.js$/.test(name),
   );
-  const names = ['index.html', ...[...files].map(([, name = '']) => name), ...streams.map((it) => `assets/${it}`)];
+  const names = ['index.html', ...[...files].map(([, name = '']) => name), ...streams.map((name) => `assets/${name}`)];
   const sizes = names.map((name) => gzipSync(read(name), { level: 9 }).length);
   const value = sizes.reduce((sum, size) => sum + size, 0);
   return [figure('inspector: the page, gzipped', value, 'B', { atMost: 100 * 1_024 })];

@@ -31,7 +31,7 @@ export async function measureLatency(url: string, scale: number, _http: string, 
   const operations = createOperations(nc);
   const sampling = { rounds: Math.ceil(rounds * scale), perRound, warmUps: warmUps * scale ** 2 };
   const cpu = createCpuMeter<Name>(pids);
-  const took = await sampleInTurn(operations, sampling, cpu.beside);
+  const took = await sampleInTurn(operations, sampling, cpu.atTurn);
   const { echo, publish, decide, fast } = operations;
   const rated = { echo, publish, decide, fast, one: () => nc.request(onOne, payload, { timeout: 10_000 }) };
   const rates: Record<keyof typeof rated, number[]> = { echo: [], publish: [], decide: [], fast: [], one: [] };

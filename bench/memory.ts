@@ -73,7 +73,7 @@ const planOf = (status: string): string =>
     ],
   });
 
-/** Returns the entries of one turn: the agent's work, the attempt, and the decision that the service stores. */
+/** Folds the entries of one turn: the agent's work, the attempt, and the decision that the service stores. */
 function attempt(fleet: Fleet, id: string, number: number): void {
   fold(fleet, `${id}.tool.used`, `{"tool":"Edit","ok":true,"files":["src/file-${number % 3}.ts"]}`);
   const name = `a${number}-${fleet.seq}`;

@@ -42,10 +42,10 @@ export async function measureOverhead(url: string, scale: number): Promise<Figur
     const cpuUs = { plain: [] as number[], logged: [] as number[], watched: [] as number[] };
     let beforeUs = 0;
     const sampling = { rounds: Math.ceil(rounds * scale), perRound, warmUps: warmUps * scale };
-    const took = await sampleInTurn(operations, sampling, async (name, after) => {
-      if (after === 1) await pause(restMs);
+    const took = await sampleInTurn(operations, sampling, async (name, moment) => {
+      if (moment === 'after') await pause(restMs);
       const nowUs = cpuUsOf(services[name].pid);
-      if (after === 1) cpuUs[name].push(nowUs - beforeUs);
+      if (moment === 'after') cpuUs[name].push(nowUs - beforeUs);
       beforeUs = nowUs;
     });
     // Compares rounds, because in a sum a snapshot or a compilation would hide the cost of the page.

@@ -29,11 +29,11 @@ export function readNames<Name extends string>(only: string | undefined, names: 
   if (only === undefined) return [...names];
   const wanted = only.split(',');
   const unknown = wanted.find((name) => !names.some((known) => known === name));
-  if (unknown !== undefined) endWith(`there is no '${unknown}'; there are ${names.join(', ')}`, help);
+  if (unknown !== undefined) endWith(`--only: unknown name '${unknown}'; use ${names.join(', ')}`, help);
   return names.filter((name) => wanted.includes(name));
 }
 
-/** `nothing`: the result if there is no such file, or it is not JSON. */
+/** @param nothing returned if there is no such file, or it is not JSON */
 export function readKept<Kept>(file: string, nothing: Kept): Kept {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Kept;

@@ -8,12 +8,12 @@ export type Sampling = { readonly rounds: number; readonly perRound: number; rea
 
 /**
  * Takes `rounds` times `perRound` samples of each operation, in ms, after `warmUps` calls of each.
- * @param beside called before (0) and after (1) each turn of an operation
+ * @param atTurn called before and after each turn of an operation
  */
 export async function sampleInTurn<Name extends string>(
   operations: Readonly<Record<Name, Operation>>,
   { rounds, perRound, warmUps }: Sampling,
-  beside: (name: Name, after: 0 | 1) => Promise<void> | null = () => null,
+  atTurn: (name: Name, moment: 'before' | 'after') => Promise<void> | null = () => null,
 ): Promise<Samples<Name>> {
   const names = Object.keys(operations) as Name[];
   // Warm up in turn too: otherwise the first operations would start with less of their code compiled.
@@ -21,13 +21,13 @@ export async function sampleInTurn<Name extends string>(
   const took = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>;
   for (let round = 0; round < rounds; round += 1) {
     for (const name of names) {
-      await beside(name, 0);
+      await atTurn(name, 'before');
       for (let index = 0; index < perRound; index += 1) {
         const startedMs = performance.now();
         await operations[name](index);
         took[name].push(performance.now() - startedMs);
       }
-      await beside(name, 1);
+      await atTurn(name, 'after');
     }
   }
   return took;

@@ -12,7 +12,7 @@ import { findBinary } from '../src/nats/embedded/server-binary.ts';
 import { endChild } from './child.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
-/** `url`: of NATS. `http`: of the service. */
+/** `url` is the address of NATS, `http` that of the service. */
 export type Scene = {
   readonly url: string;
   readonly http: string;
@@ -84,7 +84,7 @@ export async function openScene({
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
 async function readUrl(folder: string): Promise<string> {
-  for (let turn = 0; turn < 200; turn += 1) {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
     const file = readdirSync(folder).find((name) => name.endsWith('.ports'));
     const text = file === undefined ? '' : readFileSync(join(folder, file), 'utf8');
     if (text.trimEnd().endsWith('}')) return (JSON.parse(text) as { nats: string[] }).nats[0] ?? '';

@@ -41,9 +41,9 @@ try {
   await scene.close();
 }
 
-function readNumber(option: 'minutes' | 'rate', otherwise: number): number {
-  const number = Number(values[option] ?? otherwise);
-  return number > 0 ? number : endWith(`--${option} is not a number above 0`, help);
+function readNumber(option: 'minutes' | 'rate', byDefault: number): number {
+  const number = Number(values[option] ?? byDefault);
+  return number > 0 ? number : endWith(`--${option} must be a number above 0`, help);
 }
 
 type Sample = { readonly heapBytes: number; readonly workers: number; readonly behind: number };

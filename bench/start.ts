@@ -1,6 +1,7 @@
 /**
- * The duration of commands, compared with an empty Node process, because each pays for the code it loads. Also of a
- * service's start after a kill, compared with a start after a clean stop, whose snapshot covers everything.
+ * The duration of commands, compared with an empty Node process, because each command pays for the code it loads. Also
+ * the duration of a service's start after a kill, compared with one after a clean stop, whose snapshot covers
+ * everything.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';

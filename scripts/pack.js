@@ -20,28 +20,30 @@ const dist = join(root, 'dist');
 const about = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 const { out, program, releases } = readOptions();
-const making = `${out}.making-${process.pid}`; // beside `out`, so that one rename replaces it
+const staging = `${out}.staging-${process.pid}`; // beside `out`, so that one rename replaces it
 try {
   if (!existsSync(join(dist, '.built'))) throw new Error('there is no build to pack: run "npm run build"');
   if (existsSync(out) && readdirSync(out).length > 0 && !existsSync(join(out, 'stopgate/package.json')))
-    throw new Error(`${out} has other files: name a folder that may be replaced`);
+    throw new Error(`${out} has other files; use --out with a folder that may be replaced`);
   const server = program === null ? null : readProgram(program); // first, since bundling takes some seconds
-  const made = await makePackages(server);
+  const packages = await makePackages(server);
   rmSync(out, { recursive: true, force: true });
-  renameSync(making, out);
-  for (const { name, version, filename, size, unpackedSize, entryCount } of made)
+  renameSync(staging, out);
+  for (const { name, version, filename, size, unpackedSize, entryCount } of packages)
     process.stdout.write(`${JSON.stringify({ name, version, filename, size, unpackedSize, entryCount })}\n`);
-  const here = made.filter(({ name }) => name === 'stopgate' || name.endsWith(`-${process.platform}-${process.arch}`));
-  const files = here.map(({ filename }) => join(out, filename)).sort();
+  const installable = packages.filter(
+    ({ name }) => name === 'stopgate' || name.endsWith(`-${process.platform}-${process.arch}`),
+  );
+  const files = installable.map(({ filename }) => join(out, filename)).sort();
   process.stderr.write(
     `To install them, copy them into a project and run there: npm install -D ${files.map((file) => `./${basename(file)}`).join(' ')}\nThey are in ${out}\n`,
   );
 } catch (error) {
-  const old = existsSync(join(out, 'stopgate')) ? `; what is in ${out} is from an earlier run` : '';
-  process.stderr.write(`packages: ${error.message}; nothing was packed${old}\n`);
+  const earlier = existsSync(join(out, 'stopgate')) ? `; the packages in ${out} are from an earlier run` : '';
+  process.stderr.write(`packages: ${error.message}; nothing was packed${earlier}\n`);
   process.exitCode = 1;
 } finally {
-  rmSync(making, { recursive: true, force: true });
+  rmSync(staging, { recursive: true, force: true });
 }
 
 function readOptions() {
@@ -62,12 +64,12 @@ function readOptions() {
 
 /** @returns npm's report on each package */
 async function makePackages(server) {
-  await stageClient(join(making, 'client'));
-  await stageProgramPackage(join(making, 'stopgate'));
-  if (server !== null) stageProgram(making, server, join(root, 'node_modules/@nats-io/nats-core/LICENSE'));
-  if (releases !== null) await stageRelease(making, releases);
-  return readdirSync(making).map((folder) => {
-    const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', making, join(making, folder)];
+  await stageClient(join(staging, 'client'));
+  await stageProgramPackage(join(staging, 'stopgate'));
+  if (server !== null) stageProgram(staging, server, join(root, 'node_modules/@nats-io/nats-core/LICENSE'));
+  if (releases !== null) await stageRelease(staging, releases);
+  return readdirSync(staging).map((folder) => {
+    const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', staging, join(staging, folder)];
     return JSON.parse(execFileSync('npm', args, { stdio: ['ignore', 'pipe', 'ignore'] }).toString())[0];
   });
 }
@@ -105,7 +107,7 @@ async function stageClient(folder) {
 /**
  * The service, the command line, the machines, the documentation, and the client as `stopgate/client`, with its types.
  * Depends on no other package, not even an optional one or a peer: npm would ask a registry for it, where anyone may
- * publish a name that is not taken. The documentation lists optional packages, which are looked for when they are used.
+ * publish a name that is not taken. The documentation lists optional packages, which are loaded when they are used.
  */
 async function stageProgramPackage(folder) {
   // Without the pictures, which would double the size, and the site's Markdown, which is in docs/ and in llms-full.txt.
@@ -117,11 +119,11 @@ async function stageProgramPackage(folder) {
   writeTypes([
     { entry: join(dist, 'machines/index.d.ts'), file: types('machines/index.d.ts'), packages: ['xstate', 'zod'] },
   ]);
-  cpSync(join(making, 'client/index.d.ts'), types('src/client/index.d.ts'));
-  cpSync(join(making, 'client/claude-agent-sdk.d.ts'), types('src/agents/claude/agent-sdk.d.ts'));
+  cpSync(join(staging, 'client/index.d.ts'), types('src/client/index.d.ts'));
+  cpSync(join(staging, 'client/claude-agent-sdk.d.ts'), types('src/agents/claude/agent-sdk.d.ts'));
   for (const page of ['CHANGELOG.md', 'SECURITY.md']) cpSync(join(root, page), join(folder, page));
   cpSync(join(root, 'templates'), join(folder, 'templates'), { recursive: true });
-  // Also as files, since messages name them. Pictures, decisions and examples would double the size.
+  // The pages are files too, since messages name them. Pictures, decisions and examples would double the size.
   const isPage = (file) => !/^docs.(pictures|decisions|examples)\b/.test(relative(root, file));
   cpSync(join(root, 'docs'), join(folder, 'docs'), { recursive: true, filter: isPage });
   const { files, scripts, dependencies, devDependencies, overrides, peerDependencies, peerDependenciesMeta, ...rest } =

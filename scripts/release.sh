@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `npm run release`: publishes the version of package.json, in a job of GitHub Actions or GitLab, which can sign its
-# provenance. With `-- --dry-run` it checks what it can without changing anything, and prints the commands that it would run.
+# provenance. With `-- --dry-run` it changes nothing: it checks what it can, and prints the commands that it would run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -20,14 +20,14 @@ notes() {
 }
 
 [[ -z $(git status --porcelain) ]] || fail 'the working tree is not clean: commit or stash first'
-! git rev-parse --quiet --verify "refs/tags/$tag" >/dev/null || fail "$tag is released already: raise the version in package.json"
+! git rev-parse --quiet --verify "refs/tags/$tag" >/dev/null || fail "$tag is already released: raise the version in package.json"
 [[ -n $(notes "$version") ]] || fail "CHANGELOG.md says nothing under \"## [$version]\", the version of package.json"
 [[ -z $(notes Unreleased) ]] || fail "CHANGELOG.md has changes under \"## [Unreleased]\": give them a version"
 
 [[ -n $(node -p 'require("./package.json").repository ?? ""') ]] ||
   fail 'package.json names no "repository": npm checks it against the one that signs the packages'
 
-bash scripts/images.sh --check || fail 'an image in docker/ could be another one tomorrow'
+bash scripts/images.sh --check || fail 'an image in docker/ is not pinned to a digest'
 
 run node scripts/audit.js
 run .ci/run

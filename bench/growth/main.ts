@@ -13,10 +13,10 @@ import { type Axis, axes, measurePoint, type Point } from './points.ts';
 const names = Object.keys(axes) as Axis[];
 const help = `npm run bench:growth -- [--only NAME,NAME] [--large] [--resume] [--json]
 
-What a decision costs as it grows: ${names.join(', ')}.
---only    these alone; the others stay as they were measured last
---large   ten million entries too, which takes minutes and 2 GB of the disk
---resume  only what a run that was ended early has not measured
+Measures the cost of a decision with more and more ${names.join(', ')}.
+--only    measures only these, and keeps the last results of the others
+--large   also measures ten million entries, which takes minutes and 2 GB of disk
+--resume  measures only what an interrupted run has left
 `;
 
 const boolean = { type: 'boolean', default: false } as const;
@@ -60,16 +60,16 @@ async function main(): Promise<void> {
 
 function formatPoints(points: readonly Point[]): string {
   const headings = ['', 'p50 ms', 'x floor', 'p99 ms', 'x floor', 'service us', 'server us', 'filled in s', 'load'];
-  const rows = points.map((it) => [
-    `${it.size.toLocaleString('en')} ${it.axis}`,
-    it.p50Ms.toFixed(2),
-    (it.p50Ms / it.floorP50Ms).toFixed(2),
-    it.p99Ms.toFixed(2),
-    (it.p99Ms / it.floorP99Ms).toFixed(2),
-    it.serviceUs.toFixed(0),
-    it.serverUs.toFixed(0),
-    (it.fillMs / 1_000).toFixed(1),
-    it.load.toFixed(1),
+  const rows = points.map((point) => [
+    `${point.size.toLocaleString('en')} ${point.axis}`,
+    point.p50Ms.toFixed(2),
+    (point.p50Ms / point.floorP50Ms).toFixed(2),
+    point.p99Ms.toFixed(2),
+    (point.p99Ms / point.floorP99Ms).toFixed(2),
+    point.serviceUs.toFixed(0),
+    point.serverUs.toFixed(0),
+    (point.fillMs / 1_000).toFixed(1),
+    point.load.toFixed(1),
   ]);
   return formatTable(
     headings,

@@ -93,7 +93,7 @@ async function fill(nc: NatsConnection, fleets: readonly string[], { workers, en
     }
     await nc.flush();
     // Wait until they are stored: a server drops messages that it cannot store, and single ones are not acknowledged.
-    await stored(nc, fleets[0] ?? '', Math.floor(Math.min(total, from + chunk) / fleets.length));
+    await waitUntilStored(nc, fleets[0] ?? '', Math.floor(Math.min(total, from + chunk) / fleets.length));
   }
   for (const fleet of fleets) {
     // The service refuses requests while it is behind.
@@ -101,7 +101,7 @@ async function fill(nc: NatsConnection, fleets: readonly string[], { workers, en
   }
 }
 
-async function stored(nc: NatsConnection, fleet: string, count: number): Promise<void> {
+async function waitUntilStored(nc: NatsConnection, fleet: string, count: number): Promise<void> {
   const manager = await jetstreamManager(nc, { checkAPI: false });
   while ((await manager.streams.info(`STOPGATE_${fleet}`)).state.messages < count) await pause(5);
 }
@@ -137,10 +137,10 @@ async function measure({ nc, scene, fleets, services, workers }: Measuring): Pro
     },
   };
   const cpu = { service: 0, server: 0 };
-  const took = await sampleInTurn(operations, { rounds, perRound, warmUps }, async (name, after) => {
+  const took = await sampleInTurn(operations, { rounds, perRound, warmUps }, async (name, moment) => {
     if (name !== 'decide') return;
-    if (after === 1) await pause(restMs);
-    const sign = after === 1 ? 1 : -1;
+    if (moment === 'after') await pause(restMs);
+    const sign = moment === 'after' ? 1 : -1;
     cpu.service += sign * services.reduce((sum, pid) => sum + cpuUsOf(pid), 0);
     cpu.server += sign * cpuUsOf(scene.pids.server);
   });

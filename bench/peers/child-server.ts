@@ -37,8 +37,8 @@ export async function waitFor(name: string, child: ChildProcess, tries: () => Pr
 }
 
 /** Registers the process to be stopped at the end. */
-export function closeLater(place: PeerContext, child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): void {
-  place.onClose(async () => {
+export function closeLater(context: PeerContext, child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): void {
+  context.onClose(async () => {
     const timer = setTimeout(() => child.kill('SIGKILL'), stopMs);
     await endChild(child, signal);
     clearTimeout(timer);
@@ -46,10 +46,10 @@ export function closeLater(place: PeerContext, child: ChildProcess, signal: Node
 }
 
 /** Starts a file of this folder as a process. It sends a message when it is ready. @returns its process id */
-export async function openService(place: PeerContext, file: string, ...args: readonly string[]): Promise<number> {
+export async function openService(context: PeerContext, file: string, ...args: readonly string[]): Promise<number> {
   const env = { ...readEnvironment(), RESTATE_LOGGING: 'ERROR' };
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, { env });
-  closeLater(place, child);
+  closeLater(context, child);
   const ended = once(child, 'exit').then(([code]) => {
     throw new PeerMissing(`its service ended with ${code} at its start`);
   });

@@ -18,10 +18,10 @@ import { type Measured, measureRound, nothingMeasured, warmUp } from './rounds.t
 
 const help = `npm run bench:peers -- [--only NAME,NAME] [--rounds N] [--resume] [--json]
 
-Compares stopgate with what one would use or write instead: ${peerNames.join(', ')}.
-What is not here is installed into ~/.cache/stopgate/bench ($STOPGATE_CACHE), and left out if that fails.
---only    these alone; the ratios to the floor need it, so it is always among them
---rounds  how often each has its turn (12); a round takes about 20 s
+Compares stopgate with its alternatives: ${peerNames.join(', ')}.
+Installs missing alternatives into ~/.cache/stopgate/bench ($STOPGATE_CACHE), and leaves them out if that fails.
+--only    measures only these, and always the floor, to which all are compared
+--rounds  the number of rounds (default: 12); a round takes about 20 s
 --resume  continues the rounds of an interrupted run
 `;
 
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   const only = values.only === undefined ? undefined : `floor,${values.only}`;
   const names = readNames(only, peerNames, help);
   const total = Number(values.rounds);
-  if (!Number.isInteger(total) || total < 1) endWith(`--rounds '${values.rounds}' is not a number of rounds`, help);
+  if (!Number.isInteger(total) || total < 1) endWith(`--rounds '${values.rounds}' is not a whole number above 0`, help);
   const cache = openCache();
   const keptFile = join(cache, 'peers.json');
   const kept = values.resume ? readKept(keptFile, nothingKept) : nothingKept;
@@ -64,7 +64,7 @@ async function main(): Promise<void> {
   const close = async () => {
     for (let each = closers.pop(); each !== undefined; each = closers.pop()) await each().catch(() => undefined);
   };
-  const place: NatsPeerContext = {
+  const context: NatsPeerContext = {
     url: scene.url,
     cache,
     folder,
@@ -82,8 +82,8 @@ async function main(): Promise<void> {
   }
   try {
     const loadBefore = loadavg();
-    if (names.some((name) => name.startsWith('bare'))) await openBareResponder(place);
-    const { peers, missing } = await openPeers(names, place, note);
+    if (names.some((name) => name.startsWith('bare'))) await openBareResponder(context);
+    const { peers, missing } = await openPeers(names, context, note);
     for (const [name, peer] of peers) {
       note(`warming up ${name}`);
       await warmUp(peer);

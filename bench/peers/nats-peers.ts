@@ -15,10 +15,10 @@ export const timeout = 30_000;
  */
 const natsFile = 'file, fsync every 2 min';
 
-/** `scene`: the server, the service and the echo responder. */
+/** `scene` has the server, the service and the echo responder. */
 export type NatsPeerContext = PeerContext & { readonly nc: NatsConnection; readonly scene: Scene };
 
-type Opened = (place: NatsPeerContext) => Promise<Peer>;
+type Opened = (context: NatsPeerContext) => Promise<Peer>;
 
 const request = (nc: NatsConnection, subject: string, data: string) => nc.request(subject, data, { timeout });
 const reportRaw = (js: JetStreamClient) => () => js.publish('bench.raw', toolEvent, { timeout });
@@ -82,9 +82,9 @@ export const openStopgate =
     };
   };
 
-export const openKeyValue: Opened = async (place) => {
-  const { nc, scene, url } = place;
-  const pid = await openService(place, './kv-service.js', url);
+export const openKeyValue: Opened = async (context) => {
+  const { nc, scene, url } = context;
+  const pid = await openService(context, './kv-service.js', url);
   return {
     name: 'NATS KV, compare and set',
     durability: natsFile,

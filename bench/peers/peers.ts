@@ -19,21 +19,21 @@ import { openShell } from './shell.ts';
 
 type Postgres = Awaited<ReturnType<typeof openPostgres>>;
 /** Both Postgres peers share one server. */
-type PeerPlace = NatsPeerContext & { postgres(): Promise<Postgres> };
+type SharedPeerContext = NatsPeerContext & { postgres(): Promise<Postgres> };
 
 const everyCommit = 'fsync at each commit';
 
-const openers: Readonly<Record<string, (place: PeerPlace) => Promise<Peer>>> = {
+const openers: Readonly<Record<string, (context: SharedPeerContext) => Promise<Peer>>> = {
   floor: openFloor,
   bare: openBare(false),
   'bare-fast': openBare(true),
   stopgate: openStopgate(false),
   'stopgate-fast': openStopgate(true),
   kv: openKeyValue,
-  async postgres(place) {
-    const { url, cpuUs } = await place.postgres();
-    const { call, close } = openDatabase(place.cache, url);
-    place.onClose(close);
+  async postgres(context) {
+    const { url, cpuUs } = await context.postgres();
+    const { call, close } = openDatabase(context.cache, url);
+    context.onClose(close);
     return {
       name: 'Postgres, called directly',
       durability: everyCommit,
@@ -42,16 +42,16 @@ const openers: Readonly<Record<string, (place: PeerPlace) => Promise<Peer>>> = {
       cpuUs: () => ({ service: 0, store: cpuUs() }),
     };
   },
-  async 'postgres-nats'(place) {
-    const { url, cpuUs } = await place.postgres();
-    const pid = await openService(place, './postgres-service.js', place.url, url, place.cache);
+  async 'postgres-nats'(context) {
+    const { url, cpuUs } = await context.postgres();
+    const pid = await openService(context, './postgres-service.js', context.url, url, context.cache);
     const ask = (nc: NatsConnection, call: string, worker: string, data: string) =>
       nc.request(`peer.postgres.${call}.nats-${worker}`, data, { timeout });
     return {
       name: 'Postgres behind NATS',
       durability: everyCommit,
-      report: (worker) => ask(place.nc, 'report', worker, toolEvent),
-      stop: (worker) => ask(place.nc, 'stop', worker, attempt),
+      report: (worker) => ask(context.nc, 'report', worker, toolEvent),
+      stop: (worker) => ask(context.nc, 'stop', worker, attempt),
       cpuUs: () => ({ service: cpuUsOf(pid), store: cpuUs() }),
     };
   },
@@ -65,19 +65,19 @@ export type Opened = { readonly peers: ReadonlyMap<string, Peer>; readonly missi
 /** @param onMissing called at once, since other installations may take minutes */
 export async function openPeers(
   names: readonly string[],
-  place: NatsPeerContext,
+  context: NatsPeerContext,
   onMissing: (text: string) => void,
 ): Promise<Opened> {
   let server: Promise<Postgres> | undefined;
   const postgres = () => {
-    server ??= openPostgres(place);
+    server ??= openPostgres(context);
     return server;
   };
   const peers = new Map<string, Peer>();
   const missing = new Map<string, string>();
   for (const name of names) {
     try {
-      const peer = await openers[name]?.({ ...place, postgres });
+      const peer = await openers[name]?.({ ...context, postgres });
       if (peer !== undefined) peers.set(name, peer);
     } catch (error) {
       if (!(error instanceof PeerMissing)) throw error;

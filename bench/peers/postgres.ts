@@ -67,24 +67,24 @@ function openPool(cache: string, url: string): Pool {
 }
 
 /** @throws PeerMissing */
-export async function openPostgres(place: PeerContext): Promise<{ readonly url: string; cpuUs(): number }> {
-  install(place.cache, 'pg');
-  const home = join(place.folder, 'postgres');
+export async function openPostgres(context: PeerContext): Promise<{ readonly url: string; cpuUs(): number }> {
+  install(context.cache, 'pg');
+  const home = join(context.folder, 'postgres');
   const data = join(home, 'data');
   mkdirSync(home, { recursive: true });
-  const bin = findBinaries(place.cache, home);
+  const bin = findBinaries(context.cache, home);
   const isRoot = process.getuid?.() === 0;
   const as = { ...(isRoot ? { uid: nobody, gid: nobody } : {}), cwd: home };
-  if (isRoot) for (const folder of [place.folder, home]) chownSync(folder, nobody, nobody);
+  if (isRoot) for (const folder of [context.folder, home]) chownSync(folder, nobody, nobody);
   const options = ['-D', data, '-U', 'bench', '-A', 'trust', '-E', 'UTF8', '--locale=C'];
   const { status, stderr } = spawnSync(join(bin, 'initdb'), options, { ...as, encoding: 'utf8' });
   if (status !== 0) throw new PeerMissing(`initdb of ${bin} failed: ${stderr?.trim().split('\n').at(-1)}`);
   const port = await freePort();
   const args = ['-D', data, '-k', home, '-p', `${port}`, '-c', 'max_connections=200'];
   const server = spawn(join(bin, 'postgres'), args, { ...as, stdio: 'ignore' });
-  closeLater(place, server, 'SIGINT'); // the fast shutdown, without waiting for clients
+  closeLater(context, server, 'SIGINT'); // the fast shutdown, without waiting for clients
   const url = `postgres://bench@127.0.0.1:${port}/postgres`;
-  const pool = openPool(place.cache, url);
+  const pool = openPool(context.cache, url);
   await waitFor('Postgres', server, () => pool.query('select 1'));
   await pool.query(schema);
   await pool.end();

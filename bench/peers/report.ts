@@ -69,20 +69,20 @@ export function formatSummaries(summaries: readonly Summary[]): string {
     Number.isNaN(value)
       ? '-'
       : value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  const rows = summaries.map((it) =>
+  const rows = summaries.map((summary) =>
     [
-      it.name,
-      shown(it.stopP50Ms, 2),
-      shown(it.toFloor?.p50 ?? Number.NaN, 2),
-      shown(it.stopP99Ms, 2),
-      shown(it.toFloor?.p99 ?? Number.NaN, 2),
-      shown(it.reportP50Ms, 2),
-      shown(it.rate, 0),
-      shown(it.rateOneWorker, 0),
-      shown(it.rateWithReports, 0),
-      shown(it.serviceUs, 0),
-      shown(it.storeUs, 0),
-      it.durability,
+      summary.name,
+      shown(summary.stopP50Ms, 2),
+      shown(summary.toFloor?.p50 ?? Number.NaN, 2),
+      shown(summary.stopP99Ms, 2),
+      shown(summary.toFloor?.p99 ?? Number.NaN, 2),
+      shown(summary.reportP50Ms, 2),
+      shown(summary.rate, 0),
+      shown(summary.rateOneWorker, 0),
+      shown(summary.rateWithReports, 0),
+      shown(summary.serviceUs, 0),
+      shown(summary.storeUs, 0),
+      summary.durability,
     ].map((text) => ({ text })),
   );
   return `${formatTable(headings, rows, width).join('\n')}\n`;
@@ -90,15 +90,13 @@ export function formatSummaries(summaries: readonly Summary[]): string {
 
 /** The goals that compare two peers. Omits those with a peer that was not measured. */
 export function compare(summaries: readonly Summary[]): Figure[] {
-  const of = (id: string) => summaries.find((it) => it.id === id);
-  const [bare, bareFast, asked, fast, kv, direct] = [
-    of('bare'),
-    of('bare-fast'),
-    of('stopgate'),
-    of('stopgate-fast'),
-    of('kv'),
-    of('postgres'),
-  ];
+  const find = (id: string) => summaries.find((summary) => summary.id === id);
+  const bare = find('bare');
+  const bareFast = find('bare-fast');
+  const asked = find('stopgate');
+  const fast = find('stopgate-fast');
+  const kv = find('kv');
+  const direct = find('postgres');
   const goals: Figure[] = [
     figure('by request p50 / KV', ratio(asked, kv, 'stopP50Ms'), 'x', { atMost: 0.8 }),
     figure('by the fast path p50 / KV', ratio(fast, kv, 'stopP50Ms'), 'x', { atMost: 0.55 }),

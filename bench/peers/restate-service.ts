@@ -13,9 +13,9 @@ type Sdk = {
 
 /** The SDK needs this function of Node 22. */
 const withResolvers = () => {
-  const it: { promise?: Promise<unknown>; resolve?: unknown; reject?: unknown } = {};
-  it.promise = new Promise((resolve, reject) => Object.assign(it, { resolve, reject }));
-  return it;
+  const deferred: { promise?: Promise<unknown>; resolve?: unknown; reject?: unknown } = {};
+  deferred.promise = new Promise((resolve, reject) => Object.assign(deferred, { resolve, reject }));
+  return deferred;
 };
 if (!('withResolvers' in Promise)) Object.assign(Promise, { withResolvers });
 

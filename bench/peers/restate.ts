@@ -11,15 +11,18 @@ import { attempt, timeout, toolEvent } from './nats-peers.ts';
 import { type Peer, type PeerContext, PeerMissing } from './peer.ts';
 
 /** @throws PeerMissing */
-export async function openRestate(place: PeerContext): Promise<Peer> {
-  install(place.cache, restateServer, '@restatedev/restate-sdk');
-  const program = packageFile(place.cache, restateServer, 'bin/restate-server');
+export async function openRestate(context: PeerContext): Promise<Peer> {
+  install(context.cache, restateServer, '@restatedev/restate-sdk');
+  const program = packageFile(context.cache, restateServer, 'bin/restate-server');
   if (!existsSync(program)) throw new PeerMissing(`${restateServer} has no bin/restate-server`);
   chmodSync(program, 0o755);
-  const [node, admin, ingress, port] = [await freePort(), await freePort(), await freePort(), await freePort()];
-  const server = spawn(program, ['--base-dir', join(place.folder, 'restate'), '--node-name', 'bench', '--no-logo'], {
+  const node = await freePort();
+  const admin = await freePort();
+  const ingress = await freePort();
+  const port = await freePort();
+  const server = spawn(program, ['--base-dir', join(context.folder, 'restate'), '--node-name', 'bench', '--no-logo'], {
     stdio: 'ignore',
-    cwd: place.folder,
+    cwd: context.folder,
     env: {
       ...readEnvironment(),
       RESTATE_LISTEN_MODE: 'tcp',
@@ -31,8 +34,8 @@ export async function openRestate(place: PeerContext): Promise<Peer> {
       RESTATE_LOG_FILTER: 'error',
     },
   });
-  closeLater(place, server);
-  const pid = await openService(place, './restate-service.js', place.cache, `${port}`);
+  closeLater(context, server);
+  const pid = await openService(context, './restate-service.js', context.cache, `${port}`);
   await waitFor('Restate', server, async () => {
     const uri = `http://127.0.0.1:${port}`;
     const response = await fetch(`http://127.0.0.1:${admin}/deployments`, {
@@ -43,7 +46,7 @@ export async function openRestate(place: PeerContext): Promise<Peer> {
     if (!response.ok) throw new Error(`it answered ${response.status} to a deployment: ${await response.text()}`);
   });
   const agent = new Agent({ keepAlive: true });
-  place.onClose(async () => agent.destroy());
+  context.onClose(async () => agent.destroy());
   const call = (worker: string, handler: string, body: string) =>
     post(agent, `http://127.0.0.1:${ingress}/worker/${worker}/${handler}`, body);
   await waitFor('Restate', server, () => call('warm-up', 'report', '{}'));

@@ -75,8 +75,8 @@ class Generator:
             return self.class_for("HookForm", self.definitions["hook"])
         kind: Any = schema.get("type")
         if "enum" in schema or isinstance(kind, list):
-            known = ", ".join(json.dumps(it) for it in schema.get("enum", []))
-            return f"Literal[{known}]" if known else " | ".join(SCALARS[it] for it in kind)
+            known = ", ".join(json.dumps(value) for value in schema.get("enum", []))
+            return f"Literal[{known}]" if known else " | ".join(SCALARS[name] for name in kind)
         if kind == "array":
             return f"Sequence[{self.type_of(schema['items'], name)}]"
         if kind == "object":
@@ -121,16 +121,16 @@ def class_name(entity: str, kind: str) -> str:
 
 def overloads(rows: list[tuple[str, str, str, bool]], *, of_worker: bool) -> str:
     """Returns one signature of `publish` for each type of entry."""
-    given = []
+    signatures = []
     for entity, kind, name, needs_data in rows:
         address = "" if of_worker else f'entity: Literal["{entity}"], entity_id: str, '
         default = "" if needs_data else " | None = None"
-        given.append(
+        signatures.append(
             "    @overload\n"
             f'    async def publish(self, {address}kind: Literal["{kind}"], '
             f"data: {name}{default}, *, message_id: str | None = None) -> Stored: ...\n"
         )
-    return "    # fmt: off\n" + "".join(given) + "    # fmt: on\n"
+    return "    # fmt: off\n" + "".join(signatures) + "    # fmt: on\n"
 
 
 IMPLEMENTATION = '''
@@ -177,7 +177,7 @@ def lean(schema: Any) -> Any:
 def published(definitions: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     """Returns entity, type and schema of each entry that a client may publish."""
     parts = [(address.split("."), schema) for address, schema in definitions.items()]
-    entries = [(".".join(it[:-2]), ".".join(it[-2:]), schema) for it, schema in parts]
+    entries = [(".".join(words[:-2]), ".".join(words[-2:]), schema) for words, schema in parts]
     return [
         (entity, kind, schema)
         for entity, kind, schema in entries

@@ -19,7 +19,7 @@ import { join } from 'node:path';
 /** The release to package, unless a program is given. The version of a package is that of its program. */
 const natsVersion = '2.15.3';
 
-/** NATS's platform names by npm's names for system and processor. */
+/** By npm's names of system and processor: NATS's name of the platform. */
 const platforms = {
   'linux-x64': 'linux-amd64',
   'linux-arm64': 'linux-arm64',
@@ -28,8 +28,8 @@ const platforms = {
 };
 /** The first version with every feature that we use. */
 const oldest = [2, 9];
-/** Timeout of printing the version, which takes some milliseconds. */
-const patienceMs = 10_000;
+/** Printing the version takes a few milliseconds. */
+const versionTimeoutMs = 10_000;
 
 /**
  * Creates the packages of all platforms, from NATS's release.
@@ -39,8 +39,8 @@ const patienceMs = 10_000;
 export async function stageRelease(into, from) {
   const release = `${from}/v${natsVersion}`;
   const sums = (await download(`${release}/SHA256SUMS`)).toString();
-  for (const [platform, theirs] of Object.entries(platforms)) {
-    const name = `nats-server-v${natsVersion}-${theirs}`;
+  for (const [platform, natsPlatform] of Object.entries(platforms)) {
+    const name = `nats-server-v${natsVersion}-${natsPlatform}`;
     const archive = await download(`${release}/${name}.tar.gz`);
     const sum = createHash('sha256').update(archive).digest('hex');
     if (!sums.split('\n').includes(`${sum}  ${name}.tar.gz`))
@@ -69,13 +69,18 @@ export function readProgram(program) {
   if (found === undefined) refuse('does not exist');
   if (!found.isFile()) refuse(found.isDirectory() ? 'is a folder: name the program in it' : 'is not a file');
   if ((found.mode & 0o111) === 0) refuse('is not executable: run "chmod +x" on it');
-  const [here, theirs] = [`${process.platform}-${process.arch}`, platformOf(program)];
-  if (theirs !== null && theirs !== here) refuse(`is a program for ${theirs}, and this is ${here}`);
-  const said = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: patienceMs, killSignal: 'SIGKILL' });
-  if (said.error?.code === 'ETIMEDOUT') refuse('does not print its version: it is not a nats-server');
-  if (said.error?.code === 'EACCES') refuse('may not be run by this user');
-  if (said.error !== undefined) refuse(`does not run on ${here}`);
-  const [line = ''] = said.stdout.trim().split('\n');
+  const here = `${process.platform}-${process.arch}`;
+  const platform = platformOf(program);
+  if (platform !== null && platform !== here) refuse(`is a program for ${platform}, and this is ${here}`);
+  const printed = spawnSync(program, ['--version'], {
+    encoding: 'utf8',
+    timeout: versionTimeoutMs,
+    killSignal: 'SIGKILL',
+  });
+  if (printed.error?.code === 'ETIMEDOUT') refuse('does not print its version: it is not a nats-server');
+  if (printed.error?.code === 'EACCES') refuse('may not be run by this user');
+  if (printed.error !== undefined) refuse(`does not run on ${here}`);
+  const [line = ''] = printed.stdout.trim().split('\n');
   const [, version, major, minor] = /^nats-server: v((\d+)\.(\d+)\.\d+(?:-[0-9A-Za-z.-]+)?)$/.exec(line) ?? [];
   if (version === undefined) refuse(`is not a nats-server: "--version" prints '${line.slice(0, 80)}'`);
   const isOld = Number(major) < oldest[0] || (Number(major) === oldest[0] && Number(minor) < oldest[1]);
@@ -84,8 +89,8 @@ export function readProgram(program) {
 }
 
 /**
- * The platform of a program. Null if its format does not say, for example for a script. @throws Error if it is not a
- * program
+ * Returns the platform of a program, or null if its format does not say, for example for a script.
+ * @throws Error if it is not a program
  */
 function platformOf(program) {
   const head = Buffer.alloc(20);

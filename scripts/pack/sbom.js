@@ -18,10 +18,10 @@ export function sbomOf(root, folders, { name, version }) {
   const { components, dependencies: _, metadata, ...document } = JSON.parse(text);
   const found = [...folders].sort().map((folder) => {
     const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-    const component = components.find((it) => it.name === about.name && it.version === about.version);
+    const component = components.find((other) => other.name === about.name && other.version === about.version);
     if (component === undefined)
       throw new Error(`${about.name} ${about.version} is not in package-lock.json: run "npm ci"`);
-    // All of them are part of the program, whatever they are in the repository.
+    // All of them are part of the program, also those that the repository lists as development dependencies.
     const { properties: _properties, ...rest } = component;
     return { ...rest, scope: 'required' };
   });

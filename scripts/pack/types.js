@@ -42,7 +42,7 @@ function forOlderPackages(text) {
   const compatible = text
     .replaceAll(/\b(from |import\()(['"])zod\2/g, '$1$2zod/v4$2')
     .replaceAll(/^\}, import\("xstate"\)\.MetaObject>;$/gm, '}>;');
-  if (/\.MetaObject>;/.test(compatible)) throw new Error('types of XState are named in a way that is not known here');
+  if (/\.MetaObject>;/.test(compatible)) throw new Error('this script does not know how XState names its MetaObject');
   return compatible;
 }
 

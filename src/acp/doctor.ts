@@ -50,7 +50,8 @@ async function checkFleet({ connect }: AcpCheck): Promise<Answer> {
 
 async function tryAgent({ command, cwd, env, signal, quick }: AcpCheck): Promise<Answer[]> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'stopgate-doctor-')));
-  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const stdin = new PassThrough();
+  const stdout = new PassThrough();
   const gate = createGate();
   let errors = '';
   const stderr = new Writable({
@@ -142,8 +143,9 @@ function openEditor(stdin: PassThrough, stdout: PassThrough): ClientContext {
   });
   const app = client({ name: 'stopgate-doctor' })
     .onRequest(methods.client.session.requestPermission, ({ params: { options } }) => {
-      const no = options.find(({ kind }) => kind === 'reject_once');
-      return { outcome: no === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId: no.optionId } };
+      const rejection = options.find(({ kind }) => kind === 'reject_once');
+      if (rejection === undefined) return { outcome: { outcome: 'cancelled' } };
+      return { outcome: { outcome: 'selected', optionId: rejection.optionId } };
     })
     .onNotification('*', () => {});
   return app.connect(ndJsonStream(Writable.toWeb(stdin) as WritableStream<Uint8Array>, readable)).agent;

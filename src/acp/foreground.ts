@@ -6,8 +6,8 @@
  * 3. On a block we send the agent the next prompt under our own id, and continue with 1.
  * 4. On an allow we send the editor the update.
  *
- * A repeated `idle` is no stop. What makes a decision pointless (a prompt of the editor, new work of the agent) sends
- * the update at once.
+ * A repeated `idle` is not a stop. If the decision becomes pointless, because the editor sends a prompt or the agent
+ * begins new work, the editor gets the update at once.
  */
 import { randomUUID } from 'node:crypto';
 import { blockText } from '../agents/shared/block-text.ts';
@@ -50,18 +50,18 @@ type Work = BudgetWatch & {
   /** The agent's `idle` while its stop is decided, and until the agent works on our prompt. */
   held: Buffer | null;
   /** Our prompt after a block, until the agent works on it. */
-  own: { readonly id: string; isAccepted: boolean } | null;
+  ownPrompt: { readonly id: string; isAccepted: boolean } | null;
   beganMs: number;
   readonly pauses: TurnPauses;
 };
 
 export type Foreground = {
-  /** Runs a person's command in a prompt. Returns false if the prompt is none and goes to the agent. */
+  /** Answers a prompt that is a command to stopgate. Returns false if the prompt is for the agent. */
   answers(request: Request): boolean;
   /** The editor prompts the agent. */
   begin(request: Request): void;
-  /** Returns true if the editor does not see this state for now. */
-  keeps(line: Buffer, params: unknown): boolean;
+  /** Returns true if the editor must not see this state for now. */
+  withholds(line: Buffer, params: unknown): boolean;
   /** Returns true for the answer to our own prompt, which the editor must not see. */
   answered(response: Response): boolean;
   /** Returns false if the agent has nothing to cancel. */
@@ -70,16 +70,16 @@ export type Foreground = {
   close(): void;
 };
 
-/** The limit is that of the sessions that we keep. */
+/** Equals the limit of sessions (sessions.ts). */
 const worksMax = 256;
 /** Bounds the prompts kept for an agent that never answers. The oldest are dropped first. */
-const askedMax = 1_000;
+const unansweredMax = 1_000;
 
 export function createForeground(options: TurnsOptions): Foreground {
   const { editor, agent, sessions, permissions } = options;
   const works = new Map<string, Work>();
   /** Our prompts that the agent has not answered. */
-  const asked = new Set<string>();
+  const unanswered = new Set<string>();
   const workOf = (session: Session): Work => {
     const known = works.get(session.id);
     if (known !== undefined) return known;
@@ -91,7 +91,7 @@ export function createForeground(options: TurnsOptions): Foreground {
       isCancelled: false,
       budget: null,
       held: null,
-      own: null,
+      ownPrompt: null,
       beganMs: performance.now(),
       pauses: createTurnPauses(),
     };
@@ -108,14 +108,18 @@ export function createForeground(options: TurnsOptions): Foreground {
   const release = (work: Work, line: Buffer | object | null = work.held): void => {
     if (work.held === null || line === null) return;
     void editor.write(line);
-    [work.held, work.own] = [null, null];
+    work.held = null;
+    work.ownPrompt = null;
     work.waiting.abort();
   };
   const beginWork = (work: Work): void => {
-    if (work.own === null) release(work);
-    work.isCancelled &&= work.own !== null;
-    [work.held, work.own] = [null, null];
-    [work.isRunning, work.budget, work.beganMs] = [true, null, performance.now()];
+    if (work.ownPrompt === null) release(work);
+    work.isCancelled &&= work.ownPrompt !== null;
+    work.held = null;
+    work.ownPrompt = null;
+    work.isRunning = true;
+    work.budget = null;
+    work.beganMs = performance.now();
   };
   const speak = (work: Work, words: string) => void editor.write(agentText(work.session.id, words, randomUUID()));
 
@@ -153,9 +157,9 @@ export function createForeground(options: TurnsOptions): Foreground {
     if (waiting.signal.aborted) return release(work, cancelled(session.id));
     session.reprompt();
     const id = `stopgate-${randomUUID()}`;
-    work.own = { id, isAccepted: false };
-    asked.add(keyOf(id));
-    if (asked.size > askedMax) asked.delete(asked.keys().next().value as string);
+    work.ownPrompt = { id, isAccepted: false };
+    unanswered.add(keyOf(id));
+    if (unanswered.size > unansweredMax) unanswered.delete(unanswered.keys().next().value as string);
     await agent.write(promptRequest(id, session.id, blockText(decision)));
   };
 
@@ -184,7 +188,7 @@ export function createForeground(options: TurnsOptions): Foreground {
       release(workOf(session));
       session.prompt(wordsOf(read.data.prompt));
     },
-    keeps(line, params) {
+    withholds(line, params) {
       const { sessionId } = inSession.parse(params);
       const read = readState(params);
       if (read === null) return false;
@@ -198,15 +202,17 @@ export function createForeground(options: TurnsOptions): Foreground {
         work.isRunning = false;
         return false;
       }
-      const { own } = work;
+      const { ownPrompt } = work;
       // Before the agent works on our prompt, `idle` repeats the stop that we hold.
-      if (!work.isRunning && own?.isAccepted !== true) {
+      if (!work.isRunning && ownPrompt?.isAccepted !== true) {
         if (work.held === null) return false;
-        if (own !== null) work.held = line;
+        if (ownPrompt !== null) work.held = line;
         return true;
       }
       if (!work.isRunning) beginWork(work);
-      [work.isRunning, work.held, work.waiting] = [false, line, new AbortController()];
+      work.isRunning = false;
+      work.held = line;
+      work.waiting = new AbortController();
       permissions.endOf(sessionId);
       void end(work, line, read).catch((bug: unknown) => {
         release(work);
@@ -215,10 +221,10 @@ export function createForeground(options: TurnsOptions): Foreground {
       return true;
     },
     answered({ id, error }) {
-      if (!asked.delete(keyOf(id))) return false;
-      const work = [...works.values()].find(({ own }) => own !== null && own.id === id);
-      if (work === undefined || work.own === null) return true;
-      if (error === undefined) work.own.isAccepted = true;
+      if (!unanswered.delete(keyOf(id))) return false;
+      const work = [...works.values()].find(({ ownPrompt }) => ownPrompt?.id === id);
+      if (work?.ownPrompt == null) return true;
+      if (error === undefined) work.ownPrompt.isAccepted = true;
       else {
         work.session.failed(error);
         release(work, work.isCancelled ? cancelled(work.session.id) : work.held);
@@ -228,8 +234,8 @@ export function createForeground(options: TurnsOptions): Foreground {
     cancel({ params }) {
       const work = works.get(inSession.safeParse(params).data?.sessionId ?? '');
       if (work === undefined) return true;
-      work.isCancelled = work.isRunning || work.own !== null;
-      const isAgentIdle = work.held !== null && work.own === null;
+      work.isCancelled = work.isRunning || work.ownPrompt !== null;
+      const isAgentIdle = work.held !== null && work.ownPrompt === null;
       work.waiting.abort();
       return !isAgentIdle;
     },

@@ -22,7 +22,9 @@ export async function* readLines(from: Readable, who: string, bytesMax = lineByt
     for (let end = rest.indexOf(newline); end >= 0; end = rest.indexOf(newline)) {
       if (bytes + end > bytesMax) throw tooLong(who, bytesMax);
       yield partial.length === 0 ? rest.subarray(0, end) : Buffer.concat([...partial, rest.subarray(0, end)]);
-      [partial, bytes, rest] = [[], 0, rest.subarray(end + 1)];
+      partial = [];
+      bytes = 0;
+      rest = rest.subarray(end + 1);
     }
     if (rest.length === 0) continue;
     partial.push(rest);

@@ -9,7 +9,7 @@ import { fields, text } from '../agents/agent.ts';
 import { limitEndIn, mentionsLimit, toLimitEnd } from '../agents/shared/limit-end.ts';
 import { tryJson } from '../text/json-text.ts';
 
-/** The newest version that we support. Version 2 is a draft; editor and agent agree on one of both. */
+/** The newest version that we support. Version 2 is a draft; editor and agent agree on one of the two. */
 export const protocolVersion = 2;
 
 export const methods = {
@@ -87,10 +87,6 @@ export const initialized = z.object({
   agentInfo: z.object({ name: text, version: text }).optional().catch(undefined),
   /** Version 2. */
   info: z.object({ name: text, version: text }).optional().catch(undefined),
-  authMethods: z
-    .array(z.object({ id: text, name: text }))
-    .optional()
-    .catch(undefined),
 });
 const modes = z.object({ currentModeId: text }).optional().catch(undefined);
 /** The settings of a session. One of the category `mode` is what version 1 calls its mode. */
@@ -206,7 +202,7 @@ const stateUpdate = z.object({
   usage: tokenUsage.optional().catch(undefined),
 });
 export type StateUpdate = z.infer<typeof stateUpdate>;
-/** Version 2: what a session does. Null for any other update. */
+/** Version 2: reads the state of a session. Returns null for any other update. */
 export const readState = (params: unknown): StateUpdate | null =>
   z.object({ update: stateUpdate }).safeParse(params).data?.update ?? null;
 
@@ -225,7 +221,7 @@ const limitError = z.object({
 export const isLimitError = (error: unknown): boolean =>
   limitError.safeParse(error).success ||
   z.object({ code: z.literal(429) }).safeParse(error).success ||
-  // An agent may also say it only in the error's text.
+  // Some agents report the limit only in the error's text.
   mentionsLimit(wordsOf(error));
 
 const wordsOf = (error: unknown): string => {

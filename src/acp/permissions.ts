@@ -49,9 +49,9 @@ export type Permissions = {
   open(request: Request, askerOf: (sessionId: string) => Asker): boolean;
   /** Handles the editor's answer. Returns true if an operator was faster and the answer must not reach the agent. */
   answered(id: Request['id']): boolean;
-  /** The agent ended its turn: closes its open questions. */
+  /** Closes the open questions of an agent that has ended its turn. */
   endOf(sessionId: string): void;
-  /** We end the agent's turn: cancels its open questions on both sides. */
+  /** Cancels the open questions on both sides, because we end the agent's turn. */
   cancel(sessionId: string): void;
   close(): void;
 };

@@ -65,7 +65,7 @@ export function createRelay({ editor, agent, sessions, note }: RelayOptions): Re
     if (session !== undefined) work().atTool(session);
   };
 
-  /** Returns what the agent gets instead; null if nothing. */
+  /** Returns the message that the agent gets instead, or null if it gets none. */
   const cancel = (message: Notification): object | 'unchanged' | null => {
     if (requests.version() === 1) return turns.cancel(message);
     return message.method !== methods.cancel || foreground.cancel(message) ? 'unchanged' : null;
@@ -83,8 +83,8 @@ export function createRelay({ editor, agent, sessions, note }: RelayOptions): Re
         return agent.write(message.method === methods.initialize ? withVersion(line) : line);
       }
       if (message?.kind === 'notification') {
-        const own = safely(() => cancel(message), 'unchanged');
-        return own === null ? undefined : agent.write(own === 'unchanged' ? line : own);
+        const replacement = safely(() => cancel(message), 'unchanged');
+        return replacement === null ? undefined : agent.write(replacement === 'unchanged' ? line : replacement);
       }
       const isLate = message?.kind === 'response' && safely(() => permissions.answered(message.id), false);
       return isLate ? undefined : agent.write(line);
@@ -102,7 +102,7 @@ export function createRelay({ editor, agent, sessions, note }: RelayOptions): Re
       } else if (message?.method === methods.update) {
         safely(() => observe(message.params, sessions), undefined);
         if (isTool(message.params)) atTool(message.params);
-        if (requests.version() !== 1 && safely(() => foreground.keeps(line, message.params), false)) return;
+        if (requests.version() !== 1 && safely(() => foreground.withholds(line, message.params), false)) return;
       }
       return editor.write(line);
     },
@@ -148,7 +148,7 @@ const followed: ReadonlySet<string> = new Set([
   ...begins,
   ...ends,
 ]);
-/** Requests before whose answer the agent may replay the session's past updates. */
+/** While it handles one of these requests, the agent may replay the session's past updates. */
 const replaying: ReadonlySet<string> = new Set([methods.loadSession, methods.resumeSession]);
 
 /** Tracks the editor's requests whose answers reveal sessions. */

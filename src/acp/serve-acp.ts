@@ -38,7 +38,8 @@ export async function serveAcp(options: AcpOptions): Promise<AcpEnd> {
   const sessions = createSessions(options);
   let talk: Promise<'editor' | 'agent'> = new Promise(() => {});
   const converse = (agentStdin: Writable, agentStdout: Readable) => {
-    const [editor, agent] = [createLineWriter(stdout), createLineWriter(agentStdin)];
+    const editor = createLineWriter(stdout);
+    const agent = createLineWriter(agentStdin);
     const relay = createRelay({ editor, agent, sessions, note });
     talk = Promise.race([
       pump(stdin, 'the editor', relay.fromEditor).then(() => 'editor' as const),

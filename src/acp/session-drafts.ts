@@ -102,7 +102,7 @@ export function createSessionDrafts(worker: string) {
       // A person may prompt with pictures alone.
       return draftPrompt(words, unknownWorker, words.trim() === '' ? 'person' : undefined);
     },
-    /** Our own prompt after a block. A heartbeat does not reset the retry count, unlike a person's prompt. */
+    /** Our own prompt after a block. It is recorded as a heartbeat, because a prompt would reset the retry count. */
     reprompt(): EntryDraft {
       output.clear();
       return heartbeat;
@@ -152,25 +152,25 @@ type Call = {
 function followCalls(base: () => BaseCall) {
   const calls = new Map<string, Call>();
   let count = 0;
-  const find = (given: ToolCall): Call => {
-    const known = calls.get(given.toolCallId);
+  const find = (reported: ToolCall): Call => {
+    const known = calls.get(reported.toolCallId);
     const call = known ?? {
-      tool: toolName(given),
-      kind: given.kind,
+      tool: toolName(reported),
+      kind: reported.kind,
       isStarted: false,
       input: {},
       files: new Set(),
       isCut: false,
       plan: null,
     };
-    calls.set(given.toolCallId, call);
+    calls.set(reported.toolCallId, call);
     if (calls.size > callsMax) calls.delete(calls.keys().next().value as string);
-    call.kind = given.kind ?? call.kind;
-    call.input = { ...call.input, ...inputOf(given) };
-    call.plan = readPlan(given.rawInput?.todos, 'content') ?? call.plan;
+    call.kind = reported.kind ?? call.kind;
+    call.input = { ...call.input, ...inputOf(reported) };
+    call.plan = readPlan(reported.rawInput?.todos, 'content') ?? call.plan;
     // Locations of a reading call are files that it reads, not changes.
-    const where = changing.has(call.kind) ? (given.locations ?? []) : [];
-    addFiles(call, [...changedIn(given.content ?? []), ...where.map(({ path }) => path)]);
+    const where = changing.has(call.kind) ? (reported.locations ?? []) : [];
+    addFiles(call, [...changedIn(reported.content ?? []), ...where.map(({ path }) => path)]);
     return call;
   };
   return {
@@ -252,7 +252,7 @@ function followPlans() {
 /** Keeps the end of the model's output. */
 function followOutput() {
   let text = '';
-  /** Where the last message begins, and its id if the agent gives one. */
+  /** The start of the last message in `text`, and its id if the agent gives one. */
   let message = { start: 0, id: undefined as string | undefined };
   /** A tool ran since the last text, so the next text is a new message. */
   let isNew = false;
@@ -290,7 +290,9 @@ function followOutput() {
     },
     text: () => text,
     clear() {
-      [text, isNew, message] = ['', false, { start: 0, id: undefined }];
+      text = '';
+      isNew = false;
+      message = { start: 0, id: undefined };
     },
   };
 }
@@ -345,8 +347,8 @@ const draftUsage = (data: object): EntryDraft => ({ type: 'usage.reported', data
 export function draftTokens(usage: TokenUsage | undefined): readonly EntryDraft[] {
   const { inputTokens = 0, outputTokens = 0, cachedReadTokens = 0, cachedWriteTokens = 0, totalTokens } = usage ?? {};
   // Some agents include cached tokens in the input. The total reveals it.
-  const isWithin = cachedReadTokens > 0 && totalTokens === inputTokens + outputTokens;
-  const input = isWithin ? Math.max(0, inputTokens - cachedReadTokens) : inputTokens;
+  const includesCached = cachedReadTokens > 0 && totalTokens === inputTokens + outputTokens;
+  const input = includesCached ? Math.max(0, inputTokens - cachedReadTokens) : inputTokens;
   const counts = { input, output: outputTokens, cacheRead: cachedReadTokens, cacheWrite: cachedWriteTokens };
   const data = Object.fromEntries(Object.entries(counts).filter(([, tokens]) => tokens > 0));
   return Object.keys(data).length === 0 ? [] : [draftUsage(data)];

@@ -33,7 +33,7 @@ export type Session = {
   endedAtLimit(): boolean;
   /** Whether the model has produced text since the last prompt. */
   hasSpoken(): boolean;
-  /** Whether the agent repeats the session's past. */
+  /** Whether the agent is replaying the session's past. */
   isReplayed(): boolean;
   /** Describes the budget limit that is used up; null if there is none or the service is unreachable. */
   usedUp(): Promise<string | null>;
@@ -43,8 +43,8 @@ export type Session = {
 
 export type Sessions = {
   /**
-   * Returns the session. One that is unknown gets its folder with `start`, or ours if it is needed before. What the
-   * agent reports until then waits, because its service and its files depend on the folder.
+   * Returns the session. An unknown session gets its folder from `start`, or ours if one is needed earlier. Until then
+   * the agent's updates are queued, because the service and the file names depend on the folder.
    */
   get(id: string): Session;
   /** The agent opened or resumed the session. */
@@ -59,7 +59,7 @@ export type Sessions = {
   /** Ends all sessions and stores the remaining entries. */
   close(): Promise<void>;
 };
-/** What the editor and the agent said about a session. */
+/** The details that the editor and the agent reported about a session. */
 type Reported = { readonly cwd?: string | undefined; readonly mode?: string | undefined };
 
 export type SessionsOptions = {
@@ -72,7 +72,7 @@ export type SessionsOptions = {
   readonly note: (line: string) => void;
 };
 
-/** What a session may report before its folder is known. An agent sends a few updates; the oldest are dropped first. */
+/** Updates of a session before its folder is known. An agent sends a few; the oldest are dropped first. */
 const earlyMax = 1_000;
 /** More than anyone keeps open in an editor. Beyond it, the oldest session is closed. */
 const sessionsMax = 256;
@@ -130,18 +130,22 @@ type OpenSession = Session & {
   replay(reported: Reported): void;
   close(): Promise<void>;
 };
-type Own = Pick<SessionsOptions, 'cwd' | 'policy' | 'note'> & {
+type SessionOptions = Pick<SessionsOptions, 'cwd' | 'policy' | 'note'> & {
   readonly worker: string;
   readonly open: (folder: string) => WorkerLink;
   readonly agent: () => string;
 };
 
-function openSession(id: string, { worker, open, cwd, policy, note, agent }: Own): OpenSession {
+function openSession(id: string, { worker, open, cwd, policy, note, agent }: SessionOptions): OpenSession {
   const drafts = createSessionDrafts(worker);
   /** Null until the session's folder is known. */
   let opened: WorkerLink | null = null;
   let early: (() => void)[] = [];
-  let [isRegistered, isReplayed, isEscalated, isLimited, hasFailed] = [false, false, false, false, false];
+  let isRegistered = false;
+  let isReplayed = false;
+  let isEscalated = false;
+  let isLimited = false;
+  let hasFailed = false;
   let askMs: number | null = null;
   /** Assumed until the worker's view says otherwise. */
   let hasBudget = true;
@@ -153,8 +157,8 @@ function openSession(id: string, { worker, open, cwd, policy, note, agent }: Own
   const record = (entries: readonly EntryDraft[]): void => {
     for (const entry of entries) link().record(entry);
   };
-  /** Does it now, or once the folder is known. */
-  const whenPlaced = (report: () => void): void => {
+  /** Runs `report` now, or once the folder is known. */
+  const onceFolderIsKnown = (report: () => void): void => {
     if (opened !== null) report();
     else early.push(report);
     if (early.length > earlyMax) early.shift();
@@ -182,7 +186,8 @@ function openSession(id: string, { worker, open, cwd, policy, note, agent }: Own
     note(`stopgate acp: policy ${view.policy} applies to ${worker}, not ${policy}: ${why}`);
   };
   const start = ({ cwd: folder = cwd, mode }: Reported): void => {
-    [isRegistered, isReplayed] = [true, false];
+    isRegistered = true;
+    isReplayed = false;
     linkIn(folder);
     record(drafts.start({ agent: agent(), cwd: folder, policy, mode }));
     reportEarly();
@@ -199,7 +204,7 @@ function openSession(id: string, { worker, open, cwd, policy, note, agent }: Own
   return {
     id,
     worker,
-    record: (draft) => whenPlaced(() => link().record(draft)),
+    record: (draft) => onceFolderIsKnown(() => link().record(draft)),
     view: () => link().view(),
     start,
     isRegistered: () => isRegistered,
@@ -211,7 +216,9 @@ function openSession(id: string, { worker, open, cwd, policy, note, agent }: Own
     },
     prompt(words) {
       if (!isRegistered) start({});
-      [isReplayed, isEscalated, hasFailed] = [false, false, false];
+      isReplayed = false;
+      isEscalated = false;
+      hasFailed = false;
       record([drafts.prompt(words)]);
       void refresh();
     },
@@ -225,9 +232,9 @@ function openSession(id: string, { worker, open, cwd, policy, note, agent }: Own
     },
     update(update) {
       hasFailed ||= failedThread.safeParse(update).success;
-      whenPlaced(() => record(isReplayed ? drafts.replayed(update) : drafts.update(update)));
+      onceFolderIsKnown(() => record(isReplayed ? drafts.replayed(update) : drafts.update(update)));
     },
-    mode: (mode) => whenPlaced(() => record([draftMode(mode)])),
+    mode: (mode) => onceFolderIsKnown(() => record([draftMode(mode)])),
     answered(usage) {
       record(draftTokens(usage));
       if (isLimited) record([{ type: 'limit.cleared', data: {} }]);

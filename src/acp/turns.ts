@@ -39,12 +39,12 @@ import type { Permissions } from './permissions.ts';
 import type { Session, Sessions } from './sessions.ts';
 import type { Judgement } from './worker-link.ts';
 
-/** What is stopped when its budget is used up. */
+/** Work that is stopped when its budget is used up. */
 export type BudgetWatch = {
   readonly session: Session;
   /** `looking` while the budget is checked; `used up` once the agent was told to stop. */
   budget: 'looking' | 'used up' | null;
-  /** Whether the agent still works on it, and nobody cancelled it. */
+  /** True while the agent is working and nobody has cancelled the work. */
   isWorking(): boolean;
 };
 
@@ -164,7 +164,7 @@ export const wordsOf = (
 
 type FoundCommand = { readonly sessionId: string; readonly words: string; readonly command: PersonCommand };
 
-/** Returns null if a prompt is no command of a person to stopgate. */
+/** Returns null if the prompt is not a command to stopgate. */
 export function readCommand(params: unknown): FoundCommand | null {
   const read = promptParams.safeParse(params);
   if (!read.success) return null;
@@ -173,7 +173,7 @@ export function readCommand(params: unknown): FoundCommand | null {
   return command === null ? null : { sessionId: read.data.sessionId, words, command };
 }
 
-/** Never rejects. */
+/** Resolves to the reply. Never rejects. */
 export const runCommand = (session: Session, command: PersonCommand): Promise<string> =>
   session.obey(command).catch((error: AppError) => `stopgate: the command failed: ${plainText(error.message)}`);
 
@@ -233,12 +233,13 @@ async function endModelTurn(turn: Turn, { line, message }: Answer, { editor, age
   await sleep(waitMs, cancelled.signal);
   if (cancelled.signal.aborted) return editor.write(resultOf(id, { stopReason: 'cancelled' }));
   session.reprompt();
-  [turn.promptedMs, turn.budget] = [performance.now(), null];
+  turn.promptedMs = performance.now();
+  turn.budget = null;
   turn.agentId = `stopgate-${randomUUID()}`;
   return agent.write(promptRequest(turn.agentId, session.id, blockText(decision)));
 }
 
-/** What the person is told about a stop that was allowed; null if nothing. */
+/** The message for the person about a stop that was allowed, or null. */
 export const noteOf = ({ worker }: Session, decision: Judgement): string | null =>
   (allowNote({ worker }, decision) as { readonly note: string } | null)?.note ?? null;
 

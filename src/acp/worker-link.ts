@@ -90,7 +90,9 @@ type Buffered = { readonly draft: EntryDraft; readonly messageId: string };
 export function createWorkerLink(worker: string, service: ServiceLink, note: (line: string) => void): WorkerLink {
   const buffered: Buffered[] = [];
   const run = randomUUID().slice(0, 8);
-  let [count, isClosed, isAway] = [0, false, false];
+  let count = 0;
+  let isClosed = false;
+  let isAway = false;
   let storing: Promise<void> | null = null;
   let failure: AppError | null = null;
   let timer: Timer | null = null;
@@ -122,7 +124,8 @@ export function createWorkerLink(worker: string, service: ServiceLink, note: (li
       // It may have been dropped in the meantime to make room.
       if (buffered[0] === next) buffered.shift();
     }
-    [failure, isAway] = [null, false];
+    failure = null;
+    isAway = false;
   };
   const kick = (): Promise<void> => {
     storing ??= storeAll().finally(() => {
@@ -174,16 +177,14 @@ export function createWorkerLink(worker: string, service: ServiceLink, note: (li
 
 async function obey(client: Client, worker: string, command: PersonCommand): Promise<string> {
   if (command.kind === 'status') return describeStatus(await client.getWorker(worker));
-  const by = { by: personAtSession };
+  const by = personAtSession;
   const { seq } =
     command.kind === 'unpause'
-      ? await client.publish('own.worker', worker, 'worker.unpaused', by)
-      : await client.publish(
-          'own.worker',
-          worker,
-          'worker.paused',
-          command.forMs === null ? by : { ...by, forMs: command.forMs },
-        );
+      ? await client.publish('own.worker', worker, 'worker.unpaused', { by })
+      : await client.publish('own.worker', worker, 'worker.paused', {
+          by,
+          ...(command.forMs === null ? {} : { forMs: command.forMs }),
+        });
   const view = await client.getWorker(worker);
   throwIfRefused(view, seq);
   return describeCommand(command, view.paused);

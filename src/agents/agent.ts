@@ -36,8 +36,8 @@ type Profile = {
   /** The name that people see. */
   readonly title: string;
   /**
-   * Must be the export of the agent's `hook-command.ts`, or its row's in tabl./hook-command.ts: the hook command loads
-   * that file alone.
+   * Must be the export of the agent's `hook-command.ts` or, for a row, an entry of `tableCommands`
+   * (table/hook-command.ts): the hook command loads only that file.
    */
   readonly hookCommand: HookAgent;
   /** Loads the parts for `stopgate init` and `stopgate doctor`. Lazy, because the service needs neither. */
@@ -174,10 +174,10 @@ export function defineAgent<Body>({
   promptsResolution = false,
   ...adapter
 }: Profile & Adapter<Body, Body & BaseCall>): Agent {
-  const readHook: ReadHook = (given, inUrl) => {
-    const normal = adapter.normalize?.(given) ?? given;
-    const body = readBody(adapter.body, normal, title);
-    const event = adapter.eventOf === undefined ? hookEventName(body) || inUrl : adapter.eventOf(body, inUrl);
+  const readHook: ReadHook = (rawBody, eventInUrl) => {
+    const normalized = adapter.normalize?.(rawBody) ?? rawBody;
+    const body = readBody(adapter.body, normalized, title);
+    const event = adapter.eventOf === undefined ? hookEventName(body) || eventInUrl : adapter.eventOf(body, eventInUrl);
     if (!event) throw withoutEvent(title);
     const call = { ...body, ...adapter.callerOf(body, event), event };
     return {
@@ -186,7 +186,7 @@ export function defineAgent<Body>({
       cwd: call.cwd || null,
       session: call.parent ?? call.worker,
       event,
-      unread: unreadIn(normal, body),
+      unread: unreadIn(normalized, body),
       planLists: adapter.planLists?.(call) ?? [],
       translate: (prior, realPath = keepLinks) => translate(name, adapter, { ...call, realPath }, prior),
       answer: (decision, check = null) => adapter.answer(call, decision, check),
@@ -201,16 +201,17 @@ function translate<Body, Call extends BaseCall>(
   name: string,
   adapter: Adapter<Body, Call>,
   call: Call,
-  given: PriorWorker,
+  recorded: PriorWorker,
 ): Translation {
   const { worker, event } = call;
   if (adapter.isIgnored?.(call)) return { ...emptyTranslation, worker };
-  const move = draftMove(call, given);
-  const prior = move === null || call.cwd === undefined ? given : { ...given, cwd: call.cwd };
+  const move = draftMove(call, recorded);
+  const prior = move === null || call.cwd === undefined ? recorded : { ...recorded, cwd: call.cwd };
   const command = readPersonCommand(adapter.personPrompt?.(call, prior) ?? undefined);
-  const isKept = command !== null && adapter.passesCommands !== true;
+  // A command that the hook keeps from the model does not count as activity of the agent.
+  const isWithheld = command !== null && adapter.passesCommands !== true;
   const draft = Object.hasOwn(adapter.events, event) ? adapter.events[event] : adapter.otherEvents;
-  const drafts = isKept ? [heartbeat] : (draft?.(call, prior, name) ?? [heartbeat]);
+  const drafts = isWithheld ? [heartbeat] : (draft?.(call, prior, name) ?? [heartbeat]);
   // Some hook forms do not report session starts, so the first call of any kind registers. That replaces the heartbeat.
   const registers = drafts.some((entry) => entry.type === 'worker.registered' && (entry.worker ?? worker) === worker);
   const isKnown = prior.registered || event === adapter.end || registers;
@@ -225,11 +226,11 @@ function translate<Body, Call extends BaseCall>(
     stop: adapter.stop(call, prior),
     check: adapter.check?.(call, prior) ?? null,
     ask: adapter.ask?.(call) ?? null,
-    immediateAnswer: isKept ? null : (adapter.immediateAnswer?.(call, prior) ?? null),
+    immediateAnswer: isWithheld ? null : (adapter.immediateAnswer?.(call, prior) ?? null),
     command,
     scheduled: adapter.scheduled?.(call) ?? null,
     schedules: adapter.schedules?.(call) ?? null,
-    unread: [...all.flatMap(({ unread = [] }) => unread), ...(namesRelativeFolder(call, given) ? ['cwd'] : [])],
+    unread: [...all.flatMap(({ unread = [] }) => unread), ...(namesRelativeFolder(call, recorded) ? ['cwd'] : [])],
   };
 }
 
@@ -269,9 +270,9 @@ export function readBody<Value>(schema: z.ZodType<Value>, body: unknown, title: 
 }
 
 /** Names of the fields that `catch` dropped. */
-function unreadIn(given: unknown, read: unknown): readonly string[] {
+function unreadIn(body: unknown, read: unknown): readonly string[] {
   const fields = read as Readonly<Record<string, unknown>>;
-  return Object.entries(given as object).flatMap(([key, value]) =>
+  return Object.entries(body as object).flatMap(([key, value]) =>
     value !== null && value !== undefined && Object.hasOwn(fields, key) && fields[key] === undefined ? [key] : [],
   );
 }

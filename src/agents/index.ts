@@ -13,8 +13,8 @@ import { shell } from './shell/adapter.ts';
 import { createTableAgent } from './table/adapter.ts';
 import { tableRows } from './table/rows.ts';
 
-const inTable = tableRows.map(createTableAgent);
-const list: readonly Agent[] = [claude, codex, gemini, copilot, qwen, cursor, opencode, ...inTable, shell];
+const tableAgents = tableRows.map(createTableAgent);
+const list: readonly Agent[] = [claude, codex, gemini, copilot, qwen, cursor, opencode, ...tableAgents, shell];
 
 export const agents: ReadonlyMap<string, Agent> = new Map(list.map((agent) => [agent.name, agent]));
 

@@ -1,6 +1,6 @@
 /**
- * What an agent keeps of its sessions, read as the hook calls that it would have made. A backtest passes these calls to
- * the agent's own adapter. Reading is pure: no clock and no I/O.
+ * Reads an agent's own session files as the hook calls that the agent would have made. A backtest passes these calls to
+ * the agent's adapter. Reading is pure: no clock and no I/O.
  */
 import type { UsageReport } from '../../machines/index.ts';
 
@@ -10,8 +10,8 @@ export type RecordedFields = Readonly<Record<string, unknown>>;
 export type RecordedStep = {
   readonly atMs: number | null;
   /**
-   * Names the turn, equally in every file that holds a copy of it: a fork or a resumed session begins with a copy of
-   * the earlier one. Null before the first turn.
+   * Names the turn. A fork or a resumed session begins with a copy of the earlier session, and a copied turn keeps its
+   * name. Null before the first turn.
    */
   readonly turn: string | null;
 } & (
@@ -23,13 +23,13 @@ export type RecordedStep = {
       readonly key: string;
     }
   /**
-   * The tokens of one request to the model, or what a process has cost. `worker`: the session, as in the agent's
+   * The tokens of one request to the model, or the cost of a process. `worker` is the session, as in the agent's
    * telemetry.
    */
   | { readonly kind: 'usage'; readonly worker: string; readonly report: UsageReport }
 );
 
-/** Which session a file belongs to. `child`: its sub-agent, if the file is about one. */
+/** The session that a file belongs to. `child` is its sub-agent, or null if the file is the session's own. */
 export type RecordedSession = { readonly session: string; readonly child: string | null };
 
 export type RecordReader = {
@@ -42,9 +42,9 @@ export type RecordReader = {
 export type Recording = {
   /** The name of the agent. */
   readonly agent: string;
-  /** True for a line that cannot matter. Most of a file are such lines, and they need not be parsed. */
+  /** True for a line that cannot matter and need not be parsed. Most lines are like that. */
   readonly canSkip: (line: string) => boolean;
-  /** Returns null if this line does not say it. */
+  /** Returns null if this line does not name the session. */
   readonly identify: (line: RecordedFields) => RecordedSession | null;
   readonly open: (session: RecordedSession) => RecordReader;
 };

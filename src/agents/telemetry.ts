@@ -2,7 +2,7 @@
  * Reads usage from agents' OpenTelemetry signals. Agents report each model request in several signals. To avoid
  * counting twice, we read one signal per agent, the one whose items have an identity: spans for Copilot, events for the
  * others. Claude Code's metrics repeat its events, so each report names its signal as its source, and the fleet counts
- * only the source that reported first for a session.
+ * only the source that readUsage first for a session.
  *
  * Signals that are not listed here do not count towards a budget. `doctor` warns about a budget that counts nothing.
  */
@@ -35,10 +35,8 @@ const claude: Reader = {
 const codex: Reader = {
   session: 'conversation.id',
   read(attributes) {
-    const [cacheRead = 0, cacheWrite = 0] = [
-      amount(attributes, 'cached_token_count'),
-      amount(attributes, 'cache_write_token_count'),
-    ];
+    const cacheRead = amount(attributes, 'cached_token_count') ?? 0;
+    const cacheWrite = amount(attributes, 'cache_write_token_count') ?? 0;
     const input = Math.max(0, (amount(attributes, 'input_token_count') ?? 0) - cacheRead - cacheWrite);
     return { input, output: amount(attributes, 'output_token_count'), cacheRead, cacheWrite };
   },
@@ -50,14 +48,17 @@ const codex: Reader = {
 const gemini: Reader = {
   session: 'session.id',
   read(attributes) {
-    const [cacheRead = 0, tools = 0] = [
-      amount(attributes, 'cached_content_token_count'),
-      amount(attributes, 'tool_token_count'),
-    ];
-    const [input = 0, output = 0] = [amount(attributes, 'input_token_count'), amount(attributes, 'output_token_count')];
+    const cacheRead = amount(attributes, 'cached_content_token_count') ?? 0;
+    const tools = amount(attributes, 'tool_token_count') ?? 0;
+    const input = amount(attributes, 'input_token_count') ?? 0;
+    const output = amount(attributes, 'output_token_count') ?? 0;
     const thoughts = amount(attributes, 'thoughts_token_count') ?? 0;
-    const isWithin = amount(attributes, 'total_token_count') === input + output;
-    return { input: Math.max(0, input - cacheRead) + tools, output: output + (isWithin ? 0 : thoughts), cacheRead };
+    const includesThoughts = amount(attributes, 'total_token_count') === input + output;
+    return {
+      input: Math.max(0, input - cacheRead) + tools,
+      output: includesThoughts ? output : output + thoughts,
+      cacheRead,
+    };
   },
 };
 /**
@@ -89,13 +90,13 @@ export function usageOfEvent(name: string, attributes: TelemetryAttributes): Rep
   const reader = events.get(name) ?? events.get(`claude_code.${name}`);
   if (reader === undefined) return null;
   if (reader === codex && attributes.get('event.kind') !== 'response.completed') return null;
-  return reported(reader, attributes);
+  return readUsage(reader, attributes);
 }
 
 /** Returns null unless the span is a model request of Copilot. The other agents' events are read instead. */
 export function usageOfSpan(service: string, attributes: TelemetryAttributes): ReportedUsage | null {
   if (!/copilot/i.test(service) || attributes.get('gen_ai.operation.name') !== 'chat') return null;
-  return reported(conventions, attributes);
+  return readUsage(conventions, attributes);
 }
 
 const claudeTokens: ReadonlyMap<unknown, keyof UsageReport> = new Map([
@@ -117,19 +118,21 @@ export function usageOfMetric(name: string, attributes: TelemetryAttributes, val
       : name === 'claude_code.token.usage'
         ? claudeTokens.get(attributes.get('type'))
         : undefined;
-  return field === undefined ? null : reported({ session: 'session.id', read: () => ({ [field]: value }) }, attributes);
+  return field === undefined
+    ? null
+    : readUsage({ session: 'session.id', read: () => ({ [field]: value }) }, attributes);
 }
 
-function reported({ session, read }: Reader, attributes: TelemetryAttributes): ReportedUsage | null {
+function readUsage({ session, read }: Reader, attributes: TelemetryAttributes): ReportedUsage | null {
   const id = attributes.get(session) ?? attributes.get('session.id');
   if (typeof id !== 'string' || id === '') return null;
   const model =
     attributes.get('gen_ai.response.model') ?? attributes.get('gen_ai.request.model') ?? attributes.get('model');
-  const given = Object.entries(read(attributes)).filter(([, value]) => value !== undefined && value !== 0);
+  const counts = Object.entries(read(attributes)).filter(([, value]) => value !== undefined && value !== 0);
   // Codex reports the end of a response twice, once without counts.
-  if (given.length === 0) return null;
+  if (counts.length === 0) return null;
   const named = typeof model === 'string' && model !== '' ? { model: model.slice(0, modelLengthMax) } : {};
-  return { worker: toId(id), report: { ...Object.fromEntries(given), ...named } };
+  return { worker: toId(id), report: { ...Object.fromEntries(counts), ...named } };
 }
 
 /** Known model names have at most 60 characters. */

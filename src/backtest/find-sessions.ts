@@ -10,13 +10,13 @@ export type FoundSessions = {
   /** In the order in which they began. */
   readonly sessions: readonly SessionFiles[];
   readonly files: number;
-  /** Files that do not say which session they hold. */
+  /** Files that do not name a session. */
   readonly strange: readonly string[];
 };
 
 const recordings: readonly Recording[] = [claudeTranscripts, codexRollouts];
 
-/** A file says within its first lines which session it holds. Claude Code writes a few lines about its queue first. */
+/** A file names its session within these first lines. Claude Code writes a few lines about its queue first. */
 const headLinesMax = 200;
 
 /** Files read at the same time, each with a chunk of 64 KiB. Most of the time is spent waiting for the disk. */
@@ -46,7 +46,7 @@ export async function findSessions(
   return { sessions: group(found), files: found.length, strange };
 }
 
-/** A file that was named twice, or that a link leads to, counts once. */
+/** A file that is named twice, or is reached through a link too, counts once. */
 async function addFile(files: Map<string, number>, path: string): Promise<void> {
   files.set(await realpath(path), (await stat(path)).mtimeMs);
 }
@@ -80,8 +80,8 @@ async function readHead(path: string, readLines: ReadLines): Promise<Omit<Found,
 }
 
 /**
- * Sessions that began earlier come first, so that a fork, which begins with a copy, comes after its original. If their
- * first lines are equal, the one that changed last is the fork.
+ * Groups the files by session. Sessions that began earlier come first, so that a fork, which begins with a copy, comes
+ * after its original. If both began at the same time, the session that changed last is the fork.
  */
 function group(found: readonly Found[]): SessionFiles[] {
   const groups = new Map<string, Found[]>();

@@ -10,8 +10,9 @@ import { readSteps, type StepCounts } from './read-steps.ts';
 import type { ReadLines, SessionFiles } from './session-files.ts';
 
 /**
- * The file in which each turn was first seen. Turns of a fork that the earlier session has, too, are not counted again.
- * An id takes about 100 bytes, so the limit is about 20 MiB. Beyond it, copies of the oldest turns would count again.
+ * The file in which each turn was first seen, by turn. Turns that a fork has copied from an earlier session do not
+ * count again. An id takes about 100 bytes, so the limit is about 20 MiB. Beyond it, copies of the oldest turns count
+ * again.
  */
 export type SeenTurns = Map<string, string>;
 const turnsMax = 200_000;
@@ -39,7 +40,8 @@ export async function judgeSession(
   const stops: JudgedStop[] = [];
   const fired = new Set<string>();
   const found = { cwd: null as string | null, prompt: null as string | null, refused: 0 };
-  let [fromMs, toMs] = [null as number | null, null as number | null];
+  let fromMs: number | null = null;
+  let toMs: number | null = null;
 
   for await (const { step, file } of readSteps(files, readLines, counts)) {
     if (isCopy(seen, step, file)) continue;
@@ -57,7 +59,7 @@ export async function judgeSession(
       found.cwd ??= typeof step.body.cwd === 'string' ? step.body.cwd : null;
       await handle(agent.readHook(step.body), step.key === '' ? {} : { key: toId(step.key) });
     } catch (error) {
-      // A call that the service would have refused. An agent takes that as "continue".
+      // The service would have refused this call, and the agent would have continued.
       if (!(error instanceof AppError)) throw error;
       found.refused += 1;
       continue;
@@ -92,7 +94,7 @@ export async function judgeSession(
   };
 }
 
-/** The files of the past may be gone or have changed, so links are not looked up. */
+/** Links are not resolved, because the files may have changed or be gone. */
 const noLinks = (paths: ReadonlySet<string>) => Promise.resolve(new Map([...paths].map((path) => [path, path])));
 
 function isCopy(seen: SeenTurns, { turn }: RecordedStep, file: string): boolean {
@@ -102,7 +104,7 @@ function isCopy(seen: SeenTurns, { turn }: RecordedStep, file: string): boolean 
   return first !== undefined && first !== file;
 }
 
-/** A person's prompt after a stop that would have been blocked shows what the missing block has cost. */
+/** A person's prompt after a stop that would have been blocked shows what the missing block cost. */
 function notePrompt(stops: readonly JudgedStop[], atMs: number | null, prompt: string): void {
   for (const stop of stops) {
     if (stop.outcome !== 'blocked' || stop.subagent !== null || stop.again || stop.next !== null || atMs === null)

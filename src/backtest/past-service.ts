@@ -28,7 +28,7 @@ import type { PastStop } from './past-stop.ts';
 export type PastService = HookService & {
   /** Moves the clock to the time of the next call. It never goes back. */
   setTime(atMs: number | null): void;
-  /** Publishes what is no hook call, such as usage. */
+  /** Publishes an entry that no hook call leads to, such as usage. */
   add(subject: string, data: object): void;
   /** The stop that was judged since the last call, or null. */
   takeStop(): PastStop | null;
@@ -41,7 +41,7 @@ const fleetName = 'backtest';
 /** Deadlines until a held stop is decided. Each pass fires at least one, and a worker has few. */
 const deadlinesMax = 1_000;
 
-/** Checks that one stop can wait for, members of groups included. Above any policy's limit. */
+/** Maximum checks that one stop can wait for, including members of groups. No policy allows as many. */
 const checksMax = 10_000;
 
 export function createPastService(policies: PolicySet): PastService {
@@ -72,7 +72,7 @@ export function createPastService(policies: PolicySet): PastService {
     const missing = new Set<string>();
     const decision = settle(fleet, worker, 'pass', missing);
     const other = missing.size === 0 ? decision : settle(ifAllFail, worker, 'fail', missing);
-    stop = { decision, policy, missing: [...missing], isJudged: essenceOf(decision) === essenceOf(other) };
+    stop = { decision, policy, missing: [...missing], isJudged: answerOf(decision) === answerOf(other) };
     return decision;
   }
 
@@ -112,28 +112,28 @@ export function createPastService(policies: PolicySet): PastService {
   };
 
   /** Answers the checks of the open attempt until it is decided. */
-  function settle(on: Fleet, worker: string, outcome: 'pass' | 'fail', missing: Set<string>): Decision {
-    let at = seq;
+  function settle(copy: Fleet, worker: string, outcome: 'pass' | 'fail', missing: Set<string>): Decision {
+    let lastSeq = seq;
     for (let count = 0; count < checksMax; count += 1) {
-      const attempt = on.workers.read(worker)?.snapshot.context.worker.attempt ?? null;
+      const attempt = copy.workers.read(worker)?.snapshot.context.worker.attempt ?? null;
       if (attempt?.pending == null) break;
       const { pending } = attempt;
       missing.add(pending.name);
-      at += 1;
+      lastSeq += 1;
       const entry = answerTo(worker, attempt.attempt, pending, outcome);
-      const { outcomes } = foldEntry(on, { seq: at, atMs: on.nowMs, entry });
+      const { outcomes } = foldEntry(copy, { seq: lastSeq, atMs: copy.nowMs, entry });
       const decided = outcomes.find((each) => each.kind === 'decided');
       if (decided !== undefined) {
-        seq = Math.max(seq, at);
+        seq = Math.max(seq, lastSeq);
         return decided.decision;
       }
     }
-    seq = Math.max(seq, at);
-    // The stop is held. Nobody brings work in the past, so it ends with its hold.
+    seq = Math.max(seq, lastSeq);
+    // The stop is held. No work arrives in the past, so the stop is decided when its hold ends.
     for (let count = 0; count < deadlinesMax; count += 1) {
-      const deadline = nextDeadline(on);
+      const deadline = nextDeadline(copy);
       if (deadline === null) break;
-      const { outcomes } = advanceClock(on, deadline.atMs);
+      const { outcomes } = advanceClock(copy, deadline.atMs);
       const decided = outcomes.find((each) => each.kind === 'decided' && each.decision.worker === worker);
       if (decided?.kind === 'decided') return decided.decision;
     }
@@ -152,4 +152,4 @@ function toEntry(subject: string, data: object): Entry {
   return entry;
 }
 
-const essenceOf = ({ decision, action, cause }: Decision): string => `${decision} ${action} ${cause}`;
+const answerOf = ({ decision, action, cause }: Decision): string => `${decision} ${action} ${cause}`;

@@ -1,4 +1,4 @@
-/** What a backtest finds: the stops of sessions, and what would have been answered to them. */
+/** The findings of a backtest: the stops of sessions, and how each would have been answered. */
 import type { Decision } from '../../machines/index.ts';
 
 /** `isJudged` is false if the answer depends on `missing`, the checks that cannot be run in the past. */
@@ -26,7 +26,7 @@ export type JudgedStop = {
   readonly reason: string;
   /** The checks without a result, if the answer depends on them. */
   readonly missing: readonly string[];
-  /** The same worker stopped again without a person's prompt: a hook or a notification kept it at work. */
+  /** True if the worker stopped again without a person's prompt, because a hook or a notification kept it working. */
   again: boolean;
   /** A person's next prompt in the session, if the stop was blocked and one came. */
   next: { readonly at: string; readonly afterMs: number; readonly prompt: string } | null;

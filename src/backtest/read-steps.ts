@@ -1,4 +1,4 @@
-/** Reads the files of one session, line by line, in the order of time. */
+/** Reads the files of one session line by line, in chronological order. */
 import type { RecordedStep, Recording } from '../agents/recording.ts';
 import { parseLine, type ReadLines, type SessionFile, type SessionFiles } from './session-files.ts';
 

@@ -20,10 +20,10 @@ export type SessionFiles = {
   readonly children: readonly SessionFile[];
 };
 
-/** Yields the lines of a file in chunks. Null for a line that is too long. @throws AppError if it cannot be read */
+/** Yields the lines of a file in chunks. A line that is too long is null. @throws AppError if it cannot be read */
 export type ReadLines = (path: string) => AsyncIterable<readonly (string | null)[]>;
 
-/** Parses a line. Null if it is damaged, undefined if it holds nothing. */
+/** Parses a line. Returns null for a damaged line, and undefined for an empty or skipped one. */
 export function parseLine(line: string | null, canSkip: Recording['canSkip']): RecordedFields | null | undefined {
   if (line === null) return null;
   if (line.trim() === '' || canSkip(line)) return undefined;

@@ -1,5 +1,5 @@
 /**
- * The policy of a backtest in a folder without a stopgate.yaml. Both checks need nothing but what a transcript holds.
+ * The policy of a backtest in a folder without a stopgate.yaml. Both checks need only what a transcript contains.
  */
 export const starterPolicy = `policies:
   default:

@@ -27,11 +27,11 @@ export type Summary = {
   readonly mattered: readonly StopThatMattered[];
 };
 
-export type Summing = { add(session: JudgedSession): void; summary(): Summary };
+type SummaryBuilder = { add(session: JudgedSession): void; summary(): Summary };
 
 const matteredMax = 3;
 
-export function createSummary(policies: PolicySet): Summing {
+export function createSummary(policies: PolicySet): SummaryBuilder {
   const outcomes = { allowed: 0, blocked: 0, escalated: 0, unjudged: 0 };
   const agents = new Map<string, number>();
   const blockedBy = new Map<string, number>();
@@ -86,7 +86,7 @@ const absenceMsMax = 8 * 60 * 60 * 1_000;
 /**
  * How much a blocked stop mattered. First come stops after which a person had to prompt the agent again, the longest
  * absence first. Then come stops after which nothing followed, so that the work stayed as it was. Stops that did not
- * end the work, of a sub-agent or of an agent that went on, come last.
+ * end the work, of a sub-agent or of an agent that continued, come last.
  */
 function weightOf({ next, again, subagent }: JudgedStop): number {
   if (subagent !== null || again) return 0;
@@ -95,13 +95,13 @@ function weightOf({ next, again, subagent }: JudgedStop): number {
 
 /** Checks without a result can be the reason why a stop was not judged, but cannot fire. */
 function neverFired({ policies }: PolicySet, fired: ReadonlySet<string>): string[] {
-  const isAlone = policies.size === 1;
+  const isOnlyPolicy = policies.size === 1;
   return [...policies].flatMap(([policy, { checks }]) =>
     checks
       .flatMap(leavesOf)
       .filter(({ kind }) => kind === 'plan' || kind === 'ran' || kind === 'rules')
       .filter(({ name }) => !fired.has(`${policy}/${name}`))
-      .map(({ name }) => (isAlone ? name : `${policy}/${name}`)),
+      .map(({ name }) => (isOnlyPolicy ? name : `${policy}/${name}`)),
   );
 }
 

@@ -55,21 +55,21 @@ export async function askUntilAnswered<Answer>(
   }
 }
 
-/** How often to look whether a service is there while nobody answers: checks may be slow, and a service may end. */
-const lookEveryMs = 5_000;
-const lookMsMax = 5_000;
+/** How often to query the service while a request is unanswered: its checks may be slow, or it may have ended. */
+const queryEveryMs = 5_000;
+const queryMsMax = 5_000;
 
 /**
- * Waits for an answer as long as the fleet has a service. A request may find a listener that is none, such as a person
- * who watches the bus, and would then get no answer at all.
- * @throws AppError service.unreachable if no service answers a simple question
+ * Waits for an answer as long as the fleet has a service. Without one, a request may reach another listener, such as a
+ * person who watches the bus, and would never be answered.
+ * @throws AppError service.unreachable if no service answers a simple query
  */
 async function whileServed<Answer>(link: Pick<ClientLink, 'request'>, answer: Promise<Answer>): Promise<Answer> {
   const done = new AbortController();
-  const look = async (): Promise<never> => {
+  const watchService = async (): Promise<never> => {
     for (;;) {
-      await setTimeout(lookEveryMs, undefined, { signal: done.signal, ref: false });
-      const error = await link.request('list', 'workers', { limit: 1 }, lookMsMax).then(
+      await setTimeout(queryEveryMs, undefined, { signal: done.signal, ref: false });
+      const error = await link.request('list', 'workers', { limit: 1 }, queryMsMax).then(
         () => null,
         (cause: AppError) => cause,
       );
@@ -77,10 +77,10 @@ async function whileServed<Answer>(link: Pick<ClientLink, 'request'>, answer: Pr
         throw new AppError('service.unreachable', noService);
     }
   };
-  const looking = look();
-  looking.catch(() => {});
+  const watching = watchService();
+  watching.catch(() => {});
   try {
-    return await Promise.race([answer, looking]);
+    return await Promise.race([answer, watching]);
   } finally {
     done.abort();
   }
@@ -218,9 +218,9 @@ export function createDecisionCalls(link: ClientLink, { fastPath }: { readonly f
 }
 
 /** Validates the attempt and shortens its output. @throws AppError input.bad, entry.large */
-function toRequest(given: AttemptFields): AttemptFields {
-  const { output } = given;
-  const fields = typeof output === 'string' ? { ...given, output: lastBytes(output, outputBytesMax) } : given;
+function toRequest(attempt: AttemptFields): AttemptFields {
+  const { output } = attempt;
+  const fields = typeof output === 'string' ? { ...attempt, output: lastBytes(output, outputBytesMax) } : attempt;
   checkBytes('request', Buffer.byteLength(JSON.stringify(fields)));
   const parsed = attemptSchema.safeParse(fields);
   if (parsed.success) return fields;

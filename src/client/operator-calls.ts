@@ -22,7 +22,7 @@ export type InputReply = {
 export type OperatorCalls = {
   /**
    * Answers a request of an agent whose policy has `ask`. Resolves to the updated worker.
-   * @throws StopgateError entry.refused (not open any longer, or somebody else answered), input.bad (a question without
+   * @throws StopgateError entry.refused (no longer open, or answered by somebody else), input.bad (a question without
    * an answer) or actor.unknown
    */
   answer(worker: string, reply: InputReply): Promise<WorkerView>;
@@ -62,7 +62,7 @@ export type TaskCalls = {
 const claimTimeoutMs = 30_000;
 
 export function createTaskCalls(link: ClientLink, publish: Publish, { getWorker, getTask }: Queries): TaskCalls {
-  const release = async (worker: string, type: 'task.failed' | 'task.released', data: { task: string }) => {
+  const publishAndConfirm = async (worker: string, type: 'task.failed' | 'task.released', data: { task: string }) => {
     await getWorker(worker); // throws for an unknown worker, which the entry would otherwise create
     const { seq } = await publish('worker', worker, type, data);
     throwIfRefused(await getWorker(worker), seq);
@@ -76,7 +76,7 @@ export function createTaskCalls(link: ClientLink, publish: Publish, { getWorker,
       return readClaim(await askUntilAnswered(ask, claimTimeoutMs));
     },
     failTask: (worker, task, reason) =>
-      release(worker, 'task.failed', { task, ...(reason === undefined ? {} : { reason }) }),
-    releaseTask: (worker, task) => release(worker, 'task.released', { task }),
+      publishAndConfirm(worker, 'task.failed', { task, ...(reason === undefined ? {} : { reason }) }),
+    releaseTask: (worker, task) => publishAndConfirm(worker, 'task.released', { task }),
   };
 }

@@ -64,8 +64,8 @@ async function serveCheck(
   const server = await link.serveCheck(name, async (request) => {
     const context = readAgentContext(request);
     // Queue by worker only. The folder is whatever the worker reports, so a flood could invent new ones.
-    const by = { folder: null, worker: context.worker };
-    const admission = await slots.acquire(by, new AbortController().signal); // requests are never cancelled
+    const requester = { folder: null, worker: context.worker };
+    const admission = await slots.acquire(requester, new AbortController().signal); // requests are never cancelled
     if (admission === 'full')
       throw new AppError('check.failed', `${waitingMax / 2} requests wait for check ${name}, the maximum`);
     if (admission !== 'admitted')

@@ -133,7 +133,7 @@ const planOf = (done: number) => ({
   })),
 });
 
-/** Resolves when everything is published. Two stops stay held. */
+/** Resolves when everything is published. Two stops are still held then. */
 async function playOffice({ agents: client, operator }: Stage): Promise<void> {
   const workers = crews.flatMap((crew) => Array.from({ length: perCrew }, (_, index) => `${crew}-${index + 1}`));
   for (const [index, worker] of workers.entries()) await introduce(client, worker, index);

@@ -16,7 +16,11 @@ export type DemoOptions = {
   readonly asTyped: (text: string) => string;
 };
 
-/** Removes everything that it made. @returns false if it was interrupted. @throws AppError check.failed if an answer was not as expected */
+/**
+ * Removes everything that it created.
+ * @returns false if it was interrupted
+ * @throws AppError check.failed if an answer was not as expected
+ */
 export async function playDemo({ out, fast, signal, asTyped }: DemoOptions): Promise<boolean> {
   try {
     const stage = await openStage({ http: '127.0.0.1:0' });

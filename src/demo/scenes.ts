@@ -71,7 +71,7 @@ const worthWaiting: Scene = async ({ agents }, narrator) => {
   // Awaited below, where a failure is reported.
   const answer = decide(agents, 'bob', {}, 'block · continue · pending-tasks', 'pending');
   answer.catch(() => undefined);
-  await becomes('what bob waits for', 'hold', async () => (await viewWorker(agents, 'bob')).attempt?.waitsFor);
+  await waitFor('what bob waits for', 'hold', async () => (await viewWorker(agents, 'bob')).attempt?.waitsFor);
   await narrator.say('stopgate', 'holds the stop: no answer yet, and no model turn is spent');
   await narrator.pause(taskArrivesAfterMs);
   await agents.publish('task.T-1.task.created', { title: 'Fix the login' });
@@ -201,7 +201,7 @@ const waitForCi: Scene = async ({ agents, serveCheck }, narrator) => {
   const answer = decide(agents, 'hal', {}, 'allow · complete · complete', 'done');
   answer.catch(() => undefined);
   for (const reason of jobs) {
-    await becomes('what hal waits for', reason, async () => (await viewWorker(agents, 'hal')).attempt?.pending?.reason);
+    await waitFor('what hal waits for', reason, async () => (await viewWorker(agents, 'hal')).attempt?.pending?.reason);
     await narrator.say('ci', `cannot tell yet: ${reason}`);
   }
   const decision = await answer;
@@ -235,7 +235,7 @@ const lastWeek: Scene = async ({ folder, cli }, narrator) => {
   await narrator.say('CLI', `you came back after ${(next?.afterMs ?? 0) / 60_000} minutes: "${next?.prompt}"`);
 };
 
-/** The lines of Claude Code's transcripts that say what happened. */
+/** A transcript of Claude Code with only the lines that a backtest reads. */
 function transcriptOfIvy(): string {
   const startMs = Date.now() - 5 * 24 * 60 * 60 * 1_000;
   const lineAt = (minute: number, fields: object) => {
@@ -300,17 +300,14 @@ const hasGit = (): Promise<boolean> =>
 
 /** Commits all files of a folder as the first commit of a repository, independent of the user's settings. */
 async function commitAll(folder: string): Promise<void> {
-  for (const args of [
-    ['init', '--quiet'],
-    ['add', '.'],
-  ])
-    await promisify(execFile)('git', args, { cwd: folder });
+  await promisify(execFile)('git', ['init', '--quiet'], { cwd: folder });
+  await promisify(execFile)('git', ['add', '.'], { cwd: folder });
   await commit(folder, 'Begin');
 }
 
 async function commit(folder: string, message: string): Promise<void> {
-  const own = ['-c', 'user.name=demo', '-c', 'user.email=demo@localhost', '-c', 'commit.gpgsign=false'];
-  await promisify(execFile)('git', [...own, 'commit', '--quiet', '-m', message], { cwd: folder });
+  const settings = ['-c', 'user.name=demo', '-c', 'user.email=demo@localhost', '-c', 'commit.gpgsign=false'];
+  await promisify(execFile)('git', [...settings, 'commit', '--quiet', '-m', message], { cwd: folder });
 }
 
 async function post(url: string, body: object): Promise<unknown> {
@@ -351,8 +348,8 @@ const viewWorker = async (agents: Requester, worker: string) =>
 const viewTask = async (agents: Requester, task: string) =>
   (await agents.request('get', `task.${task}`, {}, answerTimeoutMs)) as TaskView;
 
-/** Polls until the value is as wanted: entries that were just published may not be folded yet. */
-async function becomes(what: string, wanted: unknown, get: () => Promise<unknown>): Promise<void> {
+/** Polls until the value is as wanted, because entries that were just published may not be folded yet. */
+async function waitFor(what: string, wanted: unknown, get: () => Promise<unknown>): Promise<void> {
   const untilMs = performance.now() + answerTimeoutMs;
   let got = await get();
   while (got !== wanted && performance.now() < untilMs) got = await get();

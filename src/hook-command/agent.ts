@@ -24,16 +24,16 @@ export type HookAgent = {
   readonly block: (reason: string, note: string) => Answer;
   /** Wakes a session when its escalation is resolved (`--wake`). Missing if the agent's hooks cannot do that. */
   readonly wake?: Wake;
-  /** Add the current folder as `cwd` to a call that names none: the agent runs its hooks in the session's folder. */
+  /** Adds the current folder as `cwd` to a call without one: the agent runs its hooks in the session's folder. */
   readonly addsFolder?: true;
-  /** A script: `--worker` names it, an empty call means a stop, and the exit code is the answer. */
+  /** True for a script: `--worker` names it, an empty call means a stop, and the exit code is the answer. */
   readonly isScript?: true;
 };
 
 export type Wake = {
   /** The session id in a call. */
   readonly sessionOf: (call: Fields) => unknown;
-  /** The call that tells the service about the prompt. `stop`: the call that started the wait. */
+  /** Creates the call that tells the service about the prompt. @param stop the call that started the wait */
   readonly promptCall: (stop: Fields, prompt: string) => object;
   /** The text for the agent in the reply to that call. */
   readonly textOf: (answer: Fields) => string | null;
@@ -41,7 +41,7 @@ export type Wake = {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The start of the reason of such a block. Recognises it when it comes back as a prompt. */
+/** Begins the reason of a block without a service, by which we recognise the reason when it comes back as a prompt. */
 export const unjudgedText = 'Nobody could judge this stop (';
 
 /** For events that are only stored, and for reading the call from stdin. */
@@ -57,7 +57,7 @@ export function answerTimeoutMs(agent: HookAgent, { event, tool }: { event: stri
 export const notJudged = (what: string, why: string, outcome: string): string =>
   `${what} was not judged: ${why}. ${outcome}`;
 
-// --- Shared by several agents -----------------------------------------------------------------------------------
+// --- shared by several agents -----------------------------------------------------------------------------------
 
 export const oneOf =
   (...events: readonly string[]) =>

@@ -29,7 +29,9 @@ export type HookOptions = {
   /** Undefined for the default of the agent and event. */
   readonly timeoutMs: number | undefined;
   readonly onUnreachable: 'allow' | 'block';
-  /** Do not judge: wait until a person resolves the session's escalation, then wake the agent. */
+  /**
+   * True for `--wake`: waits until a person resolves the session's escalation, then wakes the agent. Judges nothing.
+   */
   readonly wake: boolean;
   /** The folder in which to start a service if none answers. */
   readonly autostart: string | undefined;
@@ -106,9 +108,9 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
   if (wake && agent.wake === undefined)
     throw new Error(`--wake is only for claude: ${name} has no hooks that could wake it`);
   if (agent.isScript && (worker ?? '') === '') throw new Error(`${name} needs the id of its worker; add --worker W`);
-  const given = values.http ?? nonEmpty(env.STOPGATE_HTTP);
-  const { http: found, stopped } = given === undefined ? await find(cwd) : {};
-  const http = readHttp(given ?? found ?? defaultAddress);
+  const named = values.http ?? nonEmpty(env.STOPGATE_HTTP);
+  const { http: found, stopped } = named === undefined ? await find(cwd) : {};
+  const http = readHttp(named ?? found ?? defaultAddress);
   const token = readToken(nonEmpty(env[values['token-env'] ?? 'STOPGATE_TOKEN']));
   // A checkout may name any server: see src/config/own-address.ts.
   const isKnown = found === undefined || http === readHttp(defaultAddress);

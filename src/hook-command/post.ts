@@ -41,8 +41,8 @@ const refusedCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A new idempotency key for a call. Built from the process id and the monotonic clock, which two processes with the
- * same id never share, so that no module needs loading.
+ * Creates an idempotency key for a call. It needs no module: two processes with the same id never share a time of the
+ * monotonic clock.
  */
 export const newKey = (): string =>
   [process.pid, process.hrtime.bigint(), Math.random()].map((part) => part.toString(36).replace('.', '')).join('-');

@@ -56,8 +56,8 @@ function currentFolder(): string {
 export async function runHook(argv: readonly string[], io: HookIo): Promise<number> {
   let options: HookOptions;
   try {
-    const given = await readOptions(argv, io.env, io.cwd);
-    options = { ...given, waits: { ...given.waits, ...io.waits } };
+    const parsed = await readOptions(argv, io.env, io.cwd);
+    options = { ...parsed, waits: { ...parsed.waits, ...io.waits } };
   } catch (error) {
     io.stderr.write(`stopgate hook: ${(error as Error).message} (see "stopgate hook --help"); nothing was judged\n`);
     return 1;
@@ -178,7 +178,7 @@ type Call = {
   readonly isRepeated: boolean;
 };
 
-/** Returns a text that says why the input is not a call. */
+/** Resolves to a text if the input is not a call. The text says why. */
 async function readCall(
   stdin: HookIo['stdin'],
   options: HookOptions,

@@ -53,8 +53,8 @@ export async function fetchResolution({
 }
 
 /**
- * Returns the text for the agent, or null if there is nothing to wake it for. `stopBody`: the unchanged call of the
- * agent.
+ * Resolves to the text for the agent, or to null if there is nothing to wake it for.
+ * @param stopBody the agent's call, unchanged
  */
 export async function waitForResolution(
   { http, token, name, agent, fleet, timeoutMs, waits }: HookOptions,

@@ -7,7 +7,7 @@ import {
 import { createMcpServer, type McpOptions } from './server.ts';
 
 /**
- * Answers one POST to `/mcp` with a new server. Nothing is kept between requests, so any replica can answer any of them.
+ * Answers one POST to `/mcp` with a new server. Nothing is kept between requests, so any replica can answer each.
  * @param body the parsed body
  */
 export async function answerPost(

@@ -1,6 +1,6 @@
 /**
- * The MCP server: offers the tools to one connection (stdio) or one request (HTTP). It keeps no state, so any replica can answer
- * any call. Supports protocol 2026-07-28 and all earlier versions.
+ * The MCP server: offers the tools to one connection (stdio) or one request (HTTP). It keeps no state, so any replica
+ * can answer any call. Supports protocol 2026-07-28 and all earlier versions.
  */
 import { randomBytes } from 'node:crypto';
 import { type CallToolResult, type ListToolsResult, Server } from '@modelcontextprotocol/server';
@@ -59,7 +59,7 @@ const shortId = (): string => randomBytes(6).toString('hex');
 async function call(
   context: ToolContext,
   name: string,
-  given: unknown,
+  input: unknown,
   { onBug, spell = String }: McpOptions,
 ): Promise<CallToolResult> {
   try {
@@ -69,7 +69,7 @@ async function call(
       const known = toolsFor(isOperator).map((available) => available.name);
       throw new AppError('input.bad', `there is no tool '${name}'; the tools are: ${known.join(', ')}`);
     }
-    const result = await tool.run(context, readInput(tool, given));
+    const result = await tool.run(context, readInput(tool, input));
     // Through JSON, so that undefined fields disappear.
     const text = JSON.stringify(result);
     return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Record<string, unknown> };
@@ -82,16 +82,16 @@ async function call(
 }
 
 /** @throws AppError input.bad */
-function readInput(tool: Tool, given: unknown): never {
-  if (isTooDeep(given)) throw new AppError('input.bad', tooDeepMessage);
-  const parsed = tool.input.safeParse(given);
+function readInput(tool: Tool, input: unknown): never {
+  if (isTooDeep(input)) throw new AppError('input.bad', tooDeepMessage);
+  const parsed = tool.input.safeParse(input);
   if (parsed.success) return parsed.data as never;
   const fields = Object.entries(tool.input.shape).map(([name, schema]) =>
     (schema as z.ZodType).safeParse(undefined).success ? `${name}?` : name,
   );
   throw new AppError(
     'input.bad',
-    `${describeIssues(toIssues(parsed.error, given))}. ${tool.name} takes: ${fields.join(', ')}`,
+    `${describeIssues(toIssues(parsed.error, input))}. ${tool.name} takes: ${fields.join(', ')}`,
   );
 }
 

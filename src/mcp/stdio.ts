@@ -62,8 +62,8 @@ export async function serveStdio({ port, worker, spell, stdin, stdout, signal, n
 }
 
 /**
- * Yields the lines of stdin that are JSON, and ends after their calls are answered. Without this, the library would ignore a line
- * that is not JSON and cancel all calls at the end of stdin.
+ * Yields the lines of stdin that are JSON, and ends after their calls are answered. Without this, the library would
+ * ignore a line that is not JSON and cancel all calls at the end of stdin.
  */
 async function* untilAnswered(
   stdin: Readable,

@@ -135,7 +135,7 @@ test('a refused program does not affect packages of an earlier run', async () =>
   onTestFinished(() => out.remove());
   const pack = new URL('../../scripts/pack.js', import.meta.url).pathname;
   await expect(run(process.execPath, [pack, '--out', out.path, '--nats-server', '/missing'])).rejects.toMatchObject({
-    stderr: `packages: --nats-server '/missing' does not exist; nothing was packed; what is in ${out.path} is from an earlier run\n`,
+    stderr: `packages: --nats-server '/missing' does not exist; nothing was packed; the packages in ${out.path} are from an earlier run\n`,
   });
   expect(await readdir(out.path)).toEqual(['stopgate', 'stopgate-0.1.0.tgz']);
 });

@@ -170,7 +170,7 @@ test.each([
   {
     why: 'a version that is tagged',
     change: () => void run('git', 'tag', 'v1.2.0'),
-    says: 'v1.2.0 is released already',
+    says: 'v1.2.0 is already released',
   },
   {
     why: 'a package without its repository',

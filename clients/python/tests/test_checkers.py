@@ -1,4 +1,4 @@
-"""Ready checkers and validators, called directly and served as checks of the service."""
+"""The checkers and validators of the package, called directly and served as checks of the service."""
 
 from __future__ import annotations
 

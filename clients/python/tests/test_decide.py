@@ -101,7 +101,7 @@ async def test_an_operator_retires_a_worker(connect: Connect) -> None:
 async def test_an_operator_answers_the_request_of_an_agent(connect: Connect) -> None:
     async with await connect(role="operator") as operator:
         await operator.publish("worker", "asking", "worker.registered", {"policy": "asked"})
-        with pytest.raises(RefusedError, match="Open are: none"):
+        with pytest.raises(RefusedError, match="open requests: none"):
             await operator.answer("asking", by="me", verdict="allow")
         await operator.publish("worker", "asking", "input.requested", {"request": "r1", "tool": "Bash"})
         answered = await operator.answer("asking", by="me", verdict="deny", message="not now")
@@ -110,11 +110,11 @@ async def test_an_operator_answers_the_request_of_an_agent(connect: Connect) -> 
 
 async def test_a_worker_releases_its_task(connect: Connect) -> None:
     async with await connect() as client:
-        w = client.worker("letting-go")
+        w = client.worker("releasing")
         await w.publish("task.claimed", {"task": "T-go"})
         assert (await w.release_task("T-go")).state == "idle"
         with pytest.raises(RefusedError, match="T-go"):
-            await client.release_task("letting-go", "T-go")
+            await client.release_task("releasing", "T-go")
         await w.publish("task.claimed", {"task": "T-go"})
         failed = await w.fail_task("T-go", "no compiler")
         assert (failed.state, failed.worker) == ("escalated", None)

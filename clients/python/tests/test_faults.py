@@ -64,7 +64,7 @@ async def test_refused_credentials_are_reported(bare: str, tmp_path: Path) -> No
     wrong.write_text('{"user": "operator", "pass": "wrong"}')
     with pytest.raises(UnreachableError, match="refused the credentials"):
         await StopgateClient.connect(bare, creds=wrong, cwd="/")
-    for text, words in (("{}", "holds no"), ("x", "is not a NATS credentials file")):
+    for text, words in (("{}", 'has no "user"'), ("x", "is not a NATS credentials file")):
         wrong.write_text(text)
         with pytest.raises(InputError, match=words):
             await StopgateClient.connect(bare, creds=wrong)
@@ -95,7 +95,7 @@ async def test_a_fleet_without_a_service_is_an_error(bare: str) -> None:
             await client.publish("worker", "w1", "heartbeat.sent")
 
 
-async def test_a_call_ends_although_somebody_who_is_no_service_hears_it(
+async def test_a_call_ends_although_a_listener_that_is_not_a_service_receives_it(
     bare: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stopgate.client._LOOK_SECONDS", 0.2)
@@ -113,7 +113,7 @@ async def test_a_call_ends_although_somebody_who_is_no_service_hears_it(
     await watcher.close()
 
 
-async def test_what_the_server_does_not_permit_is_an_error_of_the_call(service: Service) -> None:
+async def test_a_call_that_the_server_does_not_permit_is_an_error(service: Service) -> None:
     check = service.folder / ".stopgate/credentials/check.json"
     async with await StopgateClient.connect(service.nats, creds=check, cwd="/") as client:
         for asking in (client.get_worker("w1"), client.decide("w1"), client.publish("worker", "w1", "heartbeat.sent")):
@@ -194,7 +194,7 @@ async def test_another_replica_answers_when_one_stops(service: Service) -> None:
         await first.unsubscribe()
         await server.publish(message.reply, body.encode(), headers={"Nats-Service-Error-Code": "503"})
 
-    async def goes_on(message: Msg) -> None:
+    async def continues(message: Msg) -> None:
         asked.append(json.loads(message.data)["attempt"])
         await message.respond(json.dumps(decision.raw).encode())
 
@@ -204,7 +204,7 @@ async def test_another_replica_answers_when_one_stops(service: Service) -> None:
         deciding = asyncio.create_task(client.decide("w1"))
         while not asked:  # noqa: ASYNC110 - each turn lets the others run
             await asyncio.sleep(0)
-        await server.subscribe(f"stopgate.{FLEET}.decide.w1", cb=goes_on)
+        await server.subscribe(f"stopgate.{FLEET}.decide.w1", cb=continues)
         assert (await deciding).decision == "allow"
     assert asked == [asked[0], asked[0]]
     await server.close()

@@ -167,8 +167,9 @@ export const claudeCode = defineAgent({
 });
 
 /**
- * The user's interrupt. Claude Code reports it with the tool that was running. Otherwise nothing comes until the prompt
- * has stood empty for a minute, which is reported for a turn that ended as well: such a worker is not `working`.
+ * True if the user interrupted the turn. Claude Code reports that with the tool that was running. If none was running,
+ * the only sign is `idle_prompt`, a minute later. It also follows a turn that ended normally, but then the worker is no
+ * longer `working`.
  */
 const isInterrupted = ({ event, is_interrupt, notification_type: type }: ClaudeCall, prior: PriorWorker): boolean =>
   event === 'PostToolUseFailure'
@@ -187,14 +188,14 @@ function draftNotification(call: ClaudeCall, prior: PriorWorker): readonly Entry
 
 /**
  * Blocks a stop with `additionalContext` where the version honours it: since 2.1.163 Claude then continues without an
- * error, and without reading the hook's command line. No field names the version, so only a call that has what
- * newer versions send counts; an older one would ignore the context and stop.
+ * error, and without reading the hook's command line. No field names the version, so a call counts as new if it has all
+ * fields that newer versions send. An older version would ignore the context and stop.
  */
 function answerCall(call: ClaudeCall, decision: AnswerableDecision, check: UnsolicitedCheck | null): object | null {
-  const given = answer(call, decision, check);
-  // Whether a sub-agent's stop honours it was not tried.
+  const usual = answer(call, decision, check);
+  // Not tested for the stop of a sub-agent.
   const isBlock = check === null && call.event === 'Stop' && decision.decision === 'block';
-  if (!isBlock || !readsContext(call)) return given;
+  if (!isBlock || !readsContext(call)) return usual;
   return { hookSpecificOutput: { hookEventName: call.event, additionalContext: blockText(decision) } };
 }
 
@@ -211,11 +212,11 @@ function chooseCheck({ event, tool_name: tool }: ClaudeCall, { lastDecision }: P
   return isUnchecked ? 'output' : null;
 }
 
-function answerInput(given: InputAnswer, { tool_name: tool, tool_input: input }: ClaudeCall): object | null {
-  if (tool !== questionTool || given.verdict === 'deny') return answerPermission(given);
+function answerInput(answer: InputAnswer, { tool_name: tool, tool_input: input }: ClaudeCall): object | null {
+  if (tool !== questionTool || answer.verdict === 'deny') return answerPermission(answer);
   const questions = questionsIn(input);
-  const answers = answersTo(input, given.message);
-  // Allowed without answers, the session would wait for them, and nobody could give them any longer.
+  const answers = answersTo(input, answer.message);
+  // If allowed without answers, the session would wait for answers that nobody can give any more.
   if (questions === null || answers === null) return null;
   const byText = Object.fromEntries(questions.map(({ question }, index) => [question, answers[index]]));
   return decidePermission({ behavior: 'allow', updatedInput: { ...input, answers: byText } });
@@ -318,8 +319,8 @@ function listedInText(words: string | null): readonly object[] | null {
 }
 
 function readTask(task: unknown, index: number): Step {
-  const own = id.safeParse((task as { id?: unknown } | null)?.id);
-  return { ...readStep(task, 'subject', index), ...(own.success ? { step: toId(own.data) } : {}) };
+  const step = id.safeParse((task as { id?: unknown } | null)?.id);
+  return { ...readStep(task, 'subject', index), ...(step.success ? { step: toId(step.data) } : {}) };
 }
 
 /**

@@ -87,10 +87,9 @@ export function stopHooks(options: StopHooksOptions = {}): StopHooks {
     onUnjudged(systemMessage);
     return { systemMessage };
   };
-  const matchers = listEvents('command').map(({ name, seconds: timeout }) => {
-    return [name, [{ hooks: [ask], timeout }]];
-  });
-  return Object.fromEntries(matchers);
+  return Object.fromEntries(
+    listEvents('command').map(({ name, seconds: timeout }) => [name, [{ hooks: [ask], timeout }]]),
+  );
 }
 
 export type UntilResolvedOptions = Pick<StopHooksOptions, 'http' | 'token'> & {

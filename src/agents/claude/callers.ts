@@ -9,7 +9,7 @@
  * | Cursor | `conversation_id` or `cursor_version` | `followup_message` |
  * | Devin CLI | `prompt_id` without `cwd` and `transcript_path` | `decision` and `reason` |
  * | Grok Build | `workspaceRoot` beside `hookEventName` | nothing: only its tools can be blocked |
- * | any other | `hookEventName` or `sessionId` | nothing that is known |
+ * | any other | `hookEventName` or `sessionId` | nothing known |
  *
  * All rows but Copilot's follow the vendors' documentation. A program that sends exactly what Claude Code sends is
  * taken for Claude Code.
@@ -23,7 +23,7 @@ type Body = Readonly<Record<string, unknown>>;
 
 type Caller = {
   readonly readHook: ReadHook;
-  readonly isMade: (body: Body) => boolean;
+  readonly matches: (body: Body) => boolean;
   /** Converts the body to the form that `readHook` reads. */
   readonly convert?: (body: Body) => Body;
   /** Converts the answer of `readHook` to one that the program honours. */
@@ -50,27 +50,27 @@ const unstoppable = (name: string, title: string): ReadHook =>
     check: () => null,
   }).readHook;
 
-/** The first that has made the call reads it. */
+/** The first whose `matches` accepts the body reads the call. */
 const callers: readonly Caller[] = [
   {
-    isMade: (body) => has(body, 'conversation_id') || has(body, 'cursor_version'),
+    matches: (body) => has(body, 'conversation_id') || has(body, 'cursor_version'),
     readHook: cursor.readHook,
     convert: toCursor,
     answer: withBlock,
   },
   {
-    isMade: (body) => has(body, 'workspaceRoot') && has(body, 'hookEventName'),
+    matches: (body) => has(body, 'workspaceRoot') && has(body, 'hookEventName'),
     readHook: unstoppable('grok', 'Grok Build'),
     convert: toSnakeCase,
   },
-  { isMade: (body) => isTimed(body) && has(body, 'hookEventName'), readHook: vscode.readHook, answer: withNested },
-  { isMade: (body) => isTimed(body) && has(body, 'hook_event_name'), readHook: copilot.readHook, answer: withNested },
+  { matches: (body) => isTimed(body) && has(body, 'hookEventName'), readHook: vscode.readHook, answer: withNested },
+  { matches: (body) => isTimed(body) && has(body, 'hook_event_name'), readHook: copilot.readHook, answer: withNested },
   {
-    isMade: (body) => has(body, 'prompt_id') && !has(body, 'cwd') && !has(body, 'transcript_path'),
+    matches: (body) => has(body, 'prompt_id') && !has(body, 'cwd') && !has(body, 'transcript_path'),
     readHook: devin.readHook,
   },
   {
-    isMade: (body) => !has(body, 'session_id') && (has(body, 'hookEventName') || has(body, 'sessionId')),
+    matches: (body) => !has(body, 'session_id') && (has(body, 'hookEventName') || has(body, 'sessionId')),
     readHook: unstoppable('unknown', 'A program that stopgate does not know'),
     convert: toSnakeCase,
   },
@@ -82,20 +82,22 @@ const isTimed = ({ timestamp }: Body): boolean => typeof timestamp === 'string';
 export const claude: Agent = {
   ...claudeCode,
   readHook(body, event) {
-    const caller = isObject(body) ? callers.find(({ isMade }) => isMade(body)) : undefined;
+    const caller = isObject(body) ? callers.find(({ matches }) => matches(body)) : undefined;
     if (caller === undefined) return claudeCode.readHook(body, event);
-    const { readHook, convert = (given) => given, answer = (given) => given } = caller;
+    const { readHook, convert = unchanged, answer = unchanged } = caller;
     const call = readHook(convert(body as Body), event);
-    return { ...call, answer: answering(call, answer) };
+    return { ...call, answer: convertAnswer(call, answer) };
   },
 };
 
 const isObject = (body: unknown): body is Body => typeof body === 'object' && body !== null && !Array.isArray(body);
 
-const answering =
+const unchanged = <Value>(value: Value): Value => value;
+
+const convertAnswer =
   (call: HookCall, convert: NonNullable<Caller['answer']>): HookCall['answer'] =>
-  (...given) => {
-    const answer = call.answer(...given);
+  (decision, check) => {
+    const answer = call.answer(decision, check);
     return answer === null ? null : convert(answer, call.event);
   };
 
@@ -126,7 +128,7 @@ function withBlock(answer: object): object {
   return reason === undefined ? answer : { ...answer, decision: 'block', reason };
 }
 
-/** VS Code reads the decision about a stop from `hookSpecificOutput`, and that about a sub-agent's beside it. */
+/** VS Code reads the decision about a stop from `hookSpecificOutput`, and about a sub-agent's from the top level. */
 function withNested(answer: object, event: string): object {
   const { decision, reason } = answer as { readonly decision?: string; readonly reason?: string };
   if (decision !== 'block') return answer;

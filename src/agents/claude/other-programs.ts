@@ -8,7 +8,7 @@ import { findProgram, type LocalContext } from '../setup/local-context.ts';
 
 type OtherProgram = {
   readonly title: string;
-  /** Names on PATH, and folders of settings in the home folder: one of them shows that it is installed. */
+  /** It counts as installed if one of these names is on PATH, or if the home folder has the folder of its settings. */
   readonly binaries: readonly string[];
   readonly folder: string;
 };
@@ -29,7 +29,7 @@ const page = 'docs/agents/side-by-side.md';
 
 /** For the person who confirms `init`. */
 export function describeOtherPrograms(line: Pick<Line, 'form'>): string {
-  const text = `${everyTitle} run the hooks of this file too: they are judged likewise, but Grok Build cannot be blocked`;
+  const text = `${everyTitle} also run the hooks in this file. They are judged in the same way, but Grok Build cannot be blocked`;
   const onlyStops = isPosted(line.form, { isStop: false })
     ? '; they run only commands, so use --form curl or --form command to record more than their stops'
     : '';
@@ -40,7 +40,7 @@ const isInstalled = ({ binaries, folder }: OtherProgram, { env, home }: LocalCon
   binaries.some((name) => findProgram(name, env) !== null) ||
   statSync(join(home, folder), { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** Names the programs that will run these hooks, and what they leave out. */
+/** Names the programs that will run these hooks, and what they do not support. */
 export function checkOtherPrograms({ file, hooks, scope }: HookedFile, places: LocalContext): Answer[] {
   // Plugins belong to Claude Code alone.
   if (scope === 'plugin') return [];
@@ -48,11 +48,13 @@ export function checkOtherPrograms({ file, hooks, scope }: HookedFile, places: L
   if (found.length === 0) return [ok(`${everyTitle} would run these hooks too, but none of them was found here`)];
   const isHttp = hooks.some(({ value }) => value.type === 'http');
   const text = `${listTitles(found)} ${found.length === 1 ? 'is' : 'are'} installed, and may run the hooks in ${file} too`;
-  const bare = found.includes('Grok Build') ? '; the stops of Grok Build cannot be blocked, and are not judged' : '';
-  if (!isHttp) return [ok(`${text}${bare}`)];
+  const exception = found.includes('Grok Build')
+    ? '; the stops of Grok Build cannot be blocked, and are not judged'
+    : '';
+  if (!isHttp) return [ok(`${text}${exception}`)];
   return [
     warn(
-      `${text}${bare}; they do not run hooks of type http, so their prompts and tools are not recorded`,
+      `${text}${exception}; they do not run hooks of type http, so their prompts and tools are not recorded`,
       `stopgate init claude${scope === 'user' ? ' --user' : ''} --form curl (see ${page})`,
     ),
   ];

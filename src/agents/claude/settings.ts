@@ -14,7 +14,7 @@ import { formatWakeCommand, httpForms, type Line } from '../setup/line.ts';
 import { fileIn, type LocalContext, type Program } from '../setup/local-context.ts';
 import { readText } from '../setup/settings-file.ts';
 import type { PlanTools } from '../setup/setup.ts';
-import { readSettings, receiverFor, type UsageSetup, usageVariables } from '../setup/usage.ts';
+import { readJsonFile, receiverFor, type UsageSetup, usageVariables } from '../setup/usage.ts';
 import { listEvents } from './agent-sdk.ts';
 import { hookCommand } from './hook-command.ts';
 import { checkOtherPrograms, describeOtherPrograms } from './other-programs.ts';
@@ -38,7 +38,7 @@ const usage: UsageSetup = {
   environment: null,
   target({ env, home }) {
     const file = join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json');
-    const set = { ...env, ...envSchema.safeParse(readSettings(file)).data?.env };
+    const set = { ...env, ...envSchema.safeParse(readJsonFile(file)).data?.env };
     if (set.CLAUDE_CODE_ENABLE_TELEMETRY === undefined || !String(set.OTEL_LOGS_EXPORTER).includes('otlp')) return null;
     const target = set.OTEL_EXPORTER_OTLP_LOGS_ENDPOINT ?? set.OTEL_EXPORTER_OTLP_ENDPOINT;
     return typeof target === 'string' ? target : null;
@@ -157,9 +157,10 @@ function findClaudePlugin(settings: readonly unknown[], configFolder: string): H
     const text = folder === undefined ? null : readText(file);
     return text === null ? null : { scope: 'plugin', file, text, hooks: readHooks(text) };
   } catch (error) {
-    if (error instanceof SyntaxProblem || error instanceof SyntaxError || (error as NodeJS.ErrnoException).code)
-      return null;
-    throw error;
+    const isUnreadable =
+      error instanceof SyntaxProblem || error instanceof SyntaxError || (error as NodeJS.ErrnoException).code;
+    if (!isUnreadable) throw error;
+    return null;
   }
 }
 
@@ -207,7 +208,7 @@ export function readPlanTools({ cwd, env }: LocalContext, folder: string): PlanT
     join(cwd, '.claude', 'settings.local.json'),
     join(cwd, '.claude', 'settings.json'),
     join(folder, 'settings.json'),
-  ].map((file) => ({ file, settings: ownSettingsSchema.safeParse(readSettings(file)).data ?? {} }));
+  ].map((file) => ({ file, settings: ownSettingsSchema.safeParse(readJsonFile(file)).data ?? {} }));
   const variable = (name: string): Found | null =>
     // Settings override the environment.
     first(files.map(({ file, settings }) => found(settings.env?.[name], file))) ?? found(env[name], 'the environment');

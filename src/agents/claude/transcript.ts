@@ -23,7 +23,7 @@ import {
 export const claudeTranscripts: Recording = {
   agent: 'claude',
   canSkip: (line) => {
-    // The kind of a line comes within its first fields.
+    // One of the first fields names the kind of the line.
     const head = line.slice(0, 400);
     if (head.startsWith('{"type":"api-request') || head.startsWith('{"type":"file-history-snapshot"')) return true;
     return head.includes('"attachment":{') && !head.includes('"attachment":{"type":"queued_command"');
@@ -70,14 +70,19 @@ type Chain = {
 
 /** Maximum per turn. An agent runs a few tools at a time. */
 const toolsMax = 1_000;
-/** A Stop hook lists no more than this. */
+/** A Stop hook does not list more than this. */
 const backgroundMax = 200;
-/** Sub-agents in one file, in versions that kept them there, and lines by which they are recognised. */
+/** Older versions keep sub-agents in the main file. Maximum of such sub-agents, and of lines that identify them. */
 const chainsMax = 1_000;
 const sidechainLinesMax = 20_000;
 
 /** Reasons for which a message ends although the turn continues. */
-const goesOn: ReadonlySet<string> = new Set(['tool_use', 'pause_turn', 'max_tokens', 'model_context_window_exceeded']);
+const continuingReasons: ReadonlySet<string> = new Set([
+  'tool_use',
+  'pause_turn',
+  'max_tokens',
+  'model_context_window_exceeded',
+]);
 
 /**
  * Tools whose start matters: the delivery of an output is a stop, and a question waits for a person. The start of any
@@ -85,10 +90,10 @@ const goesOn: ReadonlySet<string> = new Set(['tool_use', 'pause_turn', 'max_toke
  */
 const judgedAtStart: ReadonlySet<string> = new Set(['StructuredOutput', 'AskUserQuestion']);
 
-/** Prompts that these programs typed are a person's. Others are as the hook names them, such as `system`. */
+/** A prompt from one of these sources is a person's. Any other source, such as `system`, is passed on unchanged. */
 const personSources: ReadonlySet<string | undefined> = new Set(['typed', 'queued', 'suggestion_accepted', 'user']);
 
-/** Internal sub-agents, for compaction and suggestions. Their stops are nobody's. */
+/** Internal sub-agents, for compaction and suggestions. Their stops do not count. */
 const internalChild = /^a(?:compact|prompt_suggestion|side_question)\b/;
 
 const interruption = /^\[Request interrupted by user\b/;
@@ -100,11 +105,11 @@ const rejection = /^The user doesn't want to (?:proceed with|take) this (?:tool 
 
 function createReader({ session, child: ownChild }: RecordedSession): RecordReader {
   const chains = new Map<string, Chain>();
-  /** The sub-agents of lines of the main file, in versions that kept them there and did not name them. */
+  /** By line id: the sub-agent, in versions that kept unnamed sub-agents in the main file. */
   const sidechains = new Map<string, string>();
   let sidechainCount = 0;
   let newestMs: number | null = null;
-  /** What the session has cost so far. */
+  /** The session's cost so far. */
   let costUsd = 0;
 
   function chainOf(line: RecordedFields): Chain {
@@ -153,7 +158,7 @@ function createReader({ session, child: ownChild }: RecordedSession): RecordRead
     };
   }
 
-  /** Ends the turn if its last message allows that. `isOver`: what follows shows that the turn is over. */
+  /** Ends the turn if its last message allows that. @param isOver true if the next line shows that the turn is over */
   function settle(chain: Chain, isOver: boolean): RecordedStep[] {
     const { ending, child } = chain;
     chain.ending = null;
@@ -184,8 +189,8 @@ function createReader({ session, child: ownChild }: RecordedSession): RecordRead
   }
 
   /**
-   * A process writes what its session has cost when it ends, in newer versions. The line has no time, and the sum goes
-   * on when the session is resumed.
+   * In newer versions, a process writes the session's total cost when it ends. The line has no time. A resumed session
+   * continues the total.
    */
   function readCost({ totalCostUSD: total, sessionId }: RecordedFields): RecordedStep[] {
     if (ownChild !== null || sessionId !== session) return [];
@@ -232,7 +237,7 @@ function createReader({ session, child: ownChild }: RecordedSession): RecordRead
       steps.push(callOf(chain, line, 'PreToolUse', fields));
     }
     const reason = textOf(message.stop_reason) ?? null;
-    if (calls.length > 0 || (reason !== null && goesOn.has(reason))) chain.ending = null;
+    if (calls.length > 0 || (reason !== null && continuingReasons.has(reason))) chain.ending = null;
     else if (reason !== null || text !== '')
       chain.ending = {
         message: id,
@@ -264,7 +269,7 @@ function createReader({ session, child: ownChild }: RecordedSession): RecordRead
     const steps = [...takeCommand(chain), ...settle(chain, true)];
     chain.turn = textOf(line.uuid) ?? null;
     steps.push(...start(chain, line));
-    // A sub-agent's task is no prompt: Claude Code sends no hook call for it.
+    // A sub-agent's task is not a prompt: Claude Code sends no hook call for it.
     if (chain.child !== null) return steps;
     const name = slashCommand.exec(text)?.[1];
     if (name === undefined) return [...steps, readPrompt(chain, line, text, textOf(line.promptSource))];
@@ -294,7 +299,7 @@ function createReader({ session, child: ownChild }: RecordedSession): RecordRead
     const id = textOf(result.tool_use_id) ?? '';
     const call = chain.tools.get(id);
     chain.tools.delete(id);
-    // The delivery of an output was judged before it; there is nothing left to check.
+    // A structured output was judged before it was delivered, so nothing is left to check.
     if (call === undefined || call.name === 'StructuredOutput') return [];
     const response = isOnly ? (line.toolUseResult ?? result.content) : result.content;
     const isFailure = result.is_error === true;
@@ -337,7 +342,7 @@ function createReader({ session, child: ownChild }: RecordedSession): RecordRead
       const chain = chainOf(line);
       const prompt = textOf(queued.prompt);
       if (chain.child !== null || prompt === undefined) return [];
-      // It came while the agent was at work, so the turn continues.
+      // Queued while the agent was working, so the turn continues.
       return [readPrompt(chain, line, prompt, queued.commandMode === 'prompt' ? 'queued' : 'system')];
     },
     end: () => [...chains.values()].flatMap((chain) => [...takeCommand(chain), ...settle(chain, true)]),

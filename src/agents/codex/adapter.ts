@@ -148,12 +148,12 @@ function planChange(
 ): PlanChange | typeof unread | null {
   if (tool === 'update_plan') return readPlan(input?.plan, 'step') ?? unread;
   if (tool !== 'create_goal' && tool !== 'update_goal' && tool !== 'get_goal') return null;
-  const given = typeof response === 'string' ? tryJson(response) : response;
-  const answer = goalSchema.safeParse(given);
+  const result = typeof response === 'string' ? tryJson(response) : response;
+  const answer = goalSchema.safeParse(result);
   if (!answer.success) {
     if (tool !== 'get_goal') return unread;
     // Only the user can clear a goal. A session that never had one has the same response.
-    const isCleared = noGoalSchema.safeParse(given).success && plan.some(({ step }) => step === 'goal');
+    const isCleared = noGoalSchema.safeParse(result).success && plan.some(({ step }) => step === 'goal');
     return isCleared ? stepUpdate('goal', { status: 'deleted' }) : null;
   }
   // A goal without a status counts as open.
@@ -162,8 +162,8 @@ function planChange(
 }
 
 /**
- * `paused`, `blocked`, `usageLimited` and `budgetLimited` are kept and count as open: the agent may set a goal's
- * budget, so its end must not let a session go. So do unknown ones.
+ * `paused`, `blocked`, `usageLimited` and `budgetLimited` are kept and count as open, as do unknown statuses. The agent
+ * may set a goal's budget, so a used-up budget must not let the session stop.
  */
 const goalStatuses: ReadonlyMap<string, string> = new Map([
   ['active', 'in_progress'],

@@ -5,7 +5,6 @@
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { parse, TomlError } from 'smol-toml';
 import { z } from 'zod';
 import { tryJson } from '../../text/json-text.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
@@ -20,6 +19,7 @@ import {
   writeSettings,
 } from '../setup/settings-file.ts';
 import type { SetupRequest, Trust, TrustResult } from '../setup/setup.ts';
+import { parseToml } from '../setup/toml-hooks.ts';
 import { receiverFor, type UsageSetup } from '../setup/usage.ts';
 
 type Block = 'trust' | 'usage';
@@ -38,7 +38,7 @@ function putBlock(bare: string, block: Block, lines: string): string {
 
 /** Removes a block. Returns null if nothing is left. @throws SyntaxProblem */
 function removeBlock(text: string, block: Block): string | null {
-  parseConfig(text);
+  parseToml(text);
   const from = text.indexOf(blockStarts[block]);
   const to = text.indexOf(blockEnd, from);
   if (from < 0 || to < 0) return text;
@@ -46,17 +46,6 @@ function removeBlock(text: string, block: Block): string | null {
   const before = text.slice(0, from);
   const left = after === '' ? before.replace(/\n$/, '') : before + after.replace(/^\n/, '');
   return left === '' ? null : left;
-}
-
-/** @throws SyntaxProblem */
-function parseConfig(text: string): unknown {
-  try {
-    return parse(text);
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error;
-    const lines = text.split('\n').slice(0, error.line - 1);
-    throw new SyntaxProblem(error.message.split('\n')[0] ?? '', lines.join('\n').length + error.column);
-  }
 }
 
 /** @param hooks the hooks file, in the same folder */
@@ -69,8 +58,8 @@ function openConfig(hooks: SettingsFile, places: LocalContext): SettingsFile {
 export function planConfig({ places, line, usage, remove }: SetupRequest, hooks: SettingsFile): Change | null {
   const config = openConfig(hooks, places);
   if (remove) {
-    const take = (text: string | null, block: Block) => (text === null ? null : removeBlock(text, block));
-    return config.text === null ? null : planEdit(config, (text) => take(take(text, 'trust'), 'usage'));
+    const without = (text: string | null, block: Block) => (text === null ? null : removeBlock(text, block));
+    return config.text === null ? null : planEdit(config, (text) => without(without(text, 'trust'), 'usage'));
   }
   // If we set up usage reporting before, it follows the hooks to the new address.
   const isSet = config.text?.includes(blockStarts.usage) ?? false;
@@ -88,9 +77,9 @@ const endpointIn = (config: unknown): string | null =>
 function putUsage(text: string, line: Line): string {
   const endpoint = receiverFor(line, '/v1/logs');
   // Already set, by us or by the user.
-  if (endpointIn(parseConfig(text)) === endpoint) return text;
+  if (endpointIn(parseToml(text)) === endpoint) return text;
   const bare = removeBlock(text, 'usage') ?? '';
-  if (Object.hasOwn(parseConfig(bare) as object, 'otel'))
+  if (Object.hasOwn(parseToml(bare) as object, 'otel'))
     throw new SyntaxProblem(
       '[otel] is already set to a different value; change it there',
       Math.max(0, bare.indexOf('otel')),
@@ -105,9 +94,9 @@ export const createCodexUsage = (folder: (places: LocalContext) => string): Usag
   environment: null,
   target(places) {
     try {
-      return endpointIn(parseConfig(readText(join(folder(places), 'config.toml')) ?? ''));
+      return endpointIn(parseToml(readText(join(folder(places), 'config.toml')) ?? ''));
     } catch {
-      return null; // the check of the trusted hooks reports it
+      return null; // the check for trusted hooks reports this file
     }
   },
   inDollars: false,
@@ -119,7 +108,6 @@ export const createCodexUsage = (folder: (places: LocalContext) => string): Usag
 const hookSchema = z.object({
   key: z.string(),
   currentHash: z.string(),
-  trustStatus: z.string().optional().catch(undefined),
   sourcePath: z.string(),
   command: z.string().nullish().catch(undefined),
 });
@@ -189,7 +177,7 @@ export function trustIn(text: string): Map<string, string> {
         state: z.record(z.string(), z.object({ trusted_hash: z.string() }).loose().catch({ trusted_hash: '' })),
       }),
     })
-    .safeParse(parseConfig(text));
+    .safeParse(parseToml(text));
   return new Map(Object.entries(state.data?.hooks.state ?? {}).map(([key, value]) => [key, value.trusted_hash]));
 }
 

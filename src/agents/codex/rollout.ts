@@ -41,6 +41,11 @@ const hookPrompt = /^<hook_prompt hook_run_id="stop:/;
 /** Codex refuses such a call before any hook. */
 const refused = /^unsupported (?:custom tool )?call:/;
 
+const contentText = ({ content }: RecordedFields): string =>
+  listOf(content)
+    .map(({ text }) => textOf(text) ?? '')
+    .join('\n');
+
 function createReader({ session, child }: RecordedSession): RecordReader {
   const tools = new Map<string, { readonly name: string; readonly input: RecordedFields }>();
   let cwd: string | undefined;
@@ -48,8 +53,8 @@ function createReader({ session, child }: RecordedSession): RecordReader {
   let kind: string | undefined;
   let turn: string | null = null;
   let isStarted = false;
-  /** Whether the model has worked since the turn began. A compaction is a turn without that. */
-  let isAtWork = false;
+  /** True if the model has worked since the turn began. In a compaction, which is a turn too, it has not. */
+  let hasWorked = false;
   let stops = 0;
   let message = '';
   let prompt: string | null = null;
@@ -61,14 +66,14 @@ function createReader({ session, child }: RecordedSession): RecordReader {
   }
 
   function start(line: RecordedFields): RecordedStep[] {
-    isAtWork = true;
+    hasWorked = true;
     if (isStarted) return [];
     isStarted = true;
     return [callOf(line, child === null ? 'SessionStart' : 'SubagentStart', { source: 'startup' })];
   }
 
   function stop(line: RecordedFields, last: string): RecordedStep[] {
-    if (!isAtWork) return [];
+    if (!hasWorked) return [];
     stops += 1;
     const event = child === null ? 'Stop' : 'SubagentStop';
     return [callOf(line, event, { last_assistant_message: last }, `${turn ?? session}-${stops}`)];
@@ -93,9 +98,7 @@ function createReader({ session, child }: RecordedSession): RecordReader {
       case 'custom_tool_call_output':
         return finish(line, item);
       case 'message': {
-        const text = listOf(item.content)
-          .map(({ text }) => textOf(text) ?? '')
-          .join('\n');
+        const text = contentText(item);
         if (item.role === 'assistant') {
           message = text;
           return start(line);
@@ -108,8 +111,9 @@ function createReader({ session, child }: RecordedSession): RecordReader {
   }
 
   function begin(line: RecordedFields, item: RecordedFields, input: RecordedFields): RecordedStep[] {
-    const [plain, space] = [textOf(item.name) ?? '', textOf(item.namespace) ?? ''];
-    const name = space.startsWith('mcp__') ? `${space}__${plain}` : plain;
+    const tool = textOf(item.name) ?? '';
+    const namespace = textOf(item.namespace) ?? '';
+    const name = namespace.startsWith('mcp__') ? `${namespace}__${tool}` : tool;
     const id = textOf(item.call_id) ?? '';
     setNewest(tools, id, { name, input }, toolsMax);
     // The start of a tool shows only that the agent is alive, which its end shows too.
@@ -130,7 +134,7 @@ function createReader({ session, child }: RecordedSession): RecordReader {
       case 'task_started':
       case 'turn_started':
         turn = textOf(event.turn_id) ?? null;
-        isAtWork = false;
+        hasWorked = false;
         stops = 0;
         message = '';
         prompt = null;
@@ -139,24 +143,18 @@ function createReader({ session, child }: RecordedSession): RecordReader {
         return submit(line, textOf(event.message) ?? '');
       case 'item_completed': {
         const item = fieldsOf(event.item);
-        if (item.type !== 'UserMessage') return [];
-        return submit(
-          line,
-          listOf(item.content)
-            .map(({ text }) => textOf(text) ?? '')
-            .join('\n'),
-        );
+        return item.type === 'UserMessage' ? submit(line, contentText(item)) : [];
       }
       case 'token_count':
         return readUsage(line, fieldsOf(fieldsOf(event.info).last_token_usage));
       case 'task_complete':
       case 'turn_complete': {
         const steps = stop(line, textOf(event.last_agent_message) ?? message);
-        isAtWork = false;
+        hasWorked = false;
         return steps;
       }
       case 'turn_aborted':
-        isAtWork = false;
+        hasWorked = false;
         return [];
       default:
         return [];
@@ -165,7 +163,8 @@ function createReader({ session, child }: RecordedSession): RecordReader {
 
   /** The input count includes cached input. */
   function readUsage(line: RecordedFields, used: RecordedFields): RecordedStep[] {
-    const [cacheRead, cacheWrite] = [countOf(used.cached_input_tokens), countOf(used.cache_write_input_tokens)];
+    const cacheRead = countOf(used.cached_input_tokens);
+    const cacheWrite = countOf(used.cache_write_input_tokens);
     const report = {
       input: Math.max(0, countOf(used.input_tokens) - cacheRead - cacheWrite),
       output: countOf(used.output_tokens),

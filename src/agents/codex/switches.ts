@@ -12,7 +12,6 @@ import {
   judgeUnknown,
   type Layer,
   type ReadSwitches,
-  type Settings,
   valueAt,
 } from '../doctor/switches.ts';
 import type { LocalContext } from '../setup/local-context.ts';
@@ -52,15 +51,14 @@ export function judgeCodex(
     const features = isSettings(value.features) ? value.features : {};
     return { file, value: { features: { hooks: features.hooks ?? features.codex_hooks } } };
   });
-  const off = own.flatMap((layer) =>
-    Object.entries(
-      isSettings(valueAt(layer.value, 'hooks.state')) ? (valueAt(layer.value, 'hooks.state') as Settings) : {},
-    )
+  const off = own.flatMap((layer) => {
+    const states = valueAt(layer.value, 'hooks.state');
+    return Object.entries(isSettings(states) ? states : {})
       .filter(
         ([key, state]) => valueAt(state, 'enabled') === false && hooked.some(({ file }) => key.startsWith(`${file}:`)),
       )
-      .map(([key]) => bad(`${layer.file} turns the hook ${key} off`, 'turn it on in Codex with /hooks')),
-  );
+      .map(([key]) => bad(`${layer.file} turns the hook ${key} off`, 'turn it on in Codex with /hooks'));
+  });
   return [
     ...judgeFlag(named, 'features.hooks', false),
     ...(hooked.length === 0 ? [] : judgeFlag(requirements, 'allow_managed_hooks_only', true, 'our hooks do not run')),

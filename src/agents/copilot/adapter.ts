@@ -27,7 +27,7 @@ import {
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { authorOf } from '../shared/prompt-author.ts';
 import { toId } from '../shared/text.ts';
-import { type KnownTools, readToolChanges } from '../shared/tool-changes.ts';
+import { type KnownTools, readToolChanges, type ToolChanges } from '../shared/tool-changes.ts';
 import { hookCommand } from './hook-command.ts';
 import { readTodos } from './plan.ts';
 
@@ -98,8 +98,8 @@ export const copilotAdapter = {
   },
   stop: (call: CopilotCall) => (isStop(call) ? toAttempt(call.response, call.stopReason) : null),
   personPrompt: (call: CopilotCall, prior: PriorWorker) => {
-    const isPersons = call.event === 'userPromptSubmitted' && call.parent === null;
-    return isPersons && authorOf(call.prompt, prior) === 'person' ? (call.prompt ?? null) : null;
+    const isForSession = call.event === 'userPromptSubmitted' && call.parent === null;
+    return isForSession && authorOf(call.prompt, prior) === 'person' ? (call.prompt ?? null) : null;
   },
   // Copilot ignores the answer to a prompt hook.
   passesCommands: true,
@@ -143,9 +143,9 @@ function inCamelCase(body: unknown): unknown {
 }
 
 /** Tools without a schema, such as `apply_patch`, get a single text. */
-function readArguments(given: string): unknown {
-  const read = tryJson(given);
-  return typeof read === 'object' && read !== null ? read : { [freeText]: typeof read === 'string' ? read : given };
+function readArguments(text: string): unknown {
+  const read = tryJson(text);
+  return typeof read === 'object' && read !== null ? read : { [freeText]: typeof read === 'string' ? read : text };
 }
 const freeText = 'text';
 
@@ -220,16 +220,16 @@ const failures: ReadonlySet<unknown> = new Set(['failure', 'error', 'rejected', 
 
 function draftTool(call: CopilotCall, ok: boolean, prior: PriorWorker, isFailure = !ok): EntryDraft {
   const { toolName: tool, toolArgs: args = {} } = call;
-  // This tool has several commands. Only `view` does not write.
-  const isView = tool === 'str_replace_editor' && args.command === 'view';
-  const files = tool === 'str_replace_editor' && !isView ? [args.path] : undefined;
-  const changes = isView
-    ? ({ changes: 'none', files: [] } as const)
-    : files === undefined
-      ? readToolChanges(copilotTools, tool, args, !isFailure, call.toolResult)
-      : ({ changes: isFailure ? 'none' : 'files', files: isFailure ? [] : files } as const);
+  const changes =
+    tool === 'str_replace_editor'
+      ? readEditorChanges(args, isFailure)
+      : readToolChanges(copilotTools, tool, args, !isFailure, call.toolResult);
   return draftToolUse({ tool, ok, ...changes }, call, prior);
 }
+
+/** `str_replace_editor` has several commands. Only `view` does not write. */
+const readEditorChanges = ({ command, path }: Readonly<Record<string, unknown>>, isFailure: boolean): ToolChanges =>
+  command === 'view' || isFailure ? { changes: 'none', files: [] } : { changes: 'files', files: [path] };
 
 function draftToolEnd(call: CopilotCall, prior: PriorWorker): readonly EntryDraft[] {
   const { toolName: tool, toolArgs: args, toolResult: result } = call;

@@ -68,7 +68,9 @@ function readInsert(cursor: Cursor): readonly StepChange[] | null {
   return cursor.isAtEnd() ? changes : null;
 }
 
-/** Reads `status = 'done', title = '…' WHERE id = 'a'`. The condition may also be `id IN (…)`, a status, or missing. */
+/**
+ * Reads `status = 'done', title = '…' WHERE id = 'a'`. The condition may also be `id IN (…)`, a status, or missing.
+ */
 function readUpdate(cursor: Cursor, plan: Plan | null): readonly PlanChange[] | null {
   const set: { title?: string; status?: string } = {};
   do {

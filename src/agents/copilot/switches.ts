@@ -9,23 +9,23 @@ export const readCopilotSwitches =
   ({ places, hooked }) => {
     const { cwd } = places;
     const layers = createLayers();
-    const ofProject = ['settings.local.json', 'settings.json'].map((name) => join(cwd, '.github', 'copilot', name));
-    const ofUser = ['settings.json', 'config.json'].map((name) => join(folder(places), name));
-    const user = ofUser.flatMap(layers.json);
+    const projectFiles = ['settings.local.json', 'settings.json'].map((name) => join(cwd, '.github', 'copilot', name));
+    const userFiles = ['settings.json', 'config.json'].map((name) => join(folder(places), name));
+    const user = userFiles.flatMap(layers.json);
     // A hooks file may disable its own hooks.
     const own = hooked.flatMap(({ file }) => judgeFlag(layers.reported(file), 'disableAllHooks', true));
-    const all = [...ofProject.flatMap(layers.json), ...user];
+    const all = [...projectFiles.flatMap(layers.json), ...user];
     const trusted = ['trustedFolders', 'trusted_folders'].map((path) => mergeLists(user, path));
     const folders = trusted.flatMap(({ all: list }) => list ?? []);
     const project = hooked.find(({ scope }) => scope === 'project');
-    const isOpen = project === undefined || folders.some((trustedFolder) => isWithin(trustedFolder, cwd));
+    const isTrusted = project === undefined || folders.some((trustedFolder) => isWithin(trustedFolder, cwd));
     return [
       ...layers.problems,
       ...own,
       ...judgeFlag(all, 'disableAllHooks', true),
       ...trusted.flatMap(({ odd }) => odd),
       ...judgeUnknown(all, ['hooks', 'disableAllHooks']),
-      ...(isOpen
+      ...(isTrusted
         ? []
         : [
             warn(

@@ -109,7 +109,7 @@ function promptedBy({ prompt, attachments = [], parent }: CursorCall, prior: Pri
 
 /** Fields that may name the file of a write. Without one, any file may have changed. */
 const fileKeys = ['file_path', 'path', 'target_file'];
-/** These follow Cursor's documentation. */
+/** From Cursor's documentation. */
 const cursorTools: KnownTools = {
   harmless: ['Read', 'Grep', 'Glob', 'LS', 'List', 'SemanticSearch', 'WebSearch', 'WebFetch', 'TodoWrite', 'ReadLints'],
   writers: { Write: fileKeys, StrReplace: fileKeys, Edit: fileKeys, Delete: fileKeys },

@@ -1,4 +1,4 @@
-/** Settings that turn Cursor's hooks off: none is documented. */
+/** Cursor documents no setting that turns its hooks off. */
 import { skip } from '../doctor/doctor.ts';
 import type { ReadSwitches } from '../doctor/switches.ts';
 

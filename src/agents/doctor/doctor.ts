@@ -53,7 +53,8 @@ export type TokenPass = {
   readonly variable: string;
   readonly value: string;
   /**
-   * Resolves to null if the service accepts the token that a hook sent, otherwise to the problem. `sent` null: none.
+   * Resolves to null if the service accepts the token that a hook sent, otherwise to the problem. `sent` is null if the
+   * hook sent none.
    */
   readonly refusalOf: (sent: string | null) => Promise<Answer | null>;
 };

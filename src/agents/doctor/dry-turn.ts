@@ -19,8 +19,8 @@ export type DryTurn = {
   readonly block?: (reason: string) => object;
   /** False if the agent asks only once a turn, so not again after a block. Default: true. */
   readonly asksAgain?: boolean;
-  /** False if its hooks cannot keep it at work, so that it only reports its stop. Default: true. */
-  readonly holds?: boolean;
+  /** False if its hooks cannot block a stop and only report it. Default: true. */
+  readonly canBlock?: boolean;
 };
 export type Stage = {
   readonly home: string;
@@ -75,7 +75,7 @@ export async function tryTurn(dryTurn: DryTurn, turn: Turn): Promise<Answer> {
 }
 
 async function run(
-  { openModel, prepare, block = blockAnswer, holds = true }: DryTurn,
+  { openModel, prepare, block = blockAnswer, canBlock = true }: DryTurn,
   turn: Turn,
 ): Promise<TurnResult> {
   const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'stopgate-doctor-')));
@@ -83,7 +83,8 @@ async function run(
   let model: FakeModel | undefined;
   let gate: Loopback | undefined;
   try {
-    const [project, home] = [join(scratch, 'project'), join(scratch, 'home')];
+    const project = join(scratch, 'project');
+    const home = join(scratch, 'home');
     for (const folder of [project, home]) mkdirSync(folder);
     gate = await openGate(turn.stopEvent, calls, block);
     model = await openModel();
@@ -97,8 +98,8 @@ async function run(
     turn.signal.addEventListener('abort', program.kill, { once: true });
     if (turn.signal.aborted) program.kill();
     const failure = await endOf(program, prepared.drive, isOver);
-    // It does not wait for this hook.
-    if (!holds) await waitFor(() => countStops(turn, calls.events) > 0);
+    // An agent that cannot be blocked does not wait for this hook.
+    if (!canBlock) await waitFor(() => countStops(turn, calls.events) > 0);
     const gotReason = model.turns.at(-1)?.includes(JSON.stringify(reason).slice(1, -1)) ?? false;
     return { ...calls, turns: model.turns.length, gotReason, failure };
   } finally {
@@ -116,14 +117,14 @@ const countStops = ({ stopEvent }: Turn, events: readonly string[]): number =>
   events.filter((event) => event === stopEvent).length;
 
 function judge(
-  { asksAgain = true, holds = true }: DryTurn,
+  { asksAgain = true, canBlock = true }: DryTurn,
   turn: Turn,
   { events, turns, gotReason, failure }: TurnResult,
 ): Answer {
   const { stopEvent } = turn;
   const stops = countStops(turn, events);
   const fired = [...new Set(events)].join(', ');
-  if (!holds && stops > 0) return ok(`dry turn: ${fired} fired; its hooks report a stop, but cannot block it`);
+  if (!canBlock && stops > 0) return ok(`dry turn: ${fired} fired; its hooks report a stop, but cannot block it`);
   if (stops >= (asksAgain ? 2 : 1) && turns >= 2 && gotReason) {
     return ok(`dry turn: ${fired} fired; the first stop was blocked, and the agent continued with the reason`);
   }
@@ -149,7 +150,10 @@ function openGate(stopEvent: string, calls: Calls, block: (reason: string) => ob
     const inBody = (body as { hook_event_name?: unknown } | null)?.hook_event_name;
     const event = String(inBody ?? new URL(path, 'http://gate').searchParams.get('event') ?? 'unknown');
     calls.events.push(event);
-    if (event === stopEvent) [stops, calls.token] = [stops + 1, token];
+    if (event === stopEvent) {
+      stops += 1;
+      calls.token = token;
+    }
     if (event === stopEvent && stops === 1) sendJson(response, 200, block(reason));
     else response.writeHead(204).end();
   });
@@ -157,7 +161,7 @@ function openGate(stopEvent: string, calls: Calls, block: (reason: string) => ob
 
 const blockAnswer = (reason: string): object => ({ decision: 'block', reason });
 
-type Program = {
+type RunningProgram = {
   /** The end of its output. */
   readonly output: () => string;
   /** Resolves to the failure, or to null after exit code 0. */
@@ -171,7 +175,7 @@ function startProgram(
   args: readonly string[],
   cwd: string,
   env: Readonly<Record<string, string>>,
-): Program {
+): RunningProgram {
   const child = spawn(binary, [...args], { cwd, env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
@@ -193,7 +197,7 @@ const outputCharsMax = 8_000;
 const pollMs = 100;
 
 /** Waits for the end of the turn. Resolves to the failure, or to null. */
-async function endOf(program: Program, drive: Prepared['drive'], isOver: () => boolean): Promise<string | null> {
+async function endOf(program: RunningProgram, drive: Prepared['drive'], isOver: () => boolean): Promise<string | null> {
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
@@ -218,7 +222,7 @@ async function endOf(program: Program, drive: Prepared['drive'], isOver: () => b
 }
 
 /** Polls `find` until it returns a value. Resolves to null if the program ends first. */
-async function until<Found>(program: Program, find: () => Found | undefined): Promise<Found | null> {
+async function until<Found>(program: RunningProgram, find: () => Found | undefined): Promise<Found | null> {
   let hasEnded = false;
   void program.ended.then(() => {
     hasEnded = true;

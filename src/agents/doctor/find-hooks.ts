@@ -1,8 +1,7 @@
 /** Finds our hooks in an agent's settings. */
 import { execFile } from 'node:child_process';
-import { getNodeValue } from 'jsonc-parser';
 import type { FoundHook, HookFormat } from '../setup/hook-settings.ts';
-import { parseJson, positionOf, SyntaxProblem } from '../setup/json-edit.ts';
+import { positionOf, readJson, SyntaxProblem } from '../setup/json-edit.ts';
 import { readText } from '../setup/settings-file.ts';
 import { type Answer, bad, type CheckContext, ok, skip, warn } from './doctor.ts';
 
@@ -16,8 +15,8 @@ export type HookedFile = {
   readonly hooks: readonly FoundHook[];
 };
 
-export type ReadSettings = {
-  /** Null if the file has no hooks of ours. */
+export type SettingsContent = {
+  /** Null if the file does not contain our hooks. */
   readonly hooked: HookedFile | null;
   /** All hooks of the file. */
   readonly hooks: readonly FoundHook[];
@@ -30,13 +29,13 @@ export type ReadSettings = {
 export const initCommand = (agent: string, { scope }: Pick<HookedFile, 'scope'>): string =>
   `stopgate init ${agent}${scope === 'user' ? ' --user' : ''}`;
 
-const nothing: ReadSettings = { hooked: null, hooks: [], value: undefined, problems: [] };
+const nothing: SettingsContent = { hooked: null, hooks: [], value: undefined, problems: [] };
 
-export function readSettings(
+export function readSettingsFile(
   { scope, file }: Pick<HookedFile, 'scope' | 'file'>,
   { load = readText, read }: HookFormat,
   isOurs: (handler: FoundHook['value']) => boolean,
-): ReadSettings {
+): SettingsContent {
   let text: string | null;
   try {
     text = load(file);
@@ -49,14 +48,14 @@ export function readSettings(
     const all = read(text);
     const hooks = all.filter(({ value }) => isOurs(value));
     const hooked = hooks.length === 0 ? null : { scope, file, text, hooks };
-    return { hooked, hooks: all, value: file.endsWith('.json') ? parseValue(text) : undefined, problems: [] };
+    return { hooked, hooks: all, value: file.endsWith('.json') ? readJson(text) : undefined, problems: [] };
   } catch (error) {
-    const problem = `${describeSyntax(file, text, error)}`;
-    return { ...nothing, problems: [bad(problem, 'fix it: the agent may ignore the whole file')] };
+    return {
+      ...nothing,
+      problems: [bad(describeSyntax(file, text, error), 'fix it: the agent may ignore the whole file')],
+    };
   }
 }
-
-const parseValue = (text: string): unknown => getNodeValue(parseJson(text.replace(/^\uFEFF/, '')));
 
 /** Returns `<file>:<line>:<column>: <problem>`. Rethrows any error other than a SyntaxProblem. */
 export function describeSyntax(file: string, text: string, error: unknown): string {

@@ -1,4 +1,4 @@
-/** What Gemini CLI and Qwen Code share in finding settings that turn hooks off: their files, and trusted folders. */
+/** Finds settings that turn hooks off in Gemini CLI and Qwen Code. Both have settings layers and trusted folders. */
 import { dirname, join } from 'node:path';
 import type { LocalContext } from '../setup/local-context.ts';
 import { type Answer, bad, skip } from './doctor.ts';
@@ -37,23 +37,23 @@ export const readGeminiLike =
     const layers = createLayers();
     const machine = folderOf(platform, system.linux, system.mac, system.windows);
     const user = folder(places);
-    const above = layers.json(env[variables.settings] || join(machine, 'settings.json'));
-    const ofUser = layers.reported(join(user, 'settings.json'));
-    const below = layers.json(env[variables.defaults] || join(machine, 'system-defaults.json'));
+    const systemSettings = layers.json(env[variables.settings] || join(machine, 'settings.json'));
+    const userSettings = layers.reported(join(user, 'settings.json'));
+    const systemDefaults = layers.json(env[variables.defaults] || join(machine, 'system-defaults.json'));
     // A project's own settings cannot make it trusted.
-    const outside = [...above, ...ofUser, ...below];
+    const outsideProject = [...systemSettings, ...userSettings, ...systemDefaults];
     const rules = env[variables.trust] || join(user, 'trustedFolders.json');
-    const trusted = judgeTrust(outside, rules, { cwd, env, trust, read: layers.json });
-    const ofProject = trusted.isTrusted ? layers.reported(join(cwd, project, 'settings.json')) : [];
-    const isHere = hooked.some(({ scope }) => scope === 'project');
+    const trusted = judgeTrust(outsideProject, rules, { cwd, env, trust, read: layers.json });
+    const projectSettings = trusted.isTrusted ? layers.reported(join(cwd, project, 'settings.json')) : [];
+    const hasProjectHooks = hooked.some(({ scope }) => scope === 'project');
     const text = `${title} does not trust ${cwd} (${trusted.why}), so the project's hooks do not run`;
     const fix = `start it there once and trust the folder${trust.grantedBy === null ? '' : `, or set ${trust.grantedBy}=true`}`;
-    const untrusted = trusted.isTrusted || !isHere ? [] : [bad(text, fix)];
+    const untrusted = trusted.isTrusted || !hasProjectHooks ? [] : [bad(text, fix)];
     return [
       ...layers.problems,
       ...trusted.odd,
       ...untrusted,
-      ...judge([...above, ...ofProject, ...ofUser, ...below], hooked),
+      ...judge([...systemSettings, ...projectSettings, ...userSettings, ...systemDefaults], hooked),
       ...(hooked.length === 0
         ? []
         : [
@@ -79,9 +79,9 @@ function judgeTrust(
   const odd = found !== undefined && typeof found.value !== 'boolean' ? [notUnderstood(found, path)] : [];
   const denied = trust.deniedBy.find(({ name, value }) => env[name] === value);
   if (denied !== undefined) return { odd, isTrusted: false, why: `${denied.name}=${denied.value} is set here` };
-  if (trust.grantedBy !== null && env[trust.grantedBy] === 'true') return { odd, isTrusted: true, why: '' };
-  if (!(typeof found?.value === 'boolean' ? found.value : trust.isOnByDefault))
-    return { odd, isTrusted: true, why: '' };
+  const isGranted = trust.grantedBy !== null && env[trust.grantedBy] === 'true';
+  const needsTrust = typeof found?.value === 'boolean' ? found.value : trust.isOnByDefault;
+  if (isGranted || !needsTrust) return { odd, isTrusted: true, why: '' };
   const rules = read(file).flatMap(({ value }) => Object.entries(value));
   const [nearest] = rules
     .filter(([folder, level]) => isWithin(level === 'TRUST_PARENT' ? dirname(folder) : folder, cwd))

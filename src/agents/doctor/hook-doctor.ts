@@ -16,7 +16,7 @@ import {
   warn,
 } from './doctor.ts';
 import { type DryTurn, tryTurn } from './dry-turn.ts';
-import { checkProgram, type HookedFile, initCommand, type ReadSettings, readSettings } from './find-hooks.ts';
+import { checkProgram, type HookedFile, initCommand, readSettingsFile, type SettingsContent } from './find-hooks.ts';
 import { checkCap, checkTimes, checkUsage, type Limits } from './limit-checks.ts';
 import { tokenVariableIn } from './session.ts';
 import type { ReadSwitches } from './switches.ts';
@@ -69,10 +69,10 @@ function findHooks(
   const files = [...own, ...(moreFiles?.(places) ?? [])].filter(
     ([, file], index, all) => all.findIndex(([, other]) => other === file) === index,
   );
-  const read = files.map(([scope, file]): [string, string, ReadSettings] => [
+  const read = files.map(([scope, file]): [string, string, SettingsContent] => [
     scope,
     file,
-    readSettings({ scope, file }, formatOf(hooks), (handler) => isOurs(agent, handler)),
+    readSettingsFile({ scope, file }, formatOf(hooks), (handler) => isOurs(agent, handler)),
   ]);
   const values = ['user', 'project', 'local'].map((scope) => read.find(([name]) => name === scope)?.[2].value);
   const more = findMore?.(values, places) ?? null;
@@ -215,19 +215,23 @@ function checkEvents({ hooks: { agent, events }, checks: { limits }, hooked }: H
 }
 
 /** Checks that our script exists, and warns about hooks that fail silently. */
-function checkLines({ hooks: { agent }, checks: { limits }, hooked }: HookedSubject): Answer[] {
+function checkLines({ hooks: { agent }, checks: { limits }, hooked }: HookedSubject): readonly Answer[] {
   const { file, hooks } = hooked;
   const init = initCommand(agent, hooked);
   const missing = hooks
     .map((hook) => findScript(hookTarget(hook)))
     .find((path) => path !== undefined && !existsSync(path));
   const isSilent = hooks.some(({ event, value }) => event === limits.stopEvent && value.type === 'http');
-  const program = `${file} runs ${missing}, which does not exist`;
-  const silence = 'its hooks use HTTP: while the service is down, every stop is allowed without notice';
-  return [
-    ...(missing === undefined ? [] : [bad(program, init)]),
-    ...(isSilent ? [warn(silence, `to block such stops: ${init} --on-unreachable block`)] : []),
-  ];
+  const answers: Answer[] = [];
+  if (missing !== undefined) answers.push(bad(`${file} runs ${missing}, which does not exist`, init));
+  if (isSilent)
+    answers.push(
+      warn(
+        'its hooks use HTTP: while the service is down, every stop is allowed without notice',
+        `to block such stops: ${init} --on-unreachable block`,
+      ),
+    );
+  return answers;
 }
 
 /** The path of our script in a command. It is quoted if it has a space. */

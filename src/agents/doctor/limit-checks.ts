@@ -27,7 +27,7 @@ export type BlockCap = {
   readonly blocks: number;
   /** The value that the user has set. Infinity disables the cap; undefined if not set. */
   readonly configured?: (hooked: readonly HookedFile[], env: LocalContext['env']) => number | undefined;
-  /** Returns how to raise it. @param init the command that rewrites the settings */
+  /** Tells the user how to raise it. @param init the command that rewrites the settings */
   readonly raise?: (init: string) => string;
 };
 

@@ -14,9 +14,9 @@ type Request = {
   /** The bearer token, or null. */
   readonly token: string | null;
 };
-type Answer = (request: Request, response: ServerResponse) => void;
+type Responder = (request: Request, response: ServerResponse) => void;
 
-export async function openLoopback(answer: Answer): Promise<Loopback> {
+export async function openLoopback(answer: Responder): Promise<Loopback> {
   const server = createServer((request, response) => {
     void readJson(request).then((body) =>
       answer({ method: request.method ?? '', path: request.url ?? '/', body, token: tokenOf(request) }, response),

@@ -76,7 +76,7 @@ const withheld = (url: string): Answer =>
  */
 export async function checkAnswer(url: string, token: string | null, config: Config): Promise<Answer[] | null> {
   const reply = await askHttp(`${url}/readyz`, token);
-  // `fetch` refuses ports of other protocols ("bad port"). A service of ours cannot listen there either.
+  // `fetch` refuses ports of other protocols ("bad port"). stopgate cannot listen there either.
   if (reply === 'ECONNREFUSED' || reply === 'bad port') return [];
   if (typeof reply !== 'string' && (reply.status === 401 || isStopgate(reply))) return reply.status >= 500 ? [] : null;
   return [judgeReady(url, reply, token, config)];

@@ -97,15 +97,15 @@ function checkOwner(
 ): Answer[] {
   const here = `the service was started in ${dirname(file)} by ${user}`;
   if (http === null || !isLoopback(http.host)) return [ok(here)];
-  const [other, elsewhere] = [user !== userInfo().username, fileText !== null && filePath !== file];
-  if (elsewhere)
+  if (fileText !== null && filePath !== file)
     return [
       warn(
         `${here}: it applies the rules of ${file}, and ${filePath} has no effect`,
         `start "stopgate dev" in ${dirname(filePath)}, then: stopgate init ${agent === 'service' ? 'AGENT' : agent}`,
       ),
     ];
-  if (other) return [warn(`${here}: another user decides what is checked`, 'start your own service in this folder')];
+  if (user !== userInfo().username)
+    return [warn(`${here}: another user decides what is checked`, 'start your own service in this folder')];
   return [ok(`${here}${dirname(file) === cwd ? '' : ', not in this folder'}`)];
 }
 

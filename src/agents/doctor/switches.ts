@@ -1,14 +1,12 @@
 /**
- * What agents share in finding settings that turn hooks off, in the files of the machine, the user and the project,
- * with the agent's precedence: each agent's own part is in its `switches.ts`. Unknown settings about hooks are reported
- * too, because they may turn hooks off, and so are settings that we cannot read. All of this follows the agents'
- * documentation.
+ * Finds settings that turn hooks off, in the files of the machine, the user and the project. The files of each agent
+ * and their precedence are in its `switches.ts`. Unknown settings about hooks are reported too, because they may turn
+ * hooks off, and so are settings that we cannot read. All of this follows the agents' documentation.
  */
 import { realpathSync } from 'node:fs';
 import { isAbsolute, relative, sep } from 'node:path';
-import { getNodeValue } from 'jsonc-parser';
 import { parse as parseToml } from 'smol-toml';
-import { parseJson } from '../setup/json-edit.ts';
+import { readJson } from '../setup/json-edit.ts';
 import type { LocalContext } from '../setup/local-context.ts';
 import { readText } from '../setup/settings-file.ts';
 import { type Answer, bad, skip, warn } from './doctor.ts';
@@ -27,8 +25,6 @@ export type ReadSwitches = (subject: SwitchSubject) => readonly Answer[];
 
 export const isSettings = (value: unknown): value is Settings =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const fromJson = (text: string): unknown => getNodeValue(parseJson(text.replace(/^\uFEFF/, '')));
 
 /** Reads layers and collects problems with files that no other check reports. */
 export function createLayers() {
@@ -51,10 +47,10 @@ export function createLayers() {
   };
   return {
     problems,
-    json: (file: string) => read(file, fromJson, false),
+    json: (file: string) => read(file, readJson, false),
     toml: (file: string) => read(file, parseToml, false),
     /** For files that the doctor also searches for hooks, which reports their problems. */
-    reported: (file: string) => read(file, file.endsWith('.toml') ? parseToml : fromJson, true),
+    reported: (file: string) => read(file, file.endsWith('.toml') ? parseToml : readJson, true),
   };
 }
 
@@ -145,12 +141,12 @@ export function isWithin(folder: string, path: string): boolean {
   return route !== '..' && !route.startsWith(`..${sep}`) && !isAbsolute(route);
 }
 
-/** A switch of an agent of the table. */
+/** A switch of an agent in table/rows.ts. */
 export type ListedSwitch = {
   /** The highest precedence first. */
   readonly files: readonly string[];
   readonly path: string;
-  /** The value that turns hooks off; a text stands for a list that contains it. */
+  /** The value that turns hooks off. A string means a list that contains it. */
   readonly off: boolean | string;
 };
 

@@ -21,7 +21,7 @@ type Question = {
   readonly cwd: string;
   /** The scopes of the settings that have our hooks. */
   readonly scopes: readonly string[];
-  readonly ago: (at: string) => string;
+  readonly ago: (time: string) => string;
 };
 
 export async function checkWorkers({ http, fleet, token, agent, cwd, scopes, ago }: Question): Promise<Answer> {
@@ -58,7 +58,9 @@ function isWithin(folder: string, root: string): boolean {
 
 type Policies = ReadonlyMap<string, Policy>;
 
-/** Names of policies with a plan check: those that pass a stop without a plan, and those that block it. */
+/**
+ * Names of policies with a plan check. A stop without a plan passes under some of them and is blocked by the others.
+ */
 type Plans = { readonly passing: readonly string[]; readonly blocking: readonly string[] };
 
 /** Describes the effect of missing plan tools. Null if no policy has a plan check. */

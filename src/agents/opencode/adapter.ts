@@ -23,7 +23,7 @@ import {
   heartbeat,
   toAttempt,
 } from '../shared/entry-drafts.ts';
-import { draftLimit, mentionsLimit } from '../shared/limit-end.ts';
+import { draftLimit, limitMsMax, mentionsLimit } from '../shared/limit-end.ts';
 import {
   answersTo,
   denialText,
@@ -163,15 +163,15 @@ function describeRequest({ event, properties = {} }: OpencodeCall): InputFields 
 /**
  * The reply for the plugin to send. A denied question is answered with the reason: dismissing it would end the turn.
  */
-function answerInput(given: InputAnswer, { event, properties = {} }: OpencodeCall): object | null {
-  const isAllowed = given.verdict === 'allow';
+function answerInput(answer: InputAnswer, { event, properties = {} }: OpencodeCall): object | null {
+  const isAllowed = answer.verdict === 'allow';
   if (event === 'permission.asked')
-    return { reply: isAllowed ? { reply: 'once' } : { reply: 'reject', message: denialText(given) } };
+    return { reply: isAllowed ? { reply: 'once' } : { reply: 'reject', message: denialText(answer) } };
   const { questions } = properties;
   const answers = isAllowed
-    ? answersTo({ questions }, given.message)
-    : (questionsIn(properties)?.map(() => denialText(given)) ?? null);
-  return answers === null ? null : { reply: { answers: answers.map((answer) => [answer]) } };
+    ? answersTo({ questions }, answer.message)
+    : (questionsIn(properties)?.map(() => denialText(answer)) ?? null);
+  return answers === null ? null : { reply: { answers: answers.map((text) => [text]) } };
 }
 
 /** Ends only the request that was answered, because parallel ones may still be open. */
@@ -255,9 +255,6 @@ function draftError({ properties }: OpencodeCall): EntryDraft[] {
   const until = limitEnd(limit?.responseHeaders?.date, limit?.responseHeaders?.['retry-after']);
   return until === null ? [draftLimit(words)] : [{ type: 'limit.reached', data: { until } }];
 }
-
-/** No provider has a longer limit, so a later time is a misreading. */
-const limitMsMax = 31 * 24 * 60 * 60 * 1_000;
 
 /** When the provider accepts requests again, by its own clock (`Date` and `Retry-After`, RFC 9110). Null if unknown. */
 function limitEnd(date = '', retryAfter = ''): string | null {

@@ -62,7 +62,7 @@ type State = {
   readonly headers: Readonly<Record<string, string>>;
   /** By session: whether it is a sub-agent's. */
   readonly children: Map<string, boolean>;
-  /** Sessions whose turn ended with an error. Not asked about until the next prompt, since ours would fail likewise. */
+  /** Sessions whose turn ended with an error. Not asked about until the next prompt, since ours would fail too. */
   readonly failed: Set<string>;
   /** By session: the pending stop request. Any other prompt cancels it. */
   readonly questions: Map<string, object>;

@@ -59,7 +59,9 @@ function pluginText({ http, policy, fleet, tokenEnv }: Pick<Line, 'http' | 'poli
   try {
     text = readFileSync(source, 'utf8').replace(/\n?\/\/# sourceMappingURL=.*\n?$/, '\n');
   } catch (cause) {
-    throw new AppError('input.bad', 'this build of stopgate has no plugin for OpenCode', { cause });
+    throw new AppError('input.bad', 'this build of stopgate has no plugin for OpenCode; install stopgate again', {
+      cause,
+    });
   }
   const inFleet = fleet === undefined ? '' : `&fleet=${fleet}`;
   const query = `${policy === undefined ? '' : `&policy=${policy}`}${inFleet}`;
@@ -73,7 +75,10 @@ function pluginText({ http, policy, fleet, tokenEnv }: Pick<Line, 'http' | 'poli
   ] as const;
   for (const [placeholder, value] of replacements) {
     if (!text.includes(placeholder))
-      throw new AppError('input.bad', `this build's plugin for OpenCode lacks '${placeholder}'`);
+      throw new AppError(
+        'input.bad',
+        `the plugin for OpenCode in this build lacks '${placeholder}'; install stopgate again`,
+      );
     text = text.replace(placeholder, () => value);
   }
   return `${head}${text}`;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Answer, bad, skip } from '../doctor/doctor.ts';
 import { asPattern, createLayers, findAll, type SwitchSubject } from '../doctor/switches.ts';
 
-/** OpenCode has our plugin instead of hooks. */
+/** @param plugins the files of our plugin, which OpenCode has instead of hooks */
 export const readOpencodeSwitches = (
   { places }: Pick<SwitchSubject, 'places'>,
   plugins: readonly string[],

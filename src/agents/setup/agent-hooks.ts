@@ -77,7 +77,7 @@ const defaultFormat = jsonHooks();
 
 export const formatOf = ({ format = defaultFormat }: Pick<AgentHooks, 'format'>): HookFormat => format;
 
-/** A file that cannot be read has none: `plan` and the doctor report it. */
+/** A file that cannot be read counts as not connected: `plan` and the doctor report it. */
 function findConnected(hooks: AgentHooks, places: LocalContext): ConnectedScope[] {
   const { agent, scopes, file } = hooks;
   const { read, load = readText } = formatOf(hooks);
@@ -112,19 +112,19 @@ function planHooks(hooks: AgentHooks, request: SetupRequest): Change {
   const settings = settingsFor(hooks, line);
   const format = formatOf(hooks);
   return planEdit(file, (text) => {
-    if (!remove) {
-      // If we set up usage reporting before, it follows the hooks to the new address.
-      const isSet = text !== null && hooks.usage?.settings?.isOurs(text.replace(/^\uFEFF/, '')) === true;
-      if (request.usage) {
-        if (hooks.usage?.settings == null) return text;
-        return withBom(text ?? '{}\n', (json) => putUsage(json, hooks, request, isSet));
-      }
-      return withBom(format.put(text, settings), (json) =>
-        putUsage(putVariables(json, hooks, request), hooks, request, isSet),
-      );
+    if (remove) {
+      const bare = text === null ? null : withBom(text, (json) => removeVariables(json, hooks, line));
+      return bare === null ? null : format.remove(bare, settings);
     }
-    const bare = text === null ? null : withBom(text, (json) => removeVariables(json, hooks, line));
-    return bare === null ? null : format.remove(bare, settings);
+    // If we set up usage reporting before, it follows the hooks to the new address.
+    const isSet = text !== null && hooks.usage?.settings?.isOurs(text.replace(/^\uFEFF/, '')) === true;
+    if (request.usage) {
+      if (hooks.usage?.settings == null) return text;
+      return withBom(text ?? '{}\n', (json) => putUsage(json, hooks, request, isSet));
+    }
+    return withBom(format.put(text, settings), (json) =>
+      putUsage(putVariables(json, hooks, request), hooks, request, isSet),
+    );
   });
 }
 

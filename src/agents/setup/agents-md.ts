@@ -1,4 +1,4 @@
-/** The section about stopgate in a project's AGENTS.md, which `init --agents-md` adds and `init --remove` takes out. */
+/** The section about stopgate in a project's AGENTS.md, which `init --agents-md` adds and `init --remove` removes. */
 
 export const agentsMd = 'AGENTS.md';
 
@@ -14,7 +14,7 @@ A service named stopgate judges each stop in this project: it looks at your plan
 - If you cannot continue, say what you tried, what stops you and which answer you need. Do not claim to be done.
 ${end}
 `;
-/** Between the text of others and the section. Always the same, so that it can be taken out again. */
+/** Separates the section from the text before it. Always the same, so that it can be removed again. */
 const gap = '\n\n';
 
 /** @param text null if there is no file. @returns the file with the section of this version, once */
@@ -28,12 +28,13 @@ export function withSection(text: string | null): string {
 export function withoutSection(text: string | null): string | null {
   const found = text === null ? null : findSection(text);
   if (text === null || found === null) return text;
-  const [before, after] = [text.slice(0, found.from), text.slice(found.to)];
+  const before = text.slice(0, found.from);
+  const after = text.slice(found.to);
   if (before === '' && after === '') return null;
   return (before.endsWith(gap) ? before.slice(0, -gap.length) : before) + after;
 }
 
-/** Null if a mark is missing: then the text is no longer ours. */
+/** Returns null if a marker is missing, because the text is then no longer ours. */
 function findSection(text: string): { readonly from: number; readonly to: number } | null {
   const from = text.indexOf(`${begin}\n`);
   const last = from < 0 ? -1 : text.indexOf(`${end}\n`, from);

@@ -4,9 +4,9 @@ import { append, childOf, parseJson, propertyOf, remove, render, SyntaxProblem }
 
 /** Where an agent's JSON settings hold hooks. */
 export type HookLayout = {
-  /** The property that holds them. Null: the top level of the file. Default: `hooks`. */
+  /** The property that holds them, or null for the top level of the file. Default: `hooks`. */
   readonly under?: string | null | undefined;
-  /** True if they are one list, whose items name their event as `trigger`, and not lists by event. */
+  /** True for a single list whose items name their event as `trigger`, instead of a list for each event. */
   readonly isList?: boolean | undefined;
 };
 
@@ -20,7 +20,9 @@ export type HookSettings = HookLayout & {
   readonly isOurs: (handler: Readonly<Record<string, unknown>>) => boolean;
 };
 
-/** How hooks are put into the text of an agent's settings, found and removed. All throw SyntaxProblem. */
+/**
+ * Adds hooks to the text of an agent's settings, finds them and removes them. Every function may throw SyntaxProblem.
+ */
 export type HookFormat = {
   /** @param text null if the file does not exist */
   readonly put: (text: string | null, settings: HookSettings) => string;

@@ -3,7 +3,7 @@
  * fill a list or object that existed and was empty, a space after its bracket marks it, so that the removal keeps it.
  * Containers that we created never have that space, even after an agent has rewritten the file.
  */
-import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 
 export type Position = { readonly line: number; readonly column: number };
 
@@ -16,6 +16,9 @@ export function parseJson(text: string): Node {
   if (root === undefined) throw new SyntaxProblem('it is empty', 0);
   return root;
 }
+
+/** The value of a JSON text, which may begin with a byte order mark. @throws SyntaxProblem */
+export const readJson = (text: string): unknown => getNodeValue(parseJson(text.replace(/^\uFEFF/, '')));
 
 /** A problem at an offset of the text. Callers convert the offset with `positionOf`. */
 export class SyntaxProblem extends Error {

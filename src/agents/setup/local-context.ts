@@ -36,7 +36,7 @@ export function rootOf(file: string, scope: Scope, { cwd, home }: LocalContext):
   return file.startsWith(`${home}/`) ? home : dirname(file);
 }
 
-/** What is installed of an agent on this machine. */
+/** Whether an agent is installed on this machine. */
 export type Installed = {
   readonly name: string;
   readonly title: string;
@@ -46,9 +46,9 @@ export type Installed = {
   readonly hasFolder: boolean;
 };
 
-type Agent = Pick<Installed, 'name' | 'title'> & { readonly program: Program };
+type NamedProgram = Pick<Installed, 'name' | 'title'> & { readonly program: Program };
 
-export function findInstalled({ name, title, program }: Agent, places: LocalContext): Installed {
+export function findInstalled({ name, title, program }: NamedProgram, places: LocalContext): Installed {
   return {
     name,
     title,

@@ -1,11 +1,11 @@
-/** Hooks as one script per event, in a folder, for agents that find them by the name of the file. */
+/** Hooks as one script per event in a folder, for agents that find hooks by file name. */
 import { join } from 'node:path';
 import { AppError } from '../../errors.ts';
 import type { FoundHook, HookFormat, HookSettings } from './hook-settings.ts';
 import { type LocalContext, rootOf, type Scope } from './local-context.ts';
 import { type Change, openSettings, readText } from './settings-file.ts';
 
-/** Scripts by the name of their event. As text, it is what the doctor reads and a dry turn writes. */
+/** Scripts by the name of their event. The doctor reads them as JSON text, and a dry turn gets them as JSON text. */
 export type Scripts = Readonly<Record<string, string>>;
 
 const head = (agent: string): string =>

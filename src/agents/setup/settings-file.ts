@@ -36,11 +36,11 @@ export function openSettings(path: string, root: string): SettingsFile {
 function open(path: string, root: string): SettingsFile {
   const target = targetOf(path, root);
   if (target === null) return { path, target: path, text: null, root };
-  if (!statSync(target).isFile()) throw new AppError('input.bad', `'${path}' is not a file`);
+  if (!statSync(target).isFile()) throw new AppError('input.bad', `'${path}' is not a file; move it away first`);
   const bytes = readFileSync(target);
   const text = bytes.toString('utf8');
   if (!Buffer.from(text).equals(bytes))
-    throw new AppError('input.bad', `'${path}' is not UTF-8 text; nothing was changed`);
+    throw new AppError('input.bad', `'${path}' is not UTF-8 text; nothing was changed: convert it to UTF-8 first`);
   return { path, target, text, root };
 }
 
@@ -54,7 +54,8 @@ export function writeSettings(file: SettingsFile, text: string | null): void {
 function replace(file: SettingsFile, text: string | null): void {
   const mode = file.text === null ? 0o644 : statSync(file.target).mode & 0o777;
   // Renaming over a read-only file would succeed, but its owner does not want it changed.
-  if ((mode & 0o222) === 0) throw new AppError('input.bad', `'${file.path}' is read-only; nothing was changed`);
+  if ((mode & 0o222) === 0)
+    throw new AppError('input.bad', `'${file.path}' is read-only; nothing was changed: make it writable first`);
   if (text === null) {
     rmSync(file.target);
     removeEmpty(dirname(file.target), realpathSync(file.root));
@@ -157,18 +158,19 @@ const contextLines = 2;
 
 /** The changed lines between two texts, with some context, to show to a person. */
 export function diffTexts(before: string, after: string): ShownLine[] {
-  const [old, now] = [before, after].map((text) => (text === '' ? [] : text.replace(/\n$/, '').split('\n'))) as [
-    string[],
-    string[],
-  ];
+  const oldLines = linesOf(before);
+  const newLines = linesOf(after);
+  const shorter = Math.min(oldLines.length, newLines.length);
   let head = 0;
-  while (head < old.length && head < now.length && old[head] === now[head]) head += 1;
+  while (head < shorter && oldLines[head] === newLines[head]) head += 1;
   let tail = 0;
-  while (tail < old.length - head && tail < now.length - head && old.at(-1 - tail) === now.at(-1 - tail)) tail += 1;
-  const middle = diffLines(old.slice(head, old.length - tail), now.slice(head, now.length - tail));
+  while (tail < shorter - head && oldLines.at(-1 - tail) === newLines.at(-1 - tail)) tail += 1;
+  const middle = diffLines(oldLines.slice(head, oldLines.length - tail), newLines.slice(head, newLines.length - tail));
   const same = (lines: readonly string[]): DiffLine[] => lines.map((text) => ({ sign: ' ', text }));
-  return shorten([...same(old.slice(0, head)), ...middle, ...same(old.slice(old.length - tail))]);
+  return shorten([...same(oldLines.slice(0, head)), ...middle, ...same(oldLines.slice(oldLines.length - tail))]);
 }
+
+const linesOf = (text: string): string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
 
 function shorten(lines: readonly DiffLine[]): ShownLine[] {
   const isNear = lines.map((_, index) =>

@@ -23,7 +23,7 @@ function put(text: string | null, settings: HookSettings): string {
 
 /** Returns null if nothing is left. @throws SyntaxProblem */
 function remove(text: string, { isOurs }: HookSettings): string | null {
-  const before = parseToml(text);
+  const before = parseTables(text);
   const kept: string[] = [];
   const lines = text.split('\n');
   for (let index = 0; index < lines.length; ) {
@@ -35,7 +35,7 @@ function remove(text: string, { isOurs }: HookSettings): string | null {
   const left = kept.join('\n');
   const { hooks = [], ...others } = before as { hooks?: unknown[] };
   const expected = hooks.filter((hook) => !isOurs(hook as FoundHook['value']));
-  const { hooks: leftHooks = [], ...leftOthers } = parseToml(left) as { hooks?: unknown[] };
+  const { hooks: leftHooks = [], ...leftOthers } = parseTables(left) as { hooks?: unknown[] };
   if (!isDeepStrictEqual([leftHooks, leftOthers], [expected, others]))
     throw new SyntaxProblem('our hooks are in a form that cannot be removed; remove them yourself', hooksOffset(text));
   return left === '' ? null : left;
@@ -43,7 +43,7 @@ function remove(text: string, { isOurs }: HookSettings): string | null {
 
 /** @throws SyntaxProblem */
 function read(text: string): FoundHook[] {
-  const { hooks } = parseToml(text);
+  const { hooks } = parseTables(text);
   if (hooks === undefined) return [];
   if (!Array.isArray(hooks)) throw new SyntaxProblem('"hooks" is not a list of tables [[hooks]]', hooksOffset(text));
   return hooks.flatMap((hook) =>
@@ -67,7 +67,7 @@ const readOrNull = (text: string): readonly unknown[] | null => {
 const header = /^\s*\[\[\s*hooks\s*\]\]\s*$/;
 const keyLine = /^\s*\w+\s*=/;
 
-/** The index after the table that starts at this line. The line itself if none does. */
+/** Returns the index after the table that starts at this line, or `start` if no table does. */
 function tableEnd(lines: readonly string[], start: number): number {
   if (!header.test(lines[start] ?? '')) return start;
   let end = start + 1;
@@ -80,11 +80,14 @@ function isOurTable(lines: readonly string[], isOurs: HookSettings['isOurs']): b
   return hook !== undefined && isOurs(hook as FoundHook['value']);
 }
 
-/** Without a byte order mark. @throws SyntaxProblem */
-function parseToml(text: string): Readonly<Record<string, unknown>> {
+/** Accepts a byte order mark. Returns plain objects, because those of the parser have no prototype. */
+const parseTables = (text: string): Readonly<Record<string, unknown>> =>
+  structuredClone({ ...parseToml(text.replace(/^\uFEFF/, '')) });
+
+/** @throws SyntaxProblem */
+export function parseToml(text: string): Readonly<Record<string, unknown>> {
   try {
-    const { ...values } = parse(text.replace(/^\uFEFF/, ''));
-    return structuredClone(values) as Readonly<Record<string, unknown>>;
+    return parse(text);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const lines = text.split('\n').slice(0, error.line - 1);

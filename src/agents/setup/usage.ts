@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { getNodeValue, type Node } from 'jsonc-parser';
 import { z } from 'zod';
 import { type OwnVariable, putVariable, readHooks, removeVariable, valueIn } from './hook-settings.ts';
-import { append, childOf, parseJson, propertyOf, remove, SyntaxProblem } from './json-edit.ts';
+import { append, childOf, parseJson, propertyOf, readJson, remove, SyntaxProblem } from './json-edit.ts';
 import { isOurs, type Line } from './line.ts';
 import type { LocalContext, Scope } from './local-context.ts';
 import { readText } from './settings-file.ts';
@@ -125,7 +125,7 @@ export const telemetryUsage = ({ agent, prefix, file }: Telemetry): UsageSetup =
   // Project settings override user settings, and environment variables override both.
   target(places) {
     const { env } = places;
-    const read = (scope: Scope) => telemetrySchema.safeParse(readSettings(file(scope, places))).data?.telemetry;
+    const read = (scope: Scope) => telemetrySchema.safeParse(readJsonFile(file(scope, places))).data?.telemetry;
     const set = { ...read('user'), ...read('project') };
     const enabled = env[`${prefix}_TELEMETRY_ENABLED`];
     const isOn = enabled === undefined ? set.enabled : /^(?:1|true)$/i.test(enabled);
@@ -135,10 +135,10 @@ export const telemetryUsage = ({ agent, prefix, file }: Telemetry): UsageSetup =
   inDollars: false,
 });
 
-/** Returns an empty object for a file that cannot be read: `init` and `doctor` report that elsewhere. */
-export function readSettings(file: string): unknown {
+/** Returns an empty object if the file cannot be read: `init` and `doctor` report that elsewhere. */
+export function readJsonFile(file: string): unknown {
   try {
-    return getNodeValue(parseJson((readText(file) ?? '{}').replace(/^\uFEFF/, '')));
+    return readJson(readText(file) ?? '{}');
   } catch {
     return {};
   }

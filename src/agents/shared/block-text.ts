@@ -12,7 +12,7 @@ export type AnswerableDecision = DecisionText &
   Pick<Decision, 'action'> &
   Partial<Pick<Decision, 'cause' | 'verdicts' | 'feedback'>>;
 
-/** Agents read at most 2,000 characters, including a prefix of theirs. */
+/** Agents read at most 2,000 characters, including a prefix that they add. */
 const blockCharsMax = 1_960;
 /** Limit for reasons quoted in a notice to a person. */
 const noticeCharsMax = 500;

@@ -224,7 +224,7 @@ function readWork(item: unknown, index: number, kindKey: 'type' | 'agent_type'):
     (name) => typeof name === 'string' && name !== '',
   );
   if (endlessKinds.has(String(type ?? kind))) return [];
-  const name = [id, task_id].find((given) => (typeof given === 'string' && given !== '') || typeof given === 'number');
+  const name = [id, task_id].find((value) => (typeof value === 'string' && value !== '') || typeof value === 'number');
   const shown = commandIn(command);
   return [
     {
@@ -271,9 +271,9 @@ export const scheduledPrompts = (crons: readonly SessionCron[] | undefined): rea
  */
 function pendingWakeUps(crons: readonly SessionCron[], nowMs: number): readonly Work[] {
   return crons.slice(0, cronsMax).flatMap(({ id, schedule, cron: older, recurring, prompt }, index) => {
-    const end = classifySchedule(schedule ?? older, nowMs);
-    const isSingle = recurring === undefined ? end.kind === 'once' : !recurring;
-    if (!isSingle || end.kind === 'over' || end.kind === 'unreadable') return [];
+    const kind = classifySchedule(schedule ?? older, nowMs);
+    const isSingle = recurring === undefined ? kind === 'once' : !recurring;
+    if (!isSingle || kind === 'over' || kind === 'unreadable') return [];
     const command = prompt === undefined || prompt === '' ? {} : { command: shownCommand(prompt) };
     return [{ id: firstChars(`wakeup-${id ?? index + 1}`, nameCharsMax), kind: 'wakeup', ...command }];
   });

@@ -26,7 +26,7 @@ export type EntryDraft = {
   readonly unread?: string;
 };
 
-/** What every agent's call is read into: the event, the caller and its surroundings. */
+/** The fields that every adapter reads from a call: the event, the caller and its surroundings. */
 export type BaseCall = {
   readonly event: string;
   /** The id of the session, or of a sub-agent in it. */
@@ -130,7 +130,7 @@ export const draftPrompted: DraftEntries<BaseCall & { readonly prompt?: string |
 ) => [draftPrompt(prompt, prior, parent === null ? undefined : 'agent')];
 
 /**
- * A block text of ours that comes back as a prompt must not reset the retries.
+ * One of our block texts that comes back as a prompt must not reset the retries.
  * @param by default: derived from the text
  */
 export function draftPrompt(prompt: string | undefined, prior: PriorWorker, by?: PromptAuthor): EntryDraft {
@@ -225,7 +225,7 @@ export function draftSessionEnd(
   return [{ type: 'session.ended', data: withReason }];
 }
 
-/** Without an attempt id: no agent names its attempts or sends a stop twice, so the caller creates one. */
+/** Leaves out the attempt's id, which the caller creates: no agent names its attempts or sends a stop twice. */
 export function toAttempt(output: string | undefined, stopReason = 'end_turn'): AttemptFields {
   const withOutput = output === undefined ? {} : { output: cutOutput(output) };
   return { stopReason: firstChars(stopReason, nameCharsMax), ...withOutput };

@@ -8,12 +8,12 @@ import { AppError } from '../../errors.ts';
 import type { Service } from '../../service/index.ts';
 import { setNewest } from '../../set-newest.ts';
 import type { HookCall, Translation, WorkerEntry } from '../agent.ts';
+import { createDuplicateStops, type DuplicateStops } from './duplicate-stops.ts';
 import { resolveLinks } from './links.ts';
-import { awaitAnswer, type HeldRequest, request } from './permission-requests.ts';
+import { awaitAnswer, type HeldRequest, storeRequest } from './permission-requests.ts';
 import { describeCommand, describeStatus, type PersonCommand, personAtSession } from './person-command.ts';
 import { type PriorWorker, toPriorWorker, unknownWorker } from './prior-worker.ts';
 import { createSharedPlans, type SharedPlans, statusesIn } from './shared-plans.ts';
-import { createStopTwins, type StopTwins } from './stop-twins.ts';
 import {
   createReportedFindings,
   isCompletionCheck,
@@ -83,7 +83,7 @@ export function createHookCallHandler(
   const plans = createSharedPlans();
   const reported = createReportedFindings();
   const isDue = createPacer(stopwatch);
-  const twins = createStopTwins(stopwatch);
+  const duplicates = createDuplicateStops(stopwatch);
   const answer = async (
     call: HookCall,
     next: NextStep | null,
@@ -118,7 +118,7 @@ export function createHookCallHandler(
    */
   return async (call, options = {}) => {
     const next = await mutex.runExclusive(call.worker, () =>
-      store(service, { workers, scheduled, added, homes, plans, links, twins }, call, options),
+      store(service, { workers, scheduled, added, homes, plans, links, duplicates }, call, options),
     );
     return answer(call, next, options);
   };
@@ -137,7 +137,7 @@ type NextStep =
 
 async function store(
   service: HookService,
-  { workers, scheduled, added, homes, plans, links, twins }: HandlerState,
+  { workers, scheduled, added, homes, plans, links, duplicates }: HandlerState,
   call: HookCall,
   { key, set, taskList, mayWrite = () => true, noteUnread = () => {} }: CallOptions,
 ): Promise<NextStep | null> {
@@ -158,14 +158,14 @@ async function store(
   rememberScheduled({ scheduled, added }, call, rest);
   setNewest(homes, worker, folderOf(worker, entries) ?? home, workersMax);
   for (const field of rest.unread) noteUnread(field);
-  if (entries.some(isWork)) twins.noteWork(worker);
+  if (entries.some(isWork)) duplicates.noteWork(worker);
   for (const entry of withMessageIds(entries, key)) await publish(entry);
   const lists = taskList === undefined ? call.planLists : [...call.planLists, `list ${taskList}`];
   if (call.planLists.length > 0) await shareSteps(workers, plans.join(lists, entries).filter(mayWrite), entries);
   if (command !== null) return { kind: 'command', command };
   if (stop !== null) {
     const id = key ?? randomUUID();
-    const attempt = twins.attemptFor({
+    const attempt = duplicates.attemptFor({
       worker,
       set: set === undefined ? undefined : `${call.program} ${set}`,
       kind: stop.stopReason ?? '',
@@ -179,14 +179,14 @@ async function store(
   const now = prior.registered ? view : await find(worker);
   const rules = now?.rules;
   if (ask !== null) {
-    const held = await request(worker, ask, rules?.askMs ?? null, publisherFor(workers, worker));
+    const held = await storeRequest(worker, ask, rules?.askMs ?? null, publisherFor(workers, worker));
     return held === null ? null : { kind: 'ask', held };
   }
   if (check === null) return null;
   return now !== null && shouldRunCheck(check, now, () => service.judging(worker)) ? { kind: 'check', check } : null;
 }
 
-/** Whether the agent has continued since its last stop. */
+/** True for an entry that shows that the agent has continued since its last stop. */
 const isWork = ({ type }: WorkerEntry): boolean => ['prompt.submitted', 'tool.started', 'tool.used'].includes(type);
 
 /** The folder with which these entries register the worker. */
@@ -216,7 +216,7 @@ type HandlerState = {
   readonly homes: Map<string, string | null>;
   readonly plans: SharedPlans;
   readonly links: ResolveLinks;
-  readonly twins: StopTwins;
+  readonly duplicates: DuplicateStops;
 };
 
 /** Copies changed step states to the plans of workers that share the list. */
@@ -328,8 +328,8 @@ async function decide(service: HookService, worker: string, body: object): Promi
 const followsMax = 20;
 
 /**
- * A stop that a newer attempt superseded gets the decision of that attempt, so it neither blocks the agent nor lets it
- * go on its own. Resolves to null if a prompt superseded it: the agent continues with the prompt.
+ * Returns the decision of the newest attempt for a stop that was superseded. Resolves to null if a prompt superseded
+ * the stop, because the agent then continues with the prompt.
  */
 async function followSuperseding(service: HookService, worker: string, first: Decision): Promise<Decision | null> {
   let decision = first;

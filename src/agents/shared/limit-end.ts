@@ -33,7 +33,7 @@ const limitWords = new RegExp(
 );
 
 /** No provider has a longer limit, so a later time is a misreading. */
-const limitMsMax = 31 * 24 * 60 * 60 * 1_000;
+export const limitMsMax = 31 * 24 * 60 * 60 * 1_000;
 /** Only this much of a message is read. No agent's error is longer. */
 const wordsLengthMax = 4_000;
 

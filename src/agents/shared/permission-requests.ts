@@ -76,9 +76,9 @@ export const denialText = ({ by, message }: InputAnswer): string =>
   message ?? `Denied by ${by}, an operator of stopgate.`;
 
 /** The answer for agents with the hook `PermissionRequest`. Codex rejects an answer with any other key. */
-export const answerPermission = (given: InputAnswer): object =>
+export const answerPermission = (answer: InputAnswer): object =>
   decidePermission(
-    given.verdict === 'allow' ? { behavior: 'allow' } : { behavior: 'deny', message: denialText(given) },
+    answer.verdict === 'allow' ? { behavior: 'allow' } : { behavior: 'deny', message: denialText(answer) },
   );
 
 export const decidePermission = (decision: { readonly behavior: string; readonly [key: string]: unknown }): object => ({
@@ -97,7 +97,7 @@ export const newRequest = (own: string | undefined): string =>
 export const isRequestFor = (request: string, own: string | undefined): boolean =>
   request.slice(0, -suffixLength) === own;
 
-/** Questions that are not all shown, or that look the same when shown, could get each other's answers. */
+/** False if some questions are not shown or look the same when shown: they could get each other's answers. */
 function canAnswer({ kind, detail }: InputFields): boolean {
   if (kind !== 'question') return true;
   const questions = readQuestions(detail ?? null);
@@ -108,7 +108,7 @@ function canAnswer({ kind, detail }: InputFields): boolean {
  * Stores the request.
  * @returns null if the agent must ask at its own terminal: the policy has no `ask`, or an operator could not answer
  */
-export async function request(
+export async function storeRequest(
   worker: string,
   input: InputFields,
   askMs: number | null,
@@ -119,9 +119,9 @@ export async function request(
     await publish('input.requested', fields);
     return null;
   }
-  const named = newRequest(own);
-  const seq = await publish('input.requested', { ...fields, request: named });
-  return { worker, request: named, seq, input: fields, askMs };
+  const id = newRequest(own);
+  const seq = await publish('input.requested', { ...fields, request: id });
+  return { worker, request: id, seq, input: fields, askMs };
 }
 
 /** Returns the operator's answer, or null if none came in time or the agent stopped waiting (`gone`). */

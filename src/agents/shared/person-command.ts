@@ -11,7 +11,7 @@ import { hideSecrets } from './secrets.ts';
 import { cutMiddle, plainText } from './text.ts';
 
 export type PersonCommand =
-  /** With `forMs` null, until the session ends. */
+  /** `forMs` is null for a pause until the session ends. */
   | { readonly kind: 'pause'; readonly forMs: number | null }
   | { readonly kind: 'unpause' }
   | { readonly kind: 'status' };

@@ -7,7 +7,9 @@ import { firstChars, toId } from './text.ts';
 /** Limit for the steps. The rest of an entry (64 KiB) is left to its envelope. */
 const planBytesMax = 60 * 1024;
 /** Lengths to try until the plan fits. Decisions quote at most 30 characters of a title. */
-const titleLengths = [200, 60, 30, 10, 5] as const;
+const titleLengths = [200, 60, 30, 10];
+/** The plan always fits with titles of this length. */
+const shortestTitle = 5;
 const titleMax = 200;
 const statusMax = 40;
 
@@ -29,15 +31,14 @@ export const withUnreadPlan = (use: EntryDraft): EntryDraft => ({
  * Drafts a whole plan. If it has too many steps, completed ones are dropped first, so that a plan never looks complete
  * because of a dropped step.
  */
-export function planUpdate(given: readonly Step[]): PlanChange {
-  const steps = given.map((step) => ({ ...step, status: firstChars(step.status, statusMax) }));
+export function planUpdate(allSteps: readonly Step[]): PlanChange {
+  const steps = allSteps.map((step) => ({ ...step, status: firstChars(step.status, statusMax) }));
   const room = planStepsMax - steps.filter((step) => !isDone(step)).length;
   let doneKept = 0;
   const kept = steps.length <= planStepsMax ? steps : steps.filter((step) => !isDone(step) || ++doneKept <= room);
-  const forms = titleLengths.map((max) => () => withTitles(kept.slice(0, planStepsMax), max));
-  const fits = (form: () => readonly Step[]) => Buffer.byteLength(JSON.stringify(form())) <= planBytesMax;
-  const form = forms.find(fits) ?? (forms.at(-1) as () => readonly Step[]);
-  return { type: 'plan.updated', data: { steps: form() } };
+  const withTitlesOf = (max: number) => withTitles(kept.slice(0, planStepsMax), max);
+  const fits = (max: number) => Buffer.byteLength(JSON.stringify(withTitlesOf(max))) <= planBytesMax;
+  return { type: 'plan.updated', data: { steps: withTitlesOf(titleLengths.find(fits) ?? shortestTitle) } };
 }
 
 /**
@@ -54,13 +55,14 @@ export function readPlan(list: unknown, title: string): PlanChange | null {
 
 /** Models also write a list as a JSON string, or as an object keyed by numbers or ids. */
 function itemsOf(list: unknown): readonly unknown[] | null {
-  const once = typeof list === 'string' ? tryJson(list) : list;
-  const given = typeof once === 'string' ? tryJson(once) : once;
-  if (Array.isArray(given)) return given;
-  const wrapped = listKeys.map((key) => (given as Readonly<Record<string, unknown>> | null)?.[key]).find(Array.isArray);
+  const parsed = typeof list === 'string' ? tryJson(list) : list;
+  // Some models encode the JSON string twice.
+  const value = typeof parsed === 'string' ? tryJson(parsed) : parsed;
+  if (Array.isArray(value)) return value;
+  const wrapped = listKeys.map((key) => (value as Readonly<Record<string, unknown>> | null)?.[key]).find(Array.isArray);
   if (wrapped !== undefined) return wrapped;
-  const values = typeof given === 'object' && given !== null ? Object.values(given) : [];
-  return values.length > 0 && values.every((value) => typeof value === 'object' && value !== null) ? values : null;
+  const values = typeof value === 'object' && value !== null ? Object.values(value) : [];
+  return values.length > 0 && values.every((item) => typeof item === 'object' && item !== null) ? values : null;
 }
 
 /** Keys under which an object may wrap the list. */

@@ -109,7 +109,7 @@ function isOnlyForeignElements(text: string): boolean {
   return true;
 }
 
-/** Longer scheduled prompts are compared by their beginning, because the log keeps no more. */
+/** Longer scheduled prompts are compared by their beginning, because the log keeps only that. */
 const scheduledCharsMax = 300;
 
 const isScheduled = (text: string, prompt: string): boolean => {

@@ -10,7 +10,7 @@ import { firstCodePoints } from './text.ts';
 /** Limits the search for secrets, but lets it see a secret at the edge of the kept text completely. */
 const searchedCodePointsMax = 10 * commandLengthMax;
 
-/** The part of a command that the log keeps: its beginning, with secrets hidden. */
+/** Returns the part of a command that the log keeps: its beginning, with secrets hidden. */
 export const shownCommand = (command: string): string =>
   firstCodePoints(hideSecrets(firstCodePoints(command.trim(), searchedCodePointsMax)), commandLengthMax);
 
@@ -18,10 +18,10 @@ export const shownCommand = (command: string): string =>
  * Reads a tool's command: a string, or a list of words. The list `["bash", "-lc", "…"]` runs its last word as a string.
  * Returns undefined if there is no command.
  */
-export function commandIn(given: unknown): string | undefined {
-  if (typeof given === 'string') return given.trim() === '' ? undefined : given;
-  if (!Array.isArray(given) || given.length === 0 || !given.every((word) => typeof word === 'string')) return undefined;
-  const words: readonly string[] = given;
+export function commandIn(input: unknown): string | undefined {
+  if (typeof input === 'string') return input.trim() === '' ? undefined : input;
+  if (!Array.isArray(input) || input.length === 0 || !input.every((word) => typeof word === 'string')) return undefined;
+  const words: readonly string[] = input;
   const [program = '', option = '', script] = words;
   const isShell = /(?:^|[\\/])(?:ba|z|da|k)?sh(?:\.exe)?$/.test(program) && /^-[a-z]*c$/.test(option);
   if (isShell && words.length === 3 && script !== undefined) return script;
@@ -39,32 +39,32 @@ function readSimple(command: string): SimpleCommand | null {
   if (text.length > 2_000 || /[\r\n\0]/.test(text)) return null;
   const words: string[] = [];
   let hasGlob = false;
-  let at = 0;
-  while (at < text.length) {
-    if (text[at] === ' ' || text[at] === '\t') {
-      at += 1;
+  let index = 0;
+  while (index < text.length) {
+    if (text[index] === ' ' || text[index] === '\t') {
+      index += 1;
       continue;
     }
     let word = '';
-    while (at < text.length && text[at] !== ' ' && text[at] !== '\t') {
-      const sign = text[at] as string;
-      if (sign === "'") {
-        const end = text.indexOf("'", at + 1);
+    while (index < text.length && text[index] !== ' ' && text[index] !== '\t') {
+      const character = text[index] as string;
+      if (character === "'") {
+        const end = text.indexOf("'", index + 1);
         if (end < 0) return null;
-        word += text.slice(at + 1, end);
-        at = end + 1;
-      } else if (sign === '"') {
-        const end = text.indexOf('"', at + 1);
-        const inner = text.slice(at + 1, end);
+        word += text.slice(index + 1, end);
+        index = end + 1;
+      } else if (character === '"') {
+        const end = text.indexOf('"', index + 1);
+        const inner = text.slice(index + 1, end);
         // Double quotes still allow variables and command substitution.
         if (end < 0 || /[$`\\!]/.test(inner)) return null;
         word += inner;
-        at = end + 1;
-      } else if (/[|&;<>()$`\\{}!#%]/.test(sign) || (sign === '~' && word === '')) return null;
+        index = end + 1;
+      } else if (/[|&;<>()$`\\{}!#%]/.test(character) || (character === '~' && word === '')) return null;
       else {
-        hasGlob ||= /[*?[]/.test(sign);
-        word += sign;
-        at += 1;
+        hasGlob ||= /[*?[]/.test(character);
+        word += character;
+        index += 1;
       }
     }
     words.push(word);
@@ -186,9 +186,9 @@ function onlyOptions(...options: readonly string[]): Rule {
 
 /** Options before the subcommand may name a program to run (`-c core.pager=…`), so only harmless ones are accepted. */
 function readsGit(args: readonly string[]): boolean {
-  const at = args.findIndex((arg) => arg !== '--no-pager' && arg !== '-P');
-  const rule = gitReaders.get(args[at] ?? '');
-  return rule?.(args.slice(at + 1)) ?? false;
+  const index = args.findIndex((arg) => arg !== '--no-pager' && arg !== '-P');
+  const rule = gitReaders.get(args[index] ?? '');
+  return rule?.(args.slice(index + 1)) ?? false;
 }
 
 /** True if the command surely changes no file. */

@@ -59,15 +59,15 @@ export function readToolChanges(
 }
 
 /** The command that a shell ran, and the files that it may have changed. */
-export function readShell(given: unknown, outcome: ShellOutcome): ToolChanges {
-  const { command, ...changes } = readCommand(given);
+export function readShell(commandInput: unknown, outcome: ShellOutcome): ToolChanges {
+  const { command, ...changes } = readCommand(commandInput);
   if (command === undefined || outcome === 'running') return changes;
   return { ...changes, command, ...(outcome === 'failed' ? { ok: false as const } : {}) };
 }
 
 /** The files that a command may change, regardless of its outcome. */
-export function readCommand(given: unknown): ToolChanges {
-  const command = commandIn(given);
+export function readCommand(commandInput: unknown): ToolChanges {
+  const command = commandIn(commandInput);
   if (command === undefined) return unknown;
   const shown = shownCommand(command);
   const files = filesInPatch(patchInCommand(command));

@@ -45,7 +45,7 @@ export function isReportable(
 /** A probe has no stop reason, so it is `bypassed` only because of a budget. */
 export const isOverBudget = (cause: Decision['cause']): boolean => cause === 'bypassed' || cause === 'budget';
 
-/** Remembers which findings each agent has been told, so that unchanged findings are reported once. */
+/** Remembers which findings were reported to each agent, so that unchanged findings are reported once. */
 export type ReportedFindings = {
   /**
    * Records the findings of this decision as reported.

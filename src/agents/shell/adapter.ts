@@ -87,8 +87,7 @@ export const shell = defineAgent({
   eventOf: ({ event }, inUrl) => event ?? inUrl ?? 'stop',
   callerOf({ worker }, event) {
     if (Object.hasOwn(events, event)) return { worker, parent: null };
-    const known = Object.keys(events).join(', ');
-    throw new AppError('input.bad', `'${event}' is not an event of a shell; known events: ${known}`);
+    throw new AppError('input.bad', `unknown event '${event}'; use one of: ${Object.keys(events).join(', ')}`);
   },
   events,
   stop: (call) => (call.event === 'stop' ? readAttempt(call) : null),

@@ -1,6 +1,6 @@
 /**
- * The agents of the table: reads their calls by the paths of their row, and answers in the form that the row names.
- * Pure. Fields and events that the row does not list never let an agent stop in silence: see `unknownEvent`.
+ * The adapter of the agents in rows.ts. Reads a call by the field paths of its row, and answers in the form that the
+ * row names. Pure. An event that the row does not list never lets an agent stop silently: see `unknownEvent`.
  */
 import { z } from 'zod';
 import { type Agent, type CallOf, defineAgent, flag, sessionName, text } from '../agent.ts';
@@ -90,7 +90,7 @@ export function createTableAgent(row: TableRow): Agent {
       if (decision.decision !== 'block') return notice(call, decision);
       return (
         blockOf(row, blockText(decision)) ?? {
-          note: `stopgate: ${title} cannot be kept at work. ${blockText(decision)}`,
+          note: `stopgate: this stop of ${title} should be blocked, but its hooks cannot do that. ${blockText(decision)}`,
         }
       );
     },
@@ -108,7 +108,7 @@ const eventCharsMax = 60;
 
 // --- fields -----------------------------------------------------------------------------------------------------
 
-/** The fields of a call under our names. A body that is no object is left to the schema. */
+/** Returns the fields of a call under our names. A body that is not an object is left to the schema. */
 function readFields(fields: FieldPaths, body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const found = Object.entries(fields).map(([field, paths]) => [field, firstGiven(body, paths)] as const);
@@ -122,10 +122,10 @@ const isGiven = (value: unknown): boolean => value !== undefined && value !== nu
 const firstGiven = (body: object, paths: Paths): unknown =>
   [paths]
     .flat()
-    .map((path) => at(body, path))
+    .map((path) => valueAt(body, path))
     .find(isGiven);
 
-function at(body: unknown, path: string): unknown {
+function valueAt(body: unknown, path: string): unknown {
   let value = body;
   for (const key of path.split('.')) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
@@ -143,7 +143,10 @@ function textOfParts(prompt: unknown): unknown {
 
 // --- entries ----------------------------------------------------------------------------------------------------
 
-/** Without the text of the prompt, a call that follows a block is its continuation, and any other a person's prompt. */
+/**
+ * A call without the prompt's text counts as the continuation if the last decision was a block or background work was
+ * running, and otherwise as a person's prompt.
+ */
 const draftPrompted: DraftEntries<Call> = ({ prompt, invocation, parent }, prior) => {
   if (parent !== null) return [draftPrompt(prompt, prior, 'agent')];
   if (prompt !== undefined) return [draftPrompt(prompt, prior)];
@@ -160,7 +163,7 @@ const sharedDrafts = {
   alive: () => [heartbeat],
 } satisfies Partial<Record<Meaning, DraftEntries<Call>>>;
 
-/** The id of work in the background. The agent only says whether there is some. */
+/** The id of background work. The agent only says whether there is any. */
 const workId = 'background';
 
 /** If tools are not reported, the turn may have changed any file. */
@@ -195,7 +198,8 @@ function toolDrafts(row: TableRow) {
     const { tool_name: tool, tool_use_id: id } = call;
     const start = draftToolStart({ tool, id });
     if (row.reportsToolEnds !== false) return [start];
-    // The command has not run yet, so it is no evidence. Without the call's id this does not end it.
+    // The command has not run yet, so it is no evidence. The entry omits the call's id, so that it does not end the
+    // call.
     const { command: _command, ...changes } = changesOf(call, true);
     const use = draftToolUse({ tool, ok: true, ...changes }, call, prior);
     if (planOf(call) !== null) return [...withPlan(use, call), start];
@@ -216,7 +220,7 @@ function toolDrafts(row: TableRow) {
   };
 }
 
-/** Cline runs a list of commands: one after the other, as one command here. */
+/** Cline runs a list of commands one after the other. They count as one command. */
 function withOneCommand({ tools }: TableRow, tool: string | undefined, input: Call['tool_input']): Call['tool_input'] {
   const [key] = (tool !== undefined && Object.hasOwn(tools.shells, tool) ? tools.shells[tool] : undefined) ?? [];
   const list = key === undefined ? undefined : input?.[key];
@@ -226,7 +230,7 @@ function withOneCommand({ tools }: TableRow, tool: string | undefined, input: Ca
 }
 const commandList = 'commands';
 
-/** False if one of several commands failed, or if that cannot be told: then none of them is evidence. */
+/** False if one of several commands failed or its result is unknown. None of them counts as evidence then. */
 function haveSucceeded({ tool_input: input, tool_response: response }: Call): boolean {
   if (!Array.isArray(input?.[commandList])) return true;
   return (
@@ -235,11 +239,11 @@ function haveSucceeded({ tool_input: input, tool_response: response }: Call): bo
 }
 
 /** Droid's models also write the list as lines such as `1. [pending] Write the tests`. */
-function listIn(given: unknown): unknown {
-  if (typeof given !== 'string') return given;
-  const steps = given.split('\n').flatMap((line) => {
+function listIn(list: unknown): unknown {
+  if (typeof list !== 'string') return list;
+  const steps = list.split('\n').flatMap((line) => {
     const [, status, content] = /^\s*(?:\d+[.)]|[-*])?\s*\[(\w+)\]\s*(\S.*)$/.exec(line) ?? [];
     return line.trim() === '' ? [] : [status === undefined ? null : { status, content }];
   });
-  return steps.length === 0 || steps.includes(null) ? given : steps;
+  return steps.length === 0 || steps.includes(null) ? list : steps;
 }

@@ -1,4 +1,4 @@
-/** The agents of the table for the hook command. Loaded at every call of one of them, so keep the imports minimal. */
+/** The agents in rows.ts for the hook command. Loaded at every call of one of them, so keep the imports minimal. */
 import { type HookAgent, oneOf } from '../../hook-command/agent.ts';
 import { type BlockForm, type Meaning, type TableRow, tableRows } from './rows.ts';
 
@@ -13,7 +13,7 @@ const blocks: Readonly<Record<BlockForm, (reason: string) => object | null>> = {
   none: () => null,
 };
 
-/** The answer that keeps the agent at work. Null if no answer does. */
+/** Returns the answer that blocks a stop, or null if the agent has none. */
 export const blockOf = ({ block }: Pick<TableRow, 'block'>, reason: string): object | null => blocks[block](reason);
 
 function hookCommandOf(row: TableRow): HookAgent {

@@ -1,7 +1,8 @@
 /**
  * Agents whose hooks look like Claude Code's: one row each. To add one, add a row, its recordings and its docs; the
  * adapter, the hook command, `init` and `doctor` follow from the row. Loaded by the hook command at every call, so this
- * file imports no code but Node's own. What was run and what follows the vendor's page: docs/agents/capabilities.md.
+ * file imports no code but Node's own. docs/agents/capabilities.md says what was tested, and what follows the vendor's
+ * page.
  */
 import { join } from 'node:path';
 import type { ListedSwitch } from '../doctor/switches.ts';
@@ -23,7 +24,7 @@ export type Meaning =
   /** It only shows that the session is alive. */
   | 'alive';
 
-/** Our names of the fields that are read from a call, each with the agent's own path (`a.b.0`), or several to try. */
+/** Our names of the fields that are read from a call, each with the agent's own path (`a.b.0`) or several to try. */
 export type FieldPaths = { readonly session_id: Paths } & Partial<Readonly<Record<Field, Paths>>>;
 export type Paths = string | readonly string[];
 type Field =
@@ -51,12 +52,12 @@ type Field =
   /** False if a reported tool has failed. */
   | 'success';
 
-/** How the agent is told to continue. `none`: its hooks cannot keep it at work. */
+/** The form of the answer that makes the agent continue. `none` if its hooks cannot block a stop. */
 export type BlockForm = 'block' | 'continue' | 'deny' | 'none';
 
-/** The form of its settings: see `formats.ts`. */
+/** The form of its settings (settings.ts). */
 export type SettingsForm =
-  /** Lists of groups, by event, under this key; null: at the top level of the file. */
+  /** Lists of groups, by event, under this key, or at the top level of the file if it is null. */
   | { readonly kind: 'groups'; readonly under: string | null }
   /** Lists of handlers, by event, under this key. */
   | { readonly kind: 'handlers'; readonly under: string }
@@ -103,13 +104,13 @@ export type TableRow = {
   readonly block: BlockForm;
   /** True if it shows `systemMessage` to the person. */
   readonly showsMessages?: true;
-  /** True if a hook can keep a prompt from the model; in the form of a block. */
+  /** True if a hook can keep a prompt from the model, in the form of a block. */
   readonly holdsPrompts?: true;
   /** True if `contextModification` after a tool reaches the model, and `cancel` ends the run. */
   readonly addsContext?: true;
   /** True if its hooks run in the folder of the session, which its stops do not name. The hook command adds it. */
   readonly runsInFolder?: true;
-  /** The number of consecutive blocks after which it stops anyway. Missing: no such limit is known. */
+  /** The number of consecutive blocks after which it stops anyway. Missing if no such limit is known. */
   readonly blocks?: { readonly most: number; readonly raise?: string };
   /** How to resume a session with a prompt. */
   readonly resume: ((session: string, prompt: string) => readonly string[]) | null;
@@ -124,11 +125,11 @@ export type Switch = Omit<ListedSwitch, 'files'> & {
 };
 
 export type RowDryTurn = {
-  /** Files in the home folder, by path, and their content; given the model's address. */
+  /** Returns the contents of files by their path in the home folder. @param model the model's address */
   readonly files: (model: string) => Readonly<Record<string, string>>;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** False if the agent asks no second time after a block. Default: true. */
+  /** False if the agent does not ask again after a block. Default: true. */
   readonly asksAgain?: false;
 };
 
@@ -149,7 +150,7 @@ const claudeFields = {
 
 const noTools: KnownTools = { harmless: [], writers: {}, shells: {} };
 
-/** Its `Stop` hook keeps it at work with `continue`. The word `block` must never be sent to it. */
+/** Its `Stop` hook blocks a stop with `continue`. The word `block` must never be sent to it. */
 const agy: TableRow = {
   name: 'agy',
   title: 'Antigravity CLI',
@@ -172,7 +173,7 @@ const agy: TableRow = {
   events: { SessionStart: 'start', PreInvocation: 'prompt', Stop: 'stop' },
   alsoReads: { PostInvocation: 'alive' },
   namesNoEvent: true,
-  // Versions of today run no hooks for tools.
+  // Current versions run no hooks for tools.
   tools: noTools,
   reportsToolEnds: null,
   block: 'continue',
@@ -261,7 +262,7 @@ const droid: TableRow = {
   dryTurn: {
     files: (model) => ({ '.factory/settings.json': JSON.stringify(droidSettings(model)) }),
     args: ['exec', '--model', 'custom:fake-0', 'Say hello.'],
-    // Without a login, and without asking Factory's own service.
+    // Needs no login and does not call Factory's own service.
     env: { FACTORY_AIRGAP_ENABLED: 'true', FACTORY_DISABLE_KEYRING: 'true' },
   },
 };
@@ -442,7 +443,7 @@ capabilities = ["tool_use"]
 
 `;
 
-/** Its hooks cannot keep it at work: it does not wait for the hook of a completed task. */
+/** Its hooks cannot block a stop, because it does not wait for the hook of a completed task. */
 const cline: TableRow = {
   name: 'cline',
   title: 'Cline',

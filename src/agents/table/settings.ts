@@ -1,4 +1,4 @@
-/** `init` and `doctor` for the agents of the table, from their rows. */
+/** `init` and `doctor` for the agents in rows.ts. */
 import { dirname, join } from 'node:path';
 import type { Doctor } from '../doctor/doctor.ts';
 import type { DryTurn } from '../doctor/dry-turn.ts';
@@ -44,7 +44,7 @@ function hooksOf(row: TableRow): AgentHooks {
     scopes: project === null ? ['user'] : ['project', 'user'],
     file: (scope, places) =>
       scope === 'project' && project !== null ? join(places.cwd, ...project) : join(program.folder(places), ...user),
-    events: () => Object.entries(row.events).flatMap(([event, meaning]) => timed(row, event, meaning)),
+    events: () => Object.entries(row.events).flatMap(([event, meaning]) => hookEventsFor(row, event, meaning)),
     grouped: form.kind === 'groups',
     ...(form.kind === 'list' ? { head: form.head } : {}),
     format: formatOf(row, form),
@@ -53,7 +53,7 @@ function hooksOf(row: TableRow): AgentHooks {
   };
 }
 
-function timed({ addsContext }: TableRow, event: string, meaning: Meaning): HookEvent[] {
+function hookEventsFor({ addsContext }: TableRow, event: string, meaning: Meaning): HookEvent[] {
   if (meaning === 'stop') return stopEvents(event);
   return meaning === 'tool-end' && addsContext ? checkedEvents(event) : storedEvents(event);
 }
@@ -135,7 +135,7 @@ function dryTurnOf(row: TableRow, { files, args, env, asksAgain }: RowDryTurn): 
   return {
     openModel: openChatCompletionsModel,
     asksAgain: asksAgain ?? true,
-    holds: row.block !== 'none',
+    canBlock: row.block !== 'none',
     block: (reason) => blockOf(row, reason) ?? {},
     async prepare({ home, settings: hooks, model, write }) {
       const target = join(program.folder({ home, cwd: home, env: {} }), ...settings.user);

@@ -35,8 +35,8 @@ const isUnknown = (error: unknown): boolean => error instanceof AppError && erro
 type Views = { readonly task: TaskDetailView; readonly worker: WorkerView };
 
 /**
- * Publishes an entry and returns the actor's view after it. The log also stores entries that are not valid in the current state,
- * so this asks the service whether the entry was refused.
+ * Publishes an entry and returns the actor's view after it. The log also stores entries that are not valid in the
+ * current state, so this asks the service whether the entry was refused.
  * @throws AppError entry.refused with the fold's reason
  */
 export async function publishAndRead<Kind extends keyof Views>(

@@ -21,7 +21,11 @@ function createDocsSearch(): (query: string) => Promise<Section[]> {
   let opened: Promise<MiniSearch> | null = null;
   const open = async () => {
     const text = await readFile(packageFile('dist/docs/search.json'), 'utf8').catch((cause: unknown) => {
-      throw new AppError('actor.unknown', 'the documentation is not built here', { cause });
+      throw new AppError(
+        'actor.unknown',
+        'the documentation is not built; build it with "npm run docs", or read the files in docs/',
+        { cause },
+      );
     });
     const { options, sections } = JSON.parse(text) as SearchFile;
     const { default: Index } = await import('minisearch');

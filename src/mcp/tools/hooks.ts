@@ -100,7 +100,10 @@ type Evaluation = {
   readonly notes: readonly string[];
 };
 
-/** Evaluates the hooks of a task for its current iteration. @throws AppError input.bad, actor.unknown or entry.refused */
+/**
+ * Evaluates the hooks of a task for its current iteration.
+ * @throws AppError input.bad, actor.unknown or entry.refused
+ */
 export async function evaluateIteration(
   port: ServicePort,
   id: string,
@@ -128,7 +131,7 @@ export async function currentIteration(
   return { task, iteration, view };
 }
 
-/** Adds the next step to a refusal. After `currentIteration`, the only possible reason is that the iteration has ended. */
+/** Adds the next step to a refusal. After `currentIteration`, the only possible reason is an ended iteration. */
 export async function withNextStep<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

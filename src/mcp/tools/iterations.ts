@@ -45,10 +45,10 @@ const promisesByWeight = ['COMPLETE', 'ESCALATE', 'BLOCKED'] as const;
 function answerPromise(promises: ReadonlySet<PromiseName>, counted: readonly PromiseName[] | null) {
   const name = promisesByWeight.find((each) => promises.has(each) && (counted?.includes(each) ?? true));
   if (name === undefined) return null;
-  const said = { COMPLETE: 'signaled completion', ESCALATE: 'asked for a person', BLOCKED: 'is blocked and said so' };
+  const verbs = { COMPLETE: 'signaled completion', ESCALATE: 'asked for a person', BLOCKED: 'is blocked and said so' };
   return {
     action: name === 'COMPLETE' ? ('complete' as const) : ('escalate' as const),
-    reason: `Agent ${said[name]} via <promise>${name}</promise>`,
+    reason: `Agent ${verbs[name]} via <promise>${name}</promise>`,
     nextPrompt: null,
   };
 }

@@ -14,7 +14,7 @@ const taskShape = {
   executionPhase: z.string().nullable(),
 };
 
-/** Returns the view with some fields repeated under the seed's names, and without the checkpoint (see checkpoint_resume). */
+/** Returns the view without the checkpoint (see checkpoint_resume), and with some fields under the seed's names too. */
 const toTask = ({ checkpoint: _context, ...view }: TaskDetail) => ({
   taskId: view.task,
   iterationId: view.iteration === null ? null : formatIterationId(view.iteration, view.task),

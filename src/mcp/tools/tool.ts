@@ -1,6 +1,6 @@
 /**
- * Defines tools: their input and output, the hints for clients about their effects, and the function that runs them. Also the
- * input fields that several tools share, under the names of seed 001, and their conversion to wire fields.
+ * Defines tools: their input and output, the hints for clients about their effects, and the function that runs them.
+ * Also has the input fields that several tools share, under the names of seed 001, and converts them to wire fields.
  */
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
@@ -137,8 +137,8 @@ export function resolveWorker(context: ToolContext, given: string | undefined): 
 }
 
 /**
- * Returns the id of an iteration for the tools. The wire has a task and a number instead (protocol.md §14); the id contains both,
- * so the server need not remember anything.
+ * Returns the id of an iteration for the tools. The wire has a task and a number instead (protocol.md §14); the id
+ * contains both, so the server need not remember anything.
  */
 export const formatIterationId = (iteration: number, task: string): string => `IT-${iteration}-${task}`;
 

@@ -5,7 +5,7 @@ import {
   answersTo,
   describeQuestion,
   describeToolRequest,
-  request,
+  storeRequest,
 } from '../../../src/agents/shared/permission-requests.ts';
 import { createAnswer } from '../../../src/service/refusal.ts';
 
@@ -54,7 +54,7 @@ test('input without questions is cut in the middle', () => {
 
 const publishedOf = async (input: object): Promise<object[]> => {
   const published: object[] = [];
-  const held = await request('w1', describeQuestion('AskUserQuestion', input), 60_000, (_type, data) =>
+  const held = await storeRequest('w1', describeQuestion('AskUserQuestion', input), 60_000, (_type, data) =>
     Promise.resolve(published.push(data)),
   );
   expect(held === null).toBe(published.every((it) => !('request' in it)));

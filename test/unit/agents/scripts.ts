@@ -212,8 +212,8 @@ const forms: Record<string, Script> = {
     ],
   },
   cline: {
-    // It cannot be kept at work, so the text is for the person.
-    text: (answer) => (answer as { note?: string } | null)?.note?.replace(/^stopgate: Cline .*? at work\. /, ''),
+    // Its stops cannot be blocked, so the text is for the person.
+    text: (answer) => (answer as { note?: string } | null)?.note?.replace(/^stopgate: .*? cannot do that\. /, ''),
     prompt: (id, prompt) => [
       { ...ofCline('TaskStart', id), hookName: 'prompt_submit', userPromptSubmit: { prompt, attachments: [] } },
       'UserPromptSubmit',

@@ -74,7 +74,7 @@ describe('an invalid call is an error', () => {
     [
       'an unknown event',
       { worker: 'w1', event: 'plann' },
-      'known events: start, prompt, tool-start, tool, plan, stop, end',
+      'use one of: start, prompt, tool-start, tool, plan, stop, end',
     ],
     ['a worker that is not an id', { worker: 'a.b' }, 'worker'],
     ['an output that is not a string', { worker: 'w1', output: 5 }, 'output'],

@@ -247,7 +247,11 @@ describe('answers in the form of each agent', () => {
     ['droid', 'Stop', { decision: 'block', reason: 'go on' }],
     ['goose', 'Stop', { decision: 'block', reason: 'go on' }],
     ['kimi', 'Stop', { hookSpecificOutput: { permissionDecision: 'deny', permissionDecisionReason: 'go on' } }],
-    ['cline', 'TaskComplete', { note: 'stopgate: Cline cannot be kept at work. go on' }],
+    [
+      'cline',
+      'TaskComplete',
+      { note: 'stopgate: this stop of Cline should be blocked, but its hooks cannot do that. go on' },
+    ],
   ])('%s: a block', (agent, event, answer) => {
     expect(readIn(agent, event).answer(blocked('r', 'go on'))).toEqual(answer);
   });

@@ -1,4 +1,4 @@
-"""Actions of a worker or an operator that may be refused; the view of the worker shows whether they were."""
+"""Actions of a worker or an operator that may be refused. The worker's view shows whether they were."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ class ActionCalls(EntryPublisher):
         request: str | None = None,
         message: str | None = None,
     ) -> WorkerView:
-        """Answers what an agent asks, if its policy has `ask`. This needs an operator's credentials.
+        """Answers a request of an agent whose policy has `ask`. This needs an operator's credentials.
 
-        `by`: the operator's name. `request`: the id of the request, optional if only one is open. `message`: for the
-        agent, the reason for a `deny` or the answer to a question.
+        `by`: the operator's name. `request`: the id of the request, optional if only one is open. `message`: text for
+        the agent, the reason for a `deny` or the answer to a question.
         """
         before = await self.get_worker(worker)
-        asked = [it["request"] for it in before.raw.get("inputs", []) if it.get("request")]
-        fitting = [it for it in asked if request in (None, it)]
-        if len(fitting) != 1:
-            known = ", ".join(asked) or "none"
-            raise RefusedError("entry.refused", f"worker {worker}: which request is answered? Open are: {known}")
-        data: OperatorInputAnswered = {"by": by, "verdict": verdict, "request": fitting[0]}
+        open_requests = [item["request"] for item in before.raw.get("inputs", []) if item.get("request")]
+        matching = [each for each in open_requests if request in (None, each)]
+        if len(matching) != 1:
+            known = ", ".join(open_requests) or "none"
+            raise RefusedError("entry.refused", f"name one open request of worker {worker}; open requests: {known}")
+        data: OperatorInputAnswered = {"by": by, "verdict": verdict, "request": matching[0]}
         if message is not None:
             data["message"] = message
         await self.publish("own.worker", worker, "input.answered", data)
@@ -71,7 +71,7 @@ class ActionCalls(EntryPublisher):
         # The service drops the oldest refusals, so their number means nothing.
         last = before.refused[-1] if before.refused else None
         known = len(after.refused) - after.refused[::-1].index(last) if last in after.refused else 0
-        reasons = [it.reason for it in after.refused[known:] if it.type == kind]
+        reasons = [refused.reason for refused in after.refused[known:] if refused.type == kind]
         if reasons:
             raise RefusedError("entry.refused", reasons[-1])
         return after

@@ -1,4 +1,4 @@
-"""What a worker reports when it tries to stop (protocol.md §3, `stop.attempted`)."""
+"""The fields that a worker reports when it tries to stop (protocol.md §3, `stop.attempted`)."""
 
 from __future__ import annotations
 

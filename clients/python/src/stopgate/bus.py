@@ -63,10 +63,10 @@ class Bus:
             return bus
         connecting.cancel()
         cause = (connecting.exception() if connecting.done() and not connecting.cancelled() else None) or (
-            next(filter(_says_no, bus._failures), bus._failures[-1]) if bus._failures else None
+            next(filter(_is_refusal, bus._failures), bus._failures[-1]) if bus._failures else None
         )
         await bus.nc.close()
-        raise UnreachableError("service.unreachable", _why_not(cause, ", ".join(servers), login)) from cause
+        raise UnreachableError("service.unreachable", _describe_failure(cause, ", ".join(servers), login)) from cause
 
     async def _connect(self, servers: tuple[str, ...], login: Mapping[str, Any], name: str, inbox: str) -> None:
         options: dict[str, Any] = {
@@ -87,7 +87,7 @@ class Bus:
 
         A server that refuses credentials disconnects at once, so its message may be lost with the connection.
         """
-        while sum(_says_no(error) for error in self._failures) < count:
+        while sum(_is_refusal(error) for error in self._failures) < count:
             await self._failed.wait()
             self._failed.clear()
 
@@ -144,10 +144,10 @@ class Bus:
                 asking.cancel()
         headers = reply.headers or {}
         status = headers.get("Nats-Service-Error-Code", "")
-        body_given = parse(reply.data)
+        reply_body = parse(reply.data)
         if status.isascii() and status.isdigit():
-            raise error_of(int(status), body_given, headers)
-        return body_given
+            raise error_of(int(status), reply_body, headers)
+        return reply_body
 
     async def store(self, tail: str, payload: bytes, message_id: str | None) -> Stored:
         """Publishes to the log, and waits for the stream's acknowledgement.
@@ -211,7 +211,7 @@ class Bus:
         await self.nc.close()
 
 
-def _says_no(error: BaseException) -> bool:
+def _is_refusal(error: BaseException) -> bool:
     return isinstance(error, socket.gaierror) or "Connect call failed" in str(error) or _is_about_credentials(error)
 
 
@@ -229,14 +229,14 @@ def nobody_serves(error: UnavailableError) -> bool:
 
 
 def parse(data: bytes) -> Any:
-    """None if it is not JSON, or nests too deep."""
+    """Returns None if it is not JSON, or is nested too deeply."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
         return None
 
 
-def _why_not(cause: BaseException | None, servers: str, login: Mapping[str, Any]) -> str:
+def _describe_failure(cause: BaseException | None, servers: str, login: Mapping[str, Any]) -> str:
     text = str(cause) or type(cause).__name__
     if _is_about_credentials(cause):
         why = "refused the credentials" if login else "requires credentials: connect(creds=…)"

@@ -38,7 +38,7 @@ class Session:
 
 @dataclass(frozen=True)
 class TaskCompletionContext:
-    """What a checker is given."""
+    """The input of a checker."""
 
     session: Session = Session()
     tentative_output: Any = None
@@ -101,7 +101,7 @@ class CompositeChecker:
         """Runs the checkers in order until the result is known."""
         failed: list[str] = []
         for checker in self._checkers:
-            result = await _ask(checker.check, context)
+            result = await _call(checker.check, context)
             if result.complete is not self._all_must_pass:
                 return result
             if not result.complete:
@@ -118,7 +118,7 @@ def composite_validator(*validators: Validator) -> Callable[[AgentContext], Awai
 
     async def validate(context: AgentContext) -> ValidationResult:
         for validator in validators:
-            result = await _ask(validator, context)
+            result = await _call(validator, context)
             if not result.complete:
                 return result
         return ValidationResult(complete=True, reason="All validators passed")
@@ -139,7 +139,7 @@ def todo_validator(
         if read_todos is None:
             statuses = [step.status for step in context.plan]
         else:
-            statuses = [str(todo["status"]) for todo in await _ask(lambda _: read_todos(), None)]
+            statuses = [str(todo["status"]) for todo in await _call(lambda _: read_todos(), None)]
         remaining = sum(status not in _DONE for status in statuses)
         if remaining == 0:
             return ValidationResult(complete=True, reason="All todos done")
@@ -148,9 +148,10 @@ def todo_validator(
     return validate
 
 
-async def _ask(asked: Callable[[G], T | Awaitable[T]], given: G) -> T:
-    """A plain function may block, so it runs in a thread."""
-    result = asked(given) if inspect.iscoroutinefunction(asked) else await asyncio.to_thread(asked, given)
+async def _call(function: Callable[[G], T | Awaitable[T]], argument: G) -> T:
+    """Calls a function. A plain function may block, so it runs in a thread."""
+    is_coroutine = inspect.iscoroutinefunction(function)
+    result = function(argument) if is_coroutine else await asyncio.to_thread(function, argument)
     return await result if inspect.isawaitable(result) else result
 
 
@@ -163,7 +164,7 @@ def to_check(check: CheckFunction | TaskCompletionChecker, roots: Sequence[str |
 
     async def answer(context: AgentContext) -> TaskCompletionResult:
         drafted = context.draft_content
-        return await _ask(
+        return await _call(
             checker.check,
             TaskCompletionContext(
                 session=Session(context.plan),
@@ -201,7 +202,7 @@ class WorkerFolder:
         except (FileNotFoundError, NotADirectoryError):
             return False
         except (OSError, RuntimeError) as error:  # RuntimeError: a cycle of symlinks
-            raise _error(f"the required file {path!r} cannot be looked at ({error})") from error
+            raise _error(f"the required file {path!r} cannot be examined ({error})") from error
         if not found.is_relative_to(folder):
             raise _error(f"the required file {path!r} leads out of the worker's folder by a symlink")
         return True

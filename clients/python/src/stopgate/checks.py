@@ -225,17 +225,17 @@ def _failure(message: str) -> tuple[bytes, dict[str, str]]:
 
 def read_context(payload: bytes) -> AgentContext:
     """Raises `InputError` if the payload is not a check request."""
-    it = Fields("check request", json.loads(payload))
+    fields = Fields("check request", json.loads(payload))
     return AgentContext(
-        task_id=it.maybe("task", str),
-        iteration=it.maybe("iteration", int) or 0,
-        execution_phase=it.maybe("phase", str),
-        files_modified=tuple(str(file) for file in it.maybe("filesModified", list) or []),
+        task_id=fields.maybe("task", str),
+        iteration=fields.maybe("iteration", int) or 0,
+        execution_phase=fields.maybe("phase", str),
+        files_modified=tuple(str(file) for file in fields.maybe("filesModified", list) or []),
         validation_results=tuple(
             RuleResult(
                 rule_name=rule.take("rule", str), passed=rule.take("passed", bool), message=rule.maybe("message", str)
             )
-            for rule in _each(it, "validationResults")
+            for rule in _each(fields, "validationResults")
         ),
         completion_promises=tuple(
             CompletionPromise(
@@ -244,26 +244,26 @@ def read_context(payload: bytes) -> AgentContext:
                 content=promise.take("content", str),
                 detected_at=promise.maybe("detectedAt", str),
             )
-            for promise in _each(it, "completionPromises")
+            for promise in _each(fields, "completionPromises")
         ),
-        agent_output=it.maybe("agentOutput", str),
-        draft_content=it.maybe("draftContent", str),
-        draft_type=it.maybe("draftType", str),
-        worker=it.maybe("worker", str),
-        attempt=it.maybe("attempt", str),
-        retry_count=it.maybe("retryCount", int) or 0,
-        tool_count=it.maybe("toolCount", int) or 0,
-        stop_reason=it.maybe("stopReason", str) or "end_turn",
-        cwd=it.maybe("cwd", str),
+        agent_output=fields.maybe("agentOutput", str),
+        draft_content=fields.maybe("draftContent", str),
+        draft_type=fields.maybe("draftType", str),
+        worker=fields.maybe("worker", str),
+        attempt=fields.maybe("attempt", str),
+        retry_count=fields.maybe("retryCount", int) or 0,
+        tool_count=fields.maybe("toolCount", int) or 0,
+        stop_reason=fields.maybe("stopReason", str) or "end_turn",
+        cwd=fields.maybe("cwd", str),
         plan=tuple(
             PlanStep(title=step.take("title", str), status=step.take("status", str), step=step.maybe("step", str))
-            for step in _each(it, "plan")
+            for step in _each(fields, "plan")
         ),
     )
 
 
-def _each(it: Fields, key: str) -> list[Fields]:
-    return [] if it.raw.get(key) is None else it.each(key)
+def _each(fields: Fields, key: str) -> list[Fields]:
+    return [] if fields.raw.get(key) is None else fields.each(key)
 
 
 def encode_reply(result: object) -> bytes:

@@ -64,7 +64,7 @@ _AWAY_SECONDS = 5.0
 """How long to tolerate a service without responders: a replica may be starting or handing over."""
 _PAUSE_SECONDS = 0.25
 _LOOK_SECONDS = 5.0
-"""How often to look whether the fleet has a service while nobody answers, and the timeout of that question."""
+"""How often to query the service while a request is unanswered, and the timeout of the query."""
 _QUERY_SECONDS = 5.0
 _CLAIM_SECONDS = 30.0
 
@@ -153,7 +153,8 @@ class StopgateClient(HookCalls, ActionCalls):
     async def _while_served(self, asking: Coroutine[Any, Any, object]) -> object:
         """Waits for an answer as long as the fleet has a service.
 
-        A request may find a listener that is none, such as a person who watches the bus, and would get no answer.
+        Without one, a request may reach another listener, such as a person who watches the bus, and would never be
+        answered.
         """
         answer = asyncio.ensure_future(asking)
         looking = asyncio.ensure_future(self._look_for_service())
@@ -165,7 +166,7 @@ class StopgateClient(HookCalls, ActionCalls):
             looking.cancel()
 
     async def _look_for_service(self) -> None:
-        """Raises `UnreachableError` once no service answers a simple question."""
+        """Raises `UnreachableError` once no service answers a simple query."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             try:
@@ -277,8 +278,8 @@ class StopgateClient(HookCalls, ActionCalls):
         message (or its `output` with `files`, `validation` and so on). `Decision.complete` says whether the work is
         done: a cap or an escalation lets an agent stop too.
 
-        Raises `TurnsExhaustedError` after `turns_max` turns, and what `turn` raises. If nobody answers, it
-        raises `UnreachableError`: the caller decides what happens then.
+        Raises `TurnsExhaustedError` after `turns_max` turns, and whatever `turn` raises. If nobody answers, it raises
+        `UnreachableError`: the caller decides what happens then.
         """
         return await self.worker(worker).run_until_stopped(turn, prompt, turns_max=turns_max)
 
@@ -300,34 +301,34 @@ class StopgateClient(HookCalls, ActionCalls):
 
     async def list_workers(self, **given: Unpack[ListFilter]) -> Page[WorkerView]:
         """A page of the workers that match."""
-        it, following = await self._list("workers", given)
-        return Page(tuple(read_worker(each) for each in it), following)
+        items, following = await self._list("workers", given)
+        return Page(tuple(read_worker(each) for each in items), following)
 
     async def list_tasks(self, **given: Unpack[ListFilter]) -> Page[TaskView]:
         """A page of the tasks that match."""
-        it, following = await self._list("tasks", given)
-        return Page(tuple(read_task(each) for each in it), following)
+        items, following = await self._list("tasks", given)
+        return Page(tuple(read_task(each) for each in items), following)
 
     async def list_queues(self, **given: Unpack[ListFilter]) -> Page[QueueView]:
         """A page of the queues that match."""
-        it, following = await self._list("queues", given)
-        return Page(tuple(read_queue(each) for each in it), following)
+        items, following = await self._list("queues", given)
+        return Page(tuple(read_queue(each) for each in items), following)
 
     async def list_escalations(self, **given: Unpack[EscalationFilter]) -> Page[PersonWait]:
         """A page of everything that waits for a person: escalated workers and tasks, and requests of agents."""
-        it, following = await self._list("escalations", given)
-        return Page(tuple(read_person_wait(each) for each in it), following)
+        items, following = await self._list("escalations", given)
+        return Page(tuple(read_person_wait(each) for each in items), following)
 
     async def _list(self, entities: str, given: Mapping[str, Any]) -> tuple[list[object], str | None]:
-        it = Fields(f"page of {entities}", await self._bus.request("list", entities, given, _QUERY_SECONDS))
-        return it.take("items", list), it.maybe("next", str)
+        page = Fields(f"page of {entities}", await self._bus.request("list", entities, given, _QUERY_SECONDS))
+        return page.take("items", list), page.maybe("next", str)
 
     async def on_decision(
         self, worker: str | None, listener: Callable[[Decision], Awaitable[None] | None]
     ) -> Subscription:
-        """Calls `listener` with each decision about a worker (None: all workers) once it returns.
+        """Calls `listener` with each later decision about a worker, or about all workers if `worker` is None.
 
-        `await subscription.unsubscribe()` ends it.
+        `await subscription.unsubscribe()` ends this.
         """
         if worker is not None:
             check_id("worker", worker)
@@ -401,7 +402,7 @@ class StopgateClient(HookCalls, ActionCalls):
             if error.code == "entry.refused":
                 raise
         except (UnavailableError, InputError) as error:
-            log.debug("it is not known whether entry %d was refused: %s", seq, error)
+            log.debug("cannot tell whether entry %d was refused: %s", seq, error)
 
 
 class WorkerHandle(WorkerPublisher):

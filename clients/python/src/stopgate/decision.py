@@ -120,7 +120,7 @@ class IncompleteError(StopgateError):
 
     @property
     def feedback(self) -> tuple[Feedback, ...]:
-        """What failed, check by check."""
+        """The feedback of the checks that failed."""
         return self.decision.feedback
 
 
@@ -146,7 +146,7 @@ class TaskVerification:
 
 @dataclass(frozen=True)
 class HookResult:
-    """What the hooks of a task answered for an iteration."""
+    """The answer of a task's hooks for an iteration."""
 
     fleet: str
     attempt: str | None
@@ -162,80 +162,82 @@ class HookResult:
 
 def read_decision(reply: object) -> Decision:
     """Raises `UnreachableError`: this is not a decision."""
-    it = Fields("decision", reply)
+    fields = Fields("decision", reply)
     return Decision(
-        fleet=it.take("fleet", str),
-        worker=it.take("worker", str),
-        task=it.maybe("task", str),
-        tasks=it.texts("tasks"),
-        attempt=it.maybe("attempt", str),
-        seq=it.maybe("seq", int),
-        at=it.take("at", str),
-        decision=cast("Literal['allow', 'block']", it.choice("decision", ("allow", "block"))),
-        action=cast("Action", it.choice("action", _ACTIONS)),
-        cause=cast("Cause", it.take("cause", str)),
-        reason=it.take("reason", str),
-        next_prompt=it.maybe("nextPrompt", str),
-        feedback=tuple(_read_feedback(each) for each in it.each("feedback")),
-        state=cast("State", it.take("state", str)),
-        retry=_read_count(it.inner("retry")),
-        keep_alives=_read_count(it.inner("keepAlives")),
-        idle=_read_idle(it.inner("idle")),
-        pending_tasks=it.take("pendingTasks", int),
-        policy=_read_policy(it.inner("policy")),
-        verdicts=tuple(_read_verdict(each) for each in it.each("verdicts")),
-        replica=it.take("replica", str),
-        took_ms=it.take("tookMs", float),
-        dry_run=it.take("dryRun", bool),
-        raw=it.raw,
+        fleet=fields.take("fleet", str),
+        worker=fields.take("worker", str),
+        task=fields.maybe("task", str),
+        tasks=fields.texts("tasks"),
+        attempt=fields.maybe("attempt", str),
+        seq=fields.maybe("seq", int),
+        at=fields.take("at", str),
+        decision=cast("Literal['allow', 'block']", fields.choice("decision", ("allow", "block"))),
+        action=cast("Action", fields.choice("action", _ACTIONS)),
+        cause=cast("Cause", fields.take("cause", str)),
+        reason=fields.take("reason", str),
+        next_prompt=fields.maybe("nextPrompt", str),
+        feedback=tuple(_read_feedback(each) for each in fields.each("feedback")),
+        state=cast("State", fields.take("state", str)),
+        retry=_read_count(fields.inner("retry")),
+        keep_alives=_read_count(fields.inner("keepAlives")),
+        idle=_read_idle(fields.inner("idle")),
+        pending_tasks=fields.take("pendingTasks", int),
+        policy=_read_policy(fields.inner("policy")),
+        verdicts=tuple(_read_verdict(each) for each in fields.each("verdicts")),
+        replica=fields.take("replica", str),
+        took_ms=fields.take("tookMs", float),
+        dry_run=fields.take("dryRun", bool),
+        raw=fields.raw,
     )
 
 
 def read_hook_result(reply: object) -> HookResult:
     """Raises `UnreachableError`: this is not the result of a hook."""
-    it = Fields("hook result", reply)
+    fields = Fields("hook result", reply)
     return HookResult(
-        fleet=it.take("fleet", str),
-        attempt=it.maybe("attempt", str),
-        hook_id=it.take("hookId", str),
-        task_id=it.take("taskId", str),
-        iteration=it.take("iteration", int),
-        action=cast("Action", it.choice("action", _ACTIONS)),
-        reason=it.take("reason", str),
-        next_prompt=it.maybe("nextPrompt", str),
-        checkpoint_created=it.take("checkpointCreated", bool),
-        metadata=it.take("metadata", dict),
+        fleet=fields.take("fleet", str),
+        attempt=fields.maybe("attempt", str),
+        hook_id=fields.take("hookId", str),
+        task_id=fields.take("taskId", str),
+        iteration=fields.take("iteration", int),
+        action=cast("Action", fields.choice("action", _ACTIONS)),
+        reason=fields.take("reason", str),
+        next_prompt=fields.maybe("nextPrompt", str),
+        checkpoint_created=fields.take("checkpointCreated", bool),
+        metadata=fields.take("metadata", dict),
     )
 
 
-def _read_feedback(it: Fields) -> Feedback:
+def _read_feedback(fields: Fields) -> Feedback:
     return Feedback(
-        check=it.take("check", str),
-        outcome=cast("Literal['fail', 'error', 'timeout', 'warn']", it.take("outcome", str)),
-        message=it.take("message", str),
-        details=it.raw.get("details"),
+        check=fields.take("check", str),
+        outcome=cast("Literal['fail', 'error', 'timeout', 'warn']", fields.take("outcome", str)),
+        message=fields.take("message", str),
+        details=fields.raw.get("details"),
     )
 
 
-def _read_verdict(it: Fields) -> Verdict:
+def _read_verdict(fields: Fields) -> Verdict:
     return Verdict(
-        guard=it.take("guard", str),
-        verdict=cast("Literal['pass', 'block', 'allow', 'error']", it.take("verdict", str)),
-        detail=it.take("detail", str),
-        input=it.maybe("input", dict),
-        took_ms=it.maybe("tookMs", float),
+        guard=fields.take("guard", str),
+        verdict=cast("Literal['pass', 'block', 'allow', 'error']", fields.take("verdict", str)),
+        detail=fields.take("detail", str),
+        input=fields.maybe("input", dict),
+        took_ms=fields.maybe("tookMs", float),
     )
 
 
-def _read_count(it: Fields) -> Count:
-    return Count(count=it.take("count", int), max=it.maybe("max", int))
+def _read_count(fields: Fields) -> Count:
+    return Count(count=fields.take("count", int), max=fields.maybe("max", int))
 
 
-def _read_idle(it: Fields) -> Idle:
+def _read_idle(fields: Fields) -> Idle:
     return Idle(
-        ms=it.take("ms", float), limit_ms=it.maybe("limitMs", float), remaining_ms=it.maybe("remainingMs", float)
+        ms=fields.take("ms", float),
+        limit_ms=fields.maybe("limitMs", float),
+        remaining_ms=fields.maybe("remainingMs", float),
     )
 
 
-def _read_policy(it: Fields) -> PolicyUsed:
-    return PolicyUsed(name=it.take("name", str), seq=it.take("seq", int))
+def _read_policy(fields: Fields) -> PolicyUsed:
+    return PolicyUsed(name=fields.take("name", str), seq=fields.take("seq", int))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Issue:
-    """What is wrong with a request, and where."""
+    """One problem of a request: its path and a message."""
 
     path: str
     message: str
@@ -93,9 +93,9 @@ def error_of(status: int, body: object, headers: Mapping[str, str]) -> StopgateE
     text = given.get("message") or headers.get("Nats-Service-Error") or f"the service answered {status}"
     found = given.get("issues")
     issues = [
-        Issue(path=str(it.get("path", "")), message=str(it.get("message", "")))
-        for it in (found if isinstance(found, list) else [])
-        if isinstance(it, dict)
+        Issue(path=str(issue.get("path", "")), message=str(issue.get("message", "")))
+        for issue in (found if isinstance(found, list) else [])
+        if isinstance(issue, dict)
     ]
     return kind(code, str(text), issues=issues, details=fields, retry_after=_retry_after(given, headers))
 

@@ -75,7 +75,9 @@ class HookCalls(EntryPublisher):
             data["onError"] = on_error
         await self.publish("task", task_id, "hook.registered", data)
         await self._confirm(
-            task_id, "hook.registered", lambda hooks: any(it.hook == hook and it.type == hook_type for it in hooks)
+            task_id,
+            "hook.registered",
+            lambda hooks: any(each.hook == hook and each.type == hook_type for each in hooks),
         )
         return hook
 
@@ -102,7 +104,7 @@ class HookCalls(EntryPublisher):
         # Serve it before registering it, so that a stop in between finds it.
         served = await self.serve_check(name, hook, timeout=timeout, concurrency=concurrency)
         try:
-            if not any(it.hook == key[1] and it.type == "remote" for it in await self.list_hooks(task_id)):
+            if not any(each.hook == key[1] and each.type == "remote" for each in await self.list_hooks(task_id)):
                 await self.register_hook(
                     task_id, "remote", hook_id=key[1], name=name, when=when, on_error=on_error, metadata=metadata
                 )
@@ -129,7 +131,7 @@ class HookCalls(EntryPublisher):
         return await self._confirm_enabled(task_id, hook_id, "hook.enabled", enabled=True)
 
     async def disable_hook(self, task_id: str, hook_id: str) -> HookState:
-        """The hook is skipped until it is enabled."""
+        """Disables a hook, which is skipped until it is enabled again."""
         await self.publish("task", task_id, "hook.disabled", {"hook": hook_id})
         return await self._confirm_enabled(task_id, hook_id, "hook.disabled", enabled=False)
 
@@ -154,7 +156,7 @@ class HookCalls(EntryPublisher):
 
     async def _confirm_enabled(self, task_id: str, hook_id: str, kind: str, *, enabled: bool) -> HookState:
         await self._confirm(
-            task_id, kind, lambda hooks: any(it.hook == hook_id and it.enabled == enabled for it in hooks)
+            task_id, kind, lambda hooks: any(each.hook == hook_id and each.enabled == enabled for each in hooks)
         )
         return HookState(task_id, hook_id, enabled)
 
@@ -162,7 +164,7 @@ class HookCalls(EntryPublisher):
         task = await self.get_task(task_id)
         if applied(task.hooks):
             return
-        reasons = [it.reason for it in task.refused if it.type == kind]
+        reasons = [refused.reason for refused in task.refused if refused.type == kind]
         reason = reasons[-1] if reasons else "the task does not show it"
         raise RefusedError("entry.refused", f"'{kind}' of task '{task_id}': {reason}")
 

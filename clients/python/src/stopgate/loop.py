@@ -37,14 +37,14 @@ class TurnsExhaustedError(StopgateError):
     """The agent has used all its turns and may not stop yet. `decision` is the last one."""
 
     def __init__(self, turns: int, decision: Decision) -> None:
-        super().__init__("turns.exhausted", f"{turns} turns, and it may not stop yet: {decision.reason}")
+        super().__init__("turns.exhausted", f"after {turns} turns the agent may not stop yet: {decision.reason}")
         self.decision = decision
 
 
 async def run_until_stopped(
     worker: WorkerPublisher, decide: Callable[..., Awaitable[Decision]], turn: Turn, prompt: str, turns_max: int
 ) -> Decision:
-    """See `StopgateClient.run_until_stopped`. `decide` takes what a turn reports."""
+    """See `StopgateClient.run_until_stopped`. `decide` takes the fields that a turn reports."""
     # A person's prompt resets the retries, so only the first prompt is published.
     await worker.publish("prompt.submitted", {"text": prompt})
     for number in range(1, turns_max + 1):

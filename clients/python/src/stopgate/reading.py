@@ -55,4 +55,4 @@ class Fields:
 
     def each(self, key: str) -> list[Fields]:
         """A list of nested objects."""
-        return [Fields(f"{self.what} ({key})", it) for it in self.take(key, list)]
+        return [Fields(f"{self.what} ({key})", item) for item in self.take(key, list)]

@@ -109,7 +109,7 @@ def _read_creds(file: Path) -> dict[str, Any]:
         fields = json.loads(text)
         return {"user": str(fields["user"]), "password": str(fields["pass"])}
     except (ValueError, KeyError) as error:
-        raise InputError("input.bad", f'\'{file}\' holds no "user" and "pass"') from error
+        raise InputError("input.bad", f'\'{file}\' has no "user" and "pass"') from error
 
 
 def _read_url(url: str) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -148,7 +148,8 @@ def _is_loopback(url: str) -> bool:
 def _find_store(cwd: Path) -> tuple[Path | None, dict[str, str]]:
     """Finds the nearest `.stopgate` with a service, from this folder up to the home folder; otherwise the nearest."""
     stores = [(store, _read_service(store, cwd)) for store in _stores_above(cwd)]
-    found = next((it for it in stores if it[1]), stores[0] if stores else None)
+    with_service = (found for found in stores if found[1])
+    found = next(with_service, stores[0] if stores else None)
     return found or (None, {})
 
 

@@ -7,7 +7,7 @@ import asyncio
 from .errors import CheckError
 
 WAITING_MAX = 10_000
-"""The number of requests that a fleet of the service holds open."""
+"""The number of requests that the service keeps open for a fleet."""
 PER_WORKER_MAX = 128
 """A worker waits for one check at a time. Its other requests belong to attempts that a later one has replaced."""
 _CROWD_MIN = 64

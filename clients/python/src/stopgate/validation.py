@@ -47,7 +47,7 @@ def check_fields(what: str, schema: Mapping[str, Any], value: object) -> None:
     """Raises `InputError` if the value does not match the schema."""
     issues = [issue for _, issue in zip(range(_ISSUES_MAX), _find_issues(schema, value, ""), strict=False)]
     if issues:
-        words = "; ".join(f"{it.path} {it.message}".lstrip() for it in issues)
+        words = "; ".join(f"{issue.path} {issue.message}".lstrip() for issue in issues)
         raise InputError("input.bad", f"this is not a {what}: {words}", issues=issues)
 
 

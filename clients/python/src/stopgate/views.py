@@ -29,7 +29,7 @@ class ListFilter(TypedDict, total=False):
 
 
 class EscalationFilter(ListFilter, total=False):
-    """Filters of what waits for a person. The other fields apply to the worker or task."""
+    """Filters of the things that wait for a person. The other fields apply to the worker or task."""
 
     kind: PersonKind
 
@@ -87,8 +87,8 @@ class TaskView:
 class QueueView:
     """`pending` counts the unclaimed tasks known here and those `reported` from elsewhere.
 
-    `workers` counts the workers that could take its tasks. `unattended_since` is the time since which there has been
-    none, if people are notified of it.
+    `workers` counts the workers that could take its tasks. `unattended_since` is the time since which there have been
+    none, if people are notified of that.
     """
 
     queue: str
@@ -124,30 +124,30 @@ class PersonWait:
 
 def read_worker(reply: object) -> WorkerView:
     """Raises `UnreachableError` if it is not the view of a worker."""
-    it = Fields("view of a worker", reply)
-    last = it.raw.get("lastDecision")
+    fields = Fields("view of a worker", reply)
+    last = fields.raw.get("lastDecision")
     return WorkerView(
-        worker=it.take("worker", str),
-        state=cast("State", it.take("state", str)),
-        presence=cast("Presence", it.take("presence", str)),
-        tasks=tuple(str(task) for task in it.take("tasks", list)),
-        policy=it.take("policy", str),
+        worker=fields.take("worker", str),
+        state=cast("State", fields.take("state", str)),
+        presence=cast("Presence", fields.take("presence", str)),
+        tasks=tuple(str(task) for task in fields.take("tasks", list)),
+        policy=fields.take("policy", str),
         last_decision=None if last is None else read_decision(last),
-        refused=_read_refused(it),
-        raw=it.raw,
+        refused=_read_refused(fields),
+        raw=fields.raw,
     )
 
 
 def read_task(reply: object) -> TaskView:
     """Raises `UnreachableError` if it is not the view of a task."""
-    it = Fields("view of a task", reply)
+    fields = Fields("view of a task", reply)
     return TaskView(
-        task=it.take("task", str),
-        state=cast("State", it.take("state", str)),
-        worker=it.maybe("worker", str),
-        queue=it.maybe("queue", str),
-        title=it.maybe("title", str),
-        priority=it.maybe("priority", int) or 0,
+        task=fields.take("task", str),
+        state=cast("State", fields.take("state", str)),
+        worker=fields.maybe("worker", str),
+        queue=fields.maybe("queue", str),
+        title=fields.maybe("title", str),
+        priority=fields.maybe("priority", int) or 0,
         hooks=tuple(
             HookView(
                 hook=hook.take("hook", str),
@@ -155,40 +155,40 @@ def read_task(reply: object) -> TaskView:
                 enabled=hook.take("enabled", bool),
                 metadata=hook.maybe("metadata", dict) or {},
             )
-            for hook in it.each("hooks")
+            for hook in fields.each("hooks")
         ),
-        refused=_read_refused(it),
-        raw=it.raw,
+        refused=_read_refused(fields),
+        raw=fields.raw,
     )
 
 
 def read_queue(reply: object) -> QueueView:
     """Raises `UnreachableError` if it is not the view of a queue."""
-    it = Fields("view of a queue", reply)
+    fields = Fields("view of a queue", reply)
     return QueueView(
-        queue=it.take("queue", str),
-        pending=it.take("pending", int),
-        reported=it.take("reported", int),
-        workers=it.maybe("workers", int) or 0,
-        unattended_since=(it.maybe("unattended", dict) or {}).get("since"),
+        queue=fields.take("queue", str),
+        pending=fields.take("pending", int),
+        reported=fields.take("reported", int),
+        workers=fields.maybe("workers", int) or 0,
+        unattended_since=(fields.maybe("unattended", dict) or {}).get("since"),
     )
 
 
 def read_person_wait(reply: object) -> PersonWait:
     """Raises `UnreachableError` if it is not something that waits for a person."""
-    it = Fields("escalation", reply)
+    fields = Fields("escalation", reply)
     return PersonWait(
-        entity=cast('Literal["worker", "task", "queue"]', it.take("entity", str)),
-        id=it.take("id", str),
-        kind=cast("PersonKind", it.take("kind", str)),
-        since=it.take("since", str),
-        reason=it.take("reason", str),
-        note=it.maybe("note", str),
-        raw=it.raw,
+        entity=cast('Literal["worker", "task", "queue"]', fields.take("entity", str)),
+        id=fields.take("id", str),
+        kind=cast("PersonKind", fields.take("kind", str)),
+        since=fields.take("since", str),
+        reason=fields.take("reason", str),
+        note=fields.maybe("note", str),
+        raw=fields.raw,
     )
 
 
-def _read_refused(it: Fields) -> tuple[Refused, ...]:
+def _read_refused(fields: Fields) -> tuple[Refused, ...]:
     return tuple(
         Refused(
             seq=each.take("seq", int),
@@ -196,5 +196,5 @@ def _read_refused(it: Fields) -> tuple[Refused, ...]:
             type=each.take("type", str),
             reason=each.take("reason", str),
         )
-        for each in it.each("refused")
+        for each in fields.each("refused")
     )

@@ -1,7 +1,7 @@
 /**
- * Recognises the same stop of one session when two sets of hooks report it: hooks of the user and of the project, or of
- * two programs. An agent waits for all of its hooks before it continues, so the second call comes before the agent can
- * stop once more, and from another set. It gets the attempt of the first and counts once.
+ * Recognises a stop that two sets of hooks report: hooks of the user and of the project, or of two programs. An agent
+ * waits for all of its hooks before it continues, so the second call comes from another set, before the agent can stop
+ * again. Both calls get the same attempt, so the stop counts once.
  */
 import { setNewest } from '../../set-newest.ts';
 
@@ -16,13 +16,13 @@ type Stop = {
   readonly attempt: string;
   readonly kind: string;
   readonly sinceMs: number;
-  /** The id of each set's call, which a repeated post has again. */
+  /** By set: the id of its call. A repeated post has the same id. */
   readonly calls: Map<string, string>;
 };
 
 type StopCall = {
   readonly worker: string;
-  /** Identifies the set of hooks. Undefined: unknown, so it is never taken for another's. */
+  /** Identifies the set of hooks. A call without it never counts as a duplicate. */
   readonly set: string | undefined;
   /** Why the agent stops. */
   readonly kind: string;
@@ -30,15 +30,15 @@ type StopCall = {
   readonly id: string;
 };
 
-export type StopTwins = {
+export type DuplicateStops = {
   /** Returns the id of the attempt for a call. */
   attemptFor(call: StopCall): string;
-  /** Notes that the worker has continued: the next call is another stop, from whichever set. */
+  /** Records that the worker has continued, so that its next call is a new stop. */
   noteWork(worker: string): void;
 };
 
 /** @param stopwatch monotonic time in milliseconds */
-export function createStopTwins(stopwatch: () => number): StopTwins {
+export function createDuplicateStops(stopwatch: () => number): DuplicateStops {
   const stops = new Map<string, Stop>();
   return {
     attemptFor({ worker, set, kind, id }) {
