@@ -100,7 +100,7 @@ function supersededSnapshot(fleet: Fleet, { snapshot }: WorkerRecord): WorkerSna
   return fleet.workerStepper.next(snapshot, { type: 'attempt.superseded', ...positionOf(fleet), facts });
 }
 
-/** Continues the open attempt when its deadline is due, or when a task has arrived. */
+/** Evaluates the open attempt again. Call it when its deadline is due, or when a task has arrived. */
 export function resumeAttempt(fleet: Fleet, record: WorkerRecord): void {
   const { worker: context } = record.snapshot.context;
   if (context.attempt === null) return;
