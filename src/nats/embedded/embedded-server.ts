@@ -30,7 +30,8 @@ import {
   superviseServer,
 } from './server-process.ts';
 import { lockStore } from './store-lock.ts';
-import { openStoreSpace, watchStore } from './store-space.ts';
+import { openStoreSpace } from './store-space.ts';
+import { watchStore } from './store-watch.ts';
 
 export type EmbeddedServerOptions = {
   /** Created with mode 0700 if missing. */
@@ -203,10 +204,8 @@ async function launchOn(
   if (others.length > 0) return launchOn(others, paths, config, log);
   throw new AppError(
     'config.bad',
-    `port ${port} on 127.0.0.1 is taken by another process; name another port for the embedded nats-server`,
-    {
-      cause: failure,
-    },
+    `port ${port} on 127.0.0.1 is taken by another process; choose another one for the embedded nats-server with --port`,
+    { cause: failure },
   );
 }
 

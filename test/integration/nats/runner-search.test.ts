@@ -1,6 +1,6 @@
 /** Finds runners that nobody serves. */
 import { expect, onTestFinished, test } from 'vitest';
-import { createFindMissingRunners } from '../../../src/nats/bus.ts';
+import { createFindMissingRunners } from '../../../src/nats/missing-runners.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
 import { openNats } from '../../support/shared-server.ts';
 
