@@ -40,7 +40,7 @@ const noNotes: readonly never[] = Object.freeze([]);
 /**
  * The fields that decide which policy a worker gets. For an unregistered worker they come from its registration.
  */
-export type PolicySubject = Pick<WorkerContext, 'worker' | 'agent' | 'labels' | 'policy' | 'profile' | 'tasks'>;
+type PolicySubject = Pick<WorkerContext, 'worker' | 'agent' | 'labels' | 'policy' | 'profile' | 'tasks'>;
 
 type NamedPolicy = Omit<PolicyInForce, 'notes'>;
 const withNotes = ({ name, seq, policy }: NamedPolicy, notes: readonly string[]) => ({ name, seq, policy, notes });

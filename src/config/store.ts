@@ -63,7 +63,7 @@ function toService(data: unknown): ServiceFile | null {
   return Number.isSafeInteger(pid) && (pid as number) > 0 ? { nats, http, fleet, pid: pid as number } : null;
 }
 
-export type CredentialsRole = 'operator' | 'service' | 'runner' | 'check';
+type CredentialsRole = 'operator' | 'service' | 'runner' | 'check';
 
 /**
  * The credentials to connect with: the given ones, otherwise those of the store for `role`, provided that `nats` is the

@@ -7,7 +7,7 @@ import { type Decision, decisionFields, ownDecisionFields, sharedDecisionFields 
 import { changesOf, checkFields, isEqualJson, type Json, pick, startOf } from '../../values/fields.ts';
 
 /** The number of the shared fields, and the worker's own fields that differ from their initial values. */
-export type DecisionReference = { readonly shared: number; readonly own: Readonly<Record<string, Json>> };
+type DecisionReference = { readonly shared: number; readonly own: Readonly<Record<string, Json>> };
 
 export type DecisionWriter = {
   /** Returns null if there are too many; then the worker's line holds the whole decision. */

@@ -24,7 +24,7 @@ const wordLengthMax = 24;
 /** Beyond this many forms, every line is checked. Each form takes about 400 bytes. */
 const formsMax = 10_000;
 
-export type KnownForms = {
+type KnownForms = {
   /** Tells whether the form of the line from `from` on is known. If not, `addLast` can add it. */
   has(line: SnapshotLine, from: number): boolean;
   /** Adds the form from the last call of `has`, if checking one line of the form suffices. */
