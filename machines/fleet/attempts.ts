@@ -65,7 +65,8 @@ function openedSnapshot(fleet: Fleet, from: WorkerSnapshot, fields: AttemptField
 
 /** Returns how much a step of a worker's machine adds to the size of the worker and of its tasks. */
 function growthOfStep(fleet: Fleet, from: WorkerSnapshot, to: WorkerSnapshot) {
-  const [before, after] = [from.context.worker, to.context.worker];
+  const before = from.context.worker;
+  const after = to.context.worker;
   return { worker: growthOfWorker(before, after), tasks: growthOfHeldTasks(fleet, before, after) };
 }
 

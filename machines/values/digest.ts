@@ -5,7 +5,8 @@
  * into each other. Not cryptographic: collisions are easy to construct.
  */
 export function digestOf(parts: readonly string[]): number {
-  let [low, high] = [0x811c9dc5, 0x9747b28c];
+  let low = 0x811c9dc5;
+  let high = 0x9747b28c;
   for (const text of parts) {
     for (let index = 0; index < text.length; index += 1) {
       const unit = text.charCodeAt(index);

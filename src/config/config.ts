@@ -109,11 +109,7 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     const lines = [...problems.map(({ path, message }) => `${path}: ${message}`), ...(serving ? danglingNames : [])];
     throw new AppError('config.bad', lines.join('\n'), { issues: problems });
   }
-  if (serving && options.http !== null && new URL(options.http.url).pathname !== '/')
-    throw new AppError(
-      'config.bad',
-      `http: "${options.http.url}" has a path, and a service listens without one: set HOST:PORT, and "publicUrl" to the URL behind the proxy`,
-    );
+  if (serving) refuseHttpPath(options);
   const isGiven = (option: Option, among: readonly Source[]) => among.some(({ values }) => values[option] != null);
   const isFound = (option: Option) => {
     const origin = sources.find(({ values }) => values[option] != null)?.values;
@@ -141,11 +137,7 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     warnings: Object.freeze([
       ...opened.problems.map(({ path, message }) => `${path}: ${message}`),
       ...danglingNames,
-      ...(opened.isEmpty
-        ? [
-            `${basename(opened.path)} is empty: the policies in the log stay in force; with none in the log, every stop is allowed`,
-          ]
-        : []),
+      ...(opened.isEmpty ? [describeEmpty(opened.path)] : []),
       ...(serving ? shortToken(options) : []),
     ]),
     store,
@@ -154,6 +146,18 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     credsIsFound: isFound('creds'),
     natsIsDefault: !isGiven('nats', sources.slice(0, -1)),
   });
+}
+
+const describeEmpty = (path: string): string =>
+  `${basename(path)} is empty: the policies in the log stay in force; with none in the log, every stop is allowed`;
+
+/** @throws AppError config.bad if the address of a service has a path */
+function refuseHttpPath({ http }: Options): void {
+  if (http === null || new URL(http.url).pathname === '/') return;
+  throw new AppError(
+    'config.bad',
+    `http: "${http.url}" has a path, and a service listens without one: set HOST:PORT, and "publicUrl" to the URL behind the proxy`,
+  );
 }
 
 type UsedContext = {

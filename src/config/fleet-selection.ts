@@ -60,7 +60,8 @@ export const matchesSelection = ({ patterns }: FleetSelection, fleet: string): b
  * shard takes over some fleets; all others stay where they are.
  */
 export function shardOf(fleet: string, count: number): number {
-  let [shard, highest] = [1, -1];
+  let shard = 1;
+  let highest = -1;
   for (let index = 1; index <= count; index += 1) {
     const weight = hashOf(`${index} ${fleet}`);
     if (weight > highest) [shard, highest] = [index, weight];

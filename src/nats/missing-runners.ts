@@ -17,7 +17,8 @@ export function createFindMissingRunners(nc: NatsConnection, fleet: string): Fin
   let last = { key: '', atMs: 0, missing: Promise.resolve<readonly string[] | null>([]) };
   return (names) => {
     if (names.length === 0) return Promise.resolve([]);
-    const [key, nowMs] = [names.join(), performance.now()];
+    const key = names.join();
+    const nowMs = performance.now();
     if (last.key !== key || nowMs - last.atMs > cachedMs)
       last = { key, atMs: nowMs, missing: search(nc, fleet, names) };
     return last.missing;

@@ -88,13 +88,13 @@ export function openRequestServer(options: RequestServerOptions): RequestServer 
     serve(endpoints, onAnswer = () => {}) {
       const added = endpoints.map((endpoint) => ({ endpoint, stats: newStats(), onAnswer }));
       const refused: string[] = [];
-      const subscriptions = added.map((each) => listen(options, each, receive, refused));
-      for (const each of added) served.add(each);
+      const subscriptions = added.map((one) => listen(options, one, receive, refused));
+      for (const one of added) served.add(one);
       const serving: Serving = {
         refused: () => refused,
         close() {
           for (const subscription of subscriptions) subscription.unsubscribe();
-          for (const each of added) served.delete(each);
+          for (const one of added) served.delete(one);
           servings.delete(serving);
         },
       };

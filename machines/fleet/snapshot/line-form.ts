@@ -97,10 +97,12 @@ const backslash = 0x5c;
 const space = 0x20;
 const colon = 0x3a;
 const hyphen = 0x2d;
-const [zero, nine] = [0x30, 0x39];
+const zero = 0x30;
+const nine = 0x39;
 /** Results of `rangeOf`. */
 const kept = -1;
-const [integer, hash] = [0x31, 0x32];
+const integer = 0x31;
+const hash = 0x32;
 
 const isDigit = (byte: number): boolean => byte >= zero && byte <= nine;
 

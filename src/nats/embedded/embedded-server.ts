@@ -20,7 +20,7 @@ import {
   writePrivately,
 } from './embedded-config.ts';
 import { stopOrphanedServer } from './orphaned-server.ts';
-import { findBinary, type SearchEnvironment, updateCommand } from './server-binary.ts';
+import { findBinary, type SearchEnvironment, type ServerBinary, updateCommand } from './server-binary.ts';
 import {
   type Running,
   type ServerExit,
@@ -124,11 +124,7 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
       restart,
       hasFailedToWrite,
     });
-    if (isUnsafe(found))
-      log.info(
-        { version: version.join('.'), path: binary },
-        `this nats-server is old: any program on this machine can stop it, or delete the log, with one message; install a current one and start again: ${updateCommand(env)}`,
-      );
+    if (isUnsafe(found)) logUnsafe(found, env, log);
     if (options.port === null && port !== usualPort)
       log.warn({ port }, `port ${usualPort} is taken, so NATS listens on ${port}; choose another with --port`);
     const stop = async () => {
@@ -154,6 +150,12 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     throw cause;
   }
 }
+
+const logUnsafe = ({ version, path }: ServerBinary, env: SearchEnvironment, log: Logger): void =>
+  log.info(
+    { version: version.join('.'), path },
+    `this nats-server is old: any program on this machine can stop it, or delete the log, with one message; install a current one and start again: ${updateCommand(env)}`,
+  );
 
 async function makeStore(folder: string): Promise<string> {
   try {

@@ -19,8 +19,10 @@ export type WatchOptions = {
 };
 
 const everyMs = 500;
+/** In polls. */
+const requestEvery = 4;
 /** In polls. If the free space fluctuates, the server restarts at most every 4 s. */
-const [requestEvery, growEvery] = [4, 8];
+const growEvery = 8;
 /** Pause after a failed restart. */
 const retryMs = 2_000;
 /** A large stream on a slow disk takes seconds to reply. */
@@ -30,7 +32,8 @@ const failuresMax = 3;
 
 export function watchStore(options: WatchOptions): { close(): void } {
   const { space, log, restart, hasFailedToWrite } = options;
-  let [polls, failures] = [0, 0];
+  let polls = 0;
+  let failures = 0;
   let isRequesting = false;
   let reason: string | null = null;
   let isClosed = false;

@@ -123,8 +123,12 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     },
     async range() {
       const { state } = orThrow(await inspect());
-      const [firstMs, lastMs] = [Date.parse(state.first_ts), Date.parse(state.last_ts)];
-      return { firstSeq: state.first_seq, lastSeq: state.last_seq, firstMs, lastMs };
+      return {
+        firstSeq: state.first_seq,
+        lastSeq: state.last_seq,
+        firstMs: Date.parse(state.first_ts),
+        lastMs: Date.parse(state.last_ts),
+      };
     },
     history: (of, onMessage) => readHistory(nc, stream, of, onMessage),
     newest: (subject, count, before) => readNewest(nc, stream, subject, count, before ?? undefined),
@@ -161,7 +165,8 @@ async function findSeqAt(
   { first_seq, last_seq }: StreamInfo['state'],
   ms: number,
 ): Promise<number> {
-  let [low, high] = [first_seq, last_seq + 1];
+  let low = first_seq;
+  let high = last_seq + 1;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     // The library's type lacks this option, which servers have had since 2.9.

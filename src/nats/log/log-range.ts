@@ -19,7 +19,7 @@ export type LogRange = {
 
 /**
  * `toSeq` bounds the number of messages fetched, so with a `subject` filter messages beyond it may arrive. There is
- * only one filter because servers before 2.10 support no more.
+ * only one filter, because servers before 2.10 do not support several.
  */
 type LogRangeOptions = { readonly fromSeq?: number; readonly toSeq?: number; readonly subject?: string };
 
