@@ -41,7 +41,7 @@ export async function openCheckServer(
   if (refusal !== null) {
     throw new AppError(
       'input.unauthorized',
-      `this connection may not serve '${subject}': connect with the credentials of a check server (checkCreds), which are in .stopgate/credentials/check.json of the service's folder`,
+      `this connection may not serve '${subject}': connect with the credentials of a check server, check.json in .stopgate/credentials of the service's folder (checkCreds)`,
       { cause: refusal },
     );
   }
