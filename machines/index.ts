@@ -1,18 +1,12 @@
 /** The public entry point of the machines: everything here is pure, and also runs in a browser. */
 
+export { describeEntry, isFields, isHousekeeping } from './entries/describe-entry.ts';
 export * from './entries/index.ts';
 export { hasMoreValues, isTextTooDeep, isTooDeep, readJson, tooDeepMessage } from './entries/json.ts';
-export {
-  describeEntry,
-  isFields,
-  isHousekeeping,
-  type LogLine,
-  parseLogLine,
-  payloadOf,
-  type StoredText,
-} from './entries/log-line.ts';
+export { type LogLine, parseLogLine, payloadOf, type StoredText } from './entries/log-line.ts';
 export * from './entries/message-ids.ts';
-export { quickRead, readEntry, readFields } from './entries/read-entry.ts';
+export { quickRead } from './entries/quick-read.ts';
+export { readEntry, readFields } from './entries/read-entry.ts';
 export {
   describeIssues,
   type Issue,
@@ -78,7 +72,6 @@ export { nextDeadline } from './fleet/time/due-time.ts';
 export type { Attempt, AwaitedCheck, Facts, NextTask, PolicyInForce } from './guards/attempt.ts';
 export { slotTimeoutMs } from './guards/awaited-check.ts';
 export * from './guards/decision.ts';
-export { type GuardName, guardNames } from './guards/decision.ts';
 export type { Guard, GuardResult, GuardScope } from './guards/guard.ts';
 export { guards } from './guards/index.ts';
 export type { HookRun } from './guards/task-hooks/hook.ts';
@@ -99,6 +92,7 @@ export { builtInPolicy, type Policy } from './policy/policy.ts';
 export * from './policy/policy-set.ts';
 export { type PromiseName, promiseNames, promisesOf, readPromises } from './policy/promise.ts';
 export { explainDecision } from './replay/explain.ts';
+export { type PersonWait, personWaitsOfQueue, personWaitsOfTask, personWaitsOfWorker } from './replay/person-waits.ts';
 export { type Probe, type ProbeScope, probe } from './replay/probe.ts';
 export { createReplay, type Replay, type ReplayLine } from './replay/replay.ts';
 export { sentenceOfDecision } from './replay/sentence.ts';
@@ -113,7 +107,6 @@ export {
   type Standing,
   type Wait,
 } from './replay/standing.ts';
-export { type PersonWait, personWaitsOfQueue, personWaitsOfTask, personWaitsOfWorker } from './replay/urgency.ts';
 export * from './replay/views.ts';
 export { createWhatIf, type Difference, decidingGuard, type WhatIf, type WhatIfCounts } from './replay/what-if.ts';
 export { describeUnknownRules, RulesVersion, releasedRules, rulesRange } from './rules/rules.ts';
@@ -132,7 +125,6 @@ export * from './values/limits.ts';
 export type { InputAnswer, InputRequest } from './values/questions.ts';
 export { durationSchema, gitRefSchema, idSchema, isoTimeSchema } from './values/schemas.ts';
 export * from './values/states.ts';
-export { type Cause, causes } from './values/states.ts';
 export { cutMiddle } from './values/text.ts';
 export { formatDuration, formatIsoTime, parseIsoTime } from './values/time.ts';
 export { tokensOf, type UsageReport, type UsageView } from './values/usage.ts';

@@ -42,7 +42,7 @@ type Move = {
   /** The target region (null is the root) and state; null if the state does not change. */
   readonly to: { readonly region: string | null; readonly state: string } | null;
 };
-/** In order: the first whose guard passes is taken. */
+/** The first move whose guard passes is taken. */
 type Moves = readonly Move[];
 /** The transitions of one state value, with a sample snapshot in it. */
 type Table = {
@@ -111,8 +111,9 @@ export function createStepper<M extends AnyStateMachine>(machine: M, input: Inpu
     return known;
   };
   const tableAfter = (table: Table, move: Move, context: object): Table => {
+    if (move.to === null) return table;
     const known = table.after.get(move);
-    if (known !== undefined || move.to === null) return known ?? table;
+    if (known !== undefined) return known;
     const { region, state } = move.to;
     const { value } = table.sample;
     const next = tableOf(region === null ? state : { ...(value as object), [region]: state }, context);
@@ -131,7 +132,8 @@ export function createStepper<M extends AnyStateMachine>(machine: M, input: Inpu
     for (let turn = 0; move !== null || !isEventless; turn += 1) {
       if (turn > chainMax)
         throw new Error(`machine '${machine.id}' takes 'always' forever after '${(event as Event).type}'`);
-      const [tableBefore, contextBefore] = [table, args.context];
+      const tableBefore = table;
+      const contextBefore = args.context;
       if (move !== null) {
         for (const change of move.changes) args.context = merged(args.context, change(args));
         table = tableAfter(table, move, args.context);
@@ -145,14 +147,14 @@ export function createStepper<M extends AnyStateMachine>(machine: M, input: Inpu
   };
   const newContext = machine.config.context as unknown;
   // A plain machine always starts in the same state, so only the context is new. XState would compute everything again.
-  let first: Table | null = null;
-  const start = (given: InputFrom<M>): Stepped<M> => {
-    if (first !== null) return snapshotOf(first, (newContext as NewContext)({ input: given }));
-    const snapshot = machine.getInitialSnapshot(scope, given) as Snapshot;
+  let startTable: Table | null = null;
+  const start = (startInput: InputFrom<M>): Stepped<M> => {
+    if (startTable !== null) return snapshotOf(startTable, (newContext as NewContext)({ input: startInput }));
+    const snapshot = machine.getInitialSnapshot(scope, startInput) as Snapshot;
     const table = tableOf(snapshot.value, snapshot.context);
     const nodes = [...chart.keys()];
     const isPlain = table.always.length === 0 && nodes.every((node) => (node.initial?.actions.length ?? 0) === 0);
-    if (isPlain && typeof newContext === 'function') first = table;
+    if (isPlain && typeof newContext === 'function') startTable = table;
     return snapshotOf(table, snapshot.context);
   };
   return {
@@ -215,21 +217,14 @@ function readChart(machine: AnyStateMachine): Chart {
   const nodes = [...new Set([root, ...regions, ...states])];
   for (const node of nodes) refuseEffects(node);
   refuseSharing(root, regions);
-  const chart: Chart = new Map(
-    nodes.map((node) => [
-      node,
-      {
-        on: new Map(
-          [...node.transitions].map(([type, given]) => [
-            type,
-            given.map((transition) => readMove(machine, transition)),
-          ]),
-        ),
-        always: (node.always ?? []).map((transition) => readMove(machine, transition)),
-      },
-    ]),
+  const movesOf = (transitions: readonly AnyTransitionDefinition[]): Moves =>
+    transitions.map((transition) => readMove(machine, transition));
+  return new Map(
+    nodes.map((node) => {
+      const on = new Map([...node.transitions].map(([type, transitions]) => [type, movesOf(transitions)]));
+      return [node, { on, always: movesOf(node.always ?? []) }];
+    }),
   );
-  return chart;
 }
 
 const hasMoves = (node: AnyStateNode) => node.transitions.size > 0 || (node.always?.length ?? 0) > 0;

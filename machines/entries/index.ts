@@ -59,6 +59,7 @@ import {
   workerRetired,
   workerUnpaused,
 } from './worker.ts';
+
 /**
  * The schemas by area. The area is the part of a subject that decides who may publish it: only replicas and operators
  * may publish to `own…` areas.
@@ -151,7 +152,7 @@ type EntryOf<A extends Area> = {
 
 export type WorkerEntry = EntryOf<'worker'>;
 export type TaskEntry = EntryOf<'task'>;
-export type QueueEntry = EntryOf<'queue'>;
+type QueueEntry = EntryOf<'queue'>;
 export type OwnWorkerEntry = EntryOf<'ownWorker'>;
 export type OwnTaskEntry = EntryOf<'ownTask'>;
 export type OwnQueueEntry = EntryOf<'ownQueue'>;

@@ -41,9 +41,9 @@ export const logHeads = [...areas.keys(), 'own', 'decision'];
 
 /** Tells whether the log of the fleet stores this subject. Other subjects are requests. */
 export function isLogSubject(subject: string, fleet: string): boolean {
-  const [root, of, head = '', ...tail] = subject.split('.');
+  const [root, owner, head = '', ...tail] = subject.split('.');
   const isComplete = tail.length > 0 && tail.every((token) => token !== '' && !/\s/.test(token));
-  return root === 'stopgate' && of === fleet && logHeads.includes(head) && isComplete;
+  return root === 'stopgate' && owner === fleet && logHeads.includes(head) && isComplete;
 }
 
 /** Returns null for the service's own output (`decision`, `dead`), which is not an entry. */

@@ -64,16 +64,15 @@ const hookFields = {
 const hookForm: z.ZodType<HookForm> = z.lazy(() => z.object(hookFields).superRefine(checkForm)) as never;
 
 function checkForm(hook: HookForm, context: z.RefinementCtx): void {
+  const message = faultOf(hook);
+  if (message !== null) context.addIssue({ code: 'custom', message });
+}
+
+function faultOf(hook: HookForm): string | null {
   const isGroup = hook.type === 'all' || hook.type === 'any';
-  const fault =
-    isGroup && hook.of === undefined
-      ? `type "${hook.type}" needs "of"`
-      : hook.type === 'remote' && hook.name === undefined
-        ? 'type "remote" needs "name"'
-        : nestingDepth(hook, (nested) => nested.of) > nestingMax
-          ? `hooks may nest ${nestingMax} deep`
-          : null;
-  if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+  if (isGroup && hook.of === undefined) return `type "${hook.type}" needs "of"`;
+  if (hook.type === 'remote' && hook.name === undefined) return 'type "remote" needs "name"';
+  return nestingDepth(hook, (nested) => nested.of) > nestingMax ? `hooks may nest ${nestingMax} deep` : null;
 }
 
 export const hookRegistered = z

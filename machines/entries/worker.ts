@@ -181,7 +181,7 @@ const isCount = (value: unknown, max = Number.MAX_SAFE_INTEGER) =>
 
 /** The fields of `stop.attempted`, which are also the body of `decide`, `probe` and `verify`. */
 export const attemptFields = {
-  attempt: attemptField(idSchema, (value) => isText(value) && isId(value as string)),
+  attempt: attemptField(idSchema, (value) => isText(value) && isId(value)),
   stopReason: attemptField(z.string(), isText),
   output: attemptField(z.string(), isText),
   toolCount: attemptField(z.int().nonnegative(), isCount),

@@ -65,7 +65,8 @@ function openedSnapshot(fleet: Fleet, from: WorkerSnapshot, fields: AttemptField
 
 /** Returns how much a step of a worker's machine adds to the size of the worker and of its tasks. */
 function growthOfStep(fleet: Fleet, from: WorkerSnapshot, to: WorkerSnapshot) {
-  const [before, after] = [from.context.worker, to.context.worker];
+  const before = from.context.worker;
+  const after = to.context.worker;
   return { worker: growthOfWorker(before, after), tasks: growthOfHeldTasks(fleet, before, after) };
 }
 
@@ -100,7 +101,7 @@ function supersededSnapshot(fleet: Fleet, { snapshot }: WorkerRecord): WorkerSna
   return fleet.workerStepper.next(snapshot, { type: 'attempt.superseded', ...positionOf(fleet), facts });
 }
 
-/** Continues the open attempt when its deadline is due, or when a task has arrived. */
+/** Evaluates the open attempt again. Call it when its deadline is due, or when a task has arrived. */
 export function resumeAttempt(fleet: Fleet, record: WorkerRecord): void {
   const { worker: context } = record.snapshot.context;
   if (context.attempt === null) return;

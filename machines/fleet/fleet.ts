@@ -27,21 +27,22 @@ export type QueueRecord = {
   /** The number of known tasks in this queue, in any state. */
   tasks: number;
   reported: number;
-  /** Since when ready tasks wait while no active worker could take them; null if none wait, or a worker could. */
+  /** Since when ready tasks have waited while no active worker could take them; null otherwise. */
   aloneMs: number | null;
-  /** Set once that has lasted so long that people are notified. */
+  /** Set once that has lasted long enough to notify people. */
   unattended: Unattended | null;
 };
 
 export type Fleet = {
   readonly name: string;
-  /** The log's time, and the sequence number of the last folded entry. */
+  /** The log's time. */
   nowMs: number;
+  /** The sequence number of the last folded entry. */
   seq: number;
   readonly workers: SnapshotMap<WorkerRecord>;
   readonly tasks: SnapshotMap<TaskRecord>;
   readonly queues: SnapshotMap<QueueRecord>;
-  /** The number of active workers that could take tasks of each queue. No entry means none. */
+  /** The number of active workers that could take tasks of each queue. Queues without any are absent. */
   readonly attendants: Map<string, number>;
   /** Released claims of `claim-next` requests, by worker and request, newest last. */
   readonly pastClaims: Map<string, PastClaim>;
@@ -109,7 +110,7 @@ export type FleetWatcher = {
 };
 
 export type FleetOptions = {
-  readonly policies?: PolicySet;
+  readonly policies?: PolicySet | undefined;
   /** Default: all rules of this release. */
   readonly rules?: readonly RulesVersion[] | undefined;
   /** Default: false. */

@@ -4,16 +4,16 @@
  */
 import type { OwnFleetEntry, OwnQueueEntry, OwnTaskEntry, OwnWorkerEntry } from '../entries/index.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import type { TaskEvent } from '../task/context.ts';
+import type { TaskEvent } from '../task/events.ts';
 import { acknowledge, nextDelivery, nextWaitingDelivery, noteNotice } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/time.ts';
-import { refuseAnswer } from '../worker/changes.ts';
+import { refuseAnswer } from '../worker/inputs.ts';
 import { closeSession, handOverAttempts } from './attempts.ts';
 import { surroundingsOf } from './facts.ts';
 import { actorKey, type Fleet, positionOf, setRules, type WorkerRecord } from './fleet.ts';
 import { policyInForce } from './policies.ts';
 import { staleFromMs } from './presence.ts';
-import { armUnattended, setUnattended, trackAllAttendance } from './queues/queues.ts';
+import { armUnattended, setUnattended, trackAllAttendance } from './queues/attendance.ts';
 import { refuse } from './refusals.ts';
 import { stepTask, taskSurroundings } from './tasks.ts';
 import { armStaleDeadlines, armStaleness, armWaiting } from './time/due-time.ts';
@@ -59,35 +59,38 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       stepWorker(fleet, absentWorkerOf(fleet, entry.id), eventOf(fleet, entry));
       return;
     case 'escalation.acknowledged':
-    case 'escalation.resolved': {
-      const record = absentWorkerOf(fleet, entry.id);
-      const { escalation, inputs } = record.snapshot.context.worker;
-      const about = entry.type === 'escalation.acknowledged' ? [escalation, ...inputs] : [escalation];
-      const fault = otherFault(`worker ${entry.id}`, about, entry.data.seq);
-      if (fault !== null) {
-        refuse(fleet, entry, fault);
-        return;
-      }
-      const looksAtRequests =
-        entry.type === 'escalation.acknowledged' && fleet.neglected.has(actorKey('worker', entry.id));
-      if (looksAtRequests)
-        stepWorker(fleet, record, { type: 'input.acknowledged', data: entry.data, ...positionOf(fleet) });
-      if (record.snapshot.value.state !== 'escalated' && looksAtRequests) return;
-      if (record.snapshot.value.state !== 'escalated') refuse(fleet, entry, `worker ${entry.id} is not escalated`);
-      else {
-        if (entry.type === 'escalation.resolved') grantBudget(fleet, record, entry);
-        stepWorker(fleet, record, eventOf(fleet, entry));
-      }
+    case 'escalation.resolved':
+      respond(fleet, absentWorkerOf(fleet, entry.id), entry);
       return;
-    }
     case 'input.answered':
       answer(fleet, absentWorkerOf(fleet, entry.id), entry);
       return;
-    case 'escalation.notified': {
+    case 'escalation.notified':
       if (known !== undefined) noteNoticeOfWorker(fleet, known, entry);
       return;
-    }
   }
+}
+
+/** Folds an operator's response to an escalated worker. An acknowledgement also covers its overdue requests. */
+function respond(
+  fleet: Fleet,
+  record: WorkerRecord,
+  entry: Extract<OwnWorkerEntry, { type: 'escalation.acknowledged' | 'escalation.resolved' }>,
+): void {
+  const isAcknowledgement = entry.type === 'escalation.acknowledged';
+  const { escalation, inputs } = record.snapshot.context.worker;
+  const matters = isAcknowledgement ? [escalation, ...inputs] : [escalation];
+  const fault = outdatedFault(`worker ${entry.id}`, matters, entry.data.seq);
+  if (fault !== null) {
+    refuse(fleet, entry, fault);
+    return;
+  }
+  const coversRequests = isAcknowledgement && fleet.neglected.has(actorKey('worker', entry.id));
+  if (coversRequests) stepWorker(fleet, record, { type: 'input.acknowledged', data: entry.data, ...positionOf(fleet) });
+  if (record.snapshot.value.state === 'escalated') {
+    if (entry.type === 'escalation.resolved') grantBudget(fleet, record, entry);
+    stepWorker(fleet, record, eventOf(fleet, entry));
+  } else if (!coversRequests) refuse(fleet, entry, `worker ${entry.id} is not escalated`);
 }
 
 /** Under pinned policies other checks may be pending than when the entry was written, so numbers would not match. */
@@ -99,7 +102,7 @@ const withoutNumber = <CheckEntry extends Extract<OwnWorkerEntry, { type: 'check
 });
 
 /** Returns the reason for refusing an operator's entry about a matter that is over, or null. */
-function otherFault(
+function outdatedFault(
   actor: string,
   open: readonly ({ readonly seq: number } | null)[],
   seq: number | undefined,
@@ -170,7 +173,7 @@ export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
     }
     case 'escalation.resolved':
     case 'escalation.acknowledged': {
-      const fault = otherFault(`task ${id}`, [context.escalation], data.seq);
+      const fault = outdatedFault(`task ${id}`, [context.escalation], data.seq);
       if (fault !== null) refuse(fleet, entry, fault);
       else if (value === 'escalated') {
         if (type === 'escalation.resolved') grantDay(fleet, context.escalation, data.verdict);
@@ -193,7 +196,7 @@ export function foldOwnQueue(fleet: Fleet, entry: OwnQueueEntry): void {
       if (unattended !== null && (entry.data.seq === undefined || entry.data.seq === unattended.seq))
         setUnattended(fleet, id, acknowledge(unattended, entry.data.by, at));
       else {
-        const reason = otherFault(`queue ${id}`, [unattended], entry.data.seq) ?? `queue ${id} is not unattended`;
+        const reason = outdatedFault(`queue ${id}`, [unattended], entry.data.seq) ?? `queue ${id} is not unattended`;
         refuse(fleet, entry, reason);
       }
       return;
@@ -227,7 +230,7 @@ export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): v
   }
 }
 
-/** Visits all actors only if one of their deadlines may have changed. */
+/** Puts policies in force. Visits all actors only if one of their deadlines may have changed. */
 function setPolicies(fleet: Fleet, policies: PolicySet, seq: number): void {
   const before = fleet.policies;
   fleet.policies = policies;

@@ -4,7 +4,7 @@
  */
 import type { StoredEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { Decision } from '../guards/decision.ts';
-import type { TaskEvent, TaskSurroundings } from '../task/context.ts';
+import type { TaskEvent, TaskSurroundings } from '../task/events.ts';
 import { isByPerson } from '../worker/changes.ts';
 import { closeSession, openAttempt, supersedeAttempt } from './attempts.ts';
 import { type Fleet, fleetKey, positionOf, type TaskRecord, type WorkerRecord } from './fleet.ts';
@@ -13,6 +13,7 @@ import type { FoldStep } from './outcome.ts';
 import { ownerFor } from './owner.ts';
 import { policyInForce } from './policies.ts';
 import { staleFromMs } from './presence.ts';
+import { trackAttendance } from './queues/attendance.ts';
 import {
   claimTask,
   clearFilesOf,
@@ -22,7 +23,7 @@ import {
   releaseByWorker,
   resumeTasks,
 } from './queues/claims.ts';
-import { reportDepth, trackAttendance } from './queues/queues.ts';
+import { reportDepth } from './queues/queues.ts';
 import { limitReached, notInState, refuse } from './refusals.ts';
 import { describeFull, isStateFull } from './state-size.ts';
 import { takeDecision } from './stored-decisions.ts';

@@ -8,9 +8,7 @@ import { stepWorker } from './workers.ts';
 /** The reason names at most this many tasks. */
 const shownMax = 3;
 
-/**
- * Escalates a worker that became stale while holding tasks. Called if its policy has `onStale: escalate`.
- */
+/** Escalates a worker that became stale while holding tasks. Called if its policy has `onStale: escalate`. */
 export function escalateWithTasks(fleet: Fleet, record: WorkerRecord): void {
   const { worker, tasks } = record.snapshot.context.worker;
   const named = tasks.length > shownMax ? [...tasks.slice(0, shownMax), '…'] : tasks;

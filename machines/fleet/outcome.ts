@@ -19,7 +19,7 @@ export type FoldOutcome =
   | { readonly kind: 'hooksEvaluated'; readonly task: string; readonly runs: readonly HookRun[] }
   /** The task returned to its queue because its worker was stale for too long. */
   | { readonly kind: 'handedBack'; readonly task: string; readonly worker: string }
-  /** A worker or task that was not escalated is now. */
+  /** A worker or task became escalated. */
   | { readonly kind: 'escalated'; readonly entity: EscalatedEntity; readonly id: string }
   /** An agent reported its usage since the last report. */
   | { readonly kind: 'used'; readonly worker: string; readonly task: string | null; readonly report: UsageReport }

@@ -12,7 +12,7 @@ const notesMax = 16;
 
 /**
  * Returns the first known policy among: the matching rows of `assign`, the policy of the task claimed last, the
- * worker's, and `default`. Unless a row of `assign` matched, the checks of the policies of all held tasks are combined
+ * worker's own, and `default`. Unless a row of `assign` matched, the checks of all held tasks' policies are combined
  * (protocol.md §5). Unknown names are skipped and noted.
  */
 export function policyInForce(fleet: Fleet, worker: PolicySubject): PolicyInForce {
@@ -25,9 +25,9 @@ export function policyInForce(fleet: Fleet, worker: PolicySubject): PolicyInForc
   const own = ownNames(worker);
   const ofTasks = worker.tasks.map((task) => firstOf(fleet, [...taskNames(fleet, task), ...own], notes));
   const last = ofTasks.at(-1) ?? firstOf(fleet, own, notes) ?? defaultOf(fleet);
-  const others = new Set(ofTasks.map((found) => (found ?? defaultOf(fleet)).policy));
-  if (others.size < 2) return withNotes(last, notes);
-  const checks = joinChecks([...others].map((policy) => policy.checks));
+  const distinct = new Set(ofTasks.map((found) => (found ?? defaultOf(fleet)).policy));
+  if (distinct.size < 2) return withNotes(last, notes);
+  const checks = joinChecks([...distinct].map((policy) => policy.checks));
   return withNotes({ ...last, policy: { ...last.policy, checks } }, notes);
 }
 
@@ -40,39 +40,39 @@ const noNotes: readonly never[] = Object.freeze([]);
 /**
  * The fields that decide which policy a worker gets. For an unregistered worker they come from its registration.
  */
-export type PolicySubject = Pick<WorkerContext, 'worker' | 'agent' | 'labels' | 'policy' | 'profile' | 'tasks'>;
+type PolicySubject = Pick<WorkerContext, 'worker' | 'agent' | 'labels' | 'policy' | 'profile' | 'tasks'>;
 
-type Named = Omit<PolicyInForce, 'notes'>;
-const withNotes = ({ name, seq, policy }: Named, notes: readonly string[]) => ({ name, seq, policy, notes });
+type NamedPolicy = Omit<PolicyInForce, 'notes'>;
+const withNotes = ({ name, seq, policy }: NamedPolicy, notes: readonly string[]) => ({ name, seq, policy, notes });
 
-/** A policy's name and where it comes from, e.g. `of task T-1`. */
-type Name = { readonly name: string; readonly of: string };
+/** A policy's name and its origin for notes, e.g. `of task T-1`. */
+type PolicyName = { readonly name: string; readonly origin: string };
 
 /** Returns the first known policy, or null. */
-function firstOf(fleet: Fleet, names: readonly Name[], notes: string[]): Named | null {
-  for (const { name, of } of names) {
+function firstOf(fleet: Fleet, names: readonly PolicyName[], notes: string[]): NamedPolicy | null {
+  for (const { name, origin } of names) {
     const found = policyNamed(fleet, name);
     if (found !== null) return found;
-    const note = `policy ${name} ${of} is unknown and passed over`;
+    const note = `policy ${name} ${origin} is unknown and passed over`;
     if (notes.length < notesMax && !notes.includes(note)) notes.push(note);
   }
   return null;
 }
 
-const assignedNames = ({ policies }: Fleet, worker: PolicySubject): Name[] =>
+const assignedNames = ({ policies }: Fleet, worker: PolicySubject): PolicyName[] =>
   policies.assign
     .filter((row) => isFor(row, worker))
-    .map((row) => ({ name: row.policy, of: `assigned to worker ${worker.worker}` }));
+    .map((row) => ({ name: row.policy, origin: `assigned to worker ${worker.worker}` }));
 
-function taskNames(fleet: Fleet, task: string): Name[] {
+function taskNames(fleet: Fleet, task: string): PolicyName[] {
   const name = fleet.tasks.get(task)?.snapshot.context.policy ?? null;
-  return name === null ? [] : [{ name, of: `of task ${task}` }];
+  return name === null ? [] : [{ name, origin: `of task ${task}` }];
 }
 
-const ownNames = ({ policy, worker }: PolicySubject): Name[] =>
-  policy === null ? [] : [{ name: policy, of: `of worker ${worker}` }];
+const ownNames = ({ policy, worker }: PolicySubject): PolicyName[] =>
+  policy === null ? [] : [{ name: policy, origin: `of worker ${worker}` }];
 
-const defaultOf = (fleet: Fleet): Named => policyNamed(fleet, 'default') as Named;
+const defaultOf = (fleet: Fleet): NamedPolicy => policyNamed(fleet, 'default') as NamedPolicy;
 
 function isFor(row: Assignment, worker: PolicySubject): boolean {
   if (row.agent !== undefined && row.agent !== worker.agent) return false;
@@ -80,7 +80,7 @@ function isFor(row: Assignment, worker: PolicySubject): boolean {
   return Object.entries(row.labels ?? {}).every(([key, value]) => worker.labels[key] === value);
 }
 
-function policyNamed(fleet: Fleet, name: string): Named | null {
+function policyNamed(fleet: Fleet, name: string): NamedPolicy | null {
   const policy = fleet.policies.policies.get(name);
   if (policy !== undefined) return { name, seq: fleet.policySeq, policy };
   return name === 'default' ? { name, seq: 0, policy: builtInPolicy } : null;

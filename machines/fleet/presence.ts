@@ -16,9 +16,7 @@ export function isLimited(fleet: Fleet, worker: WorkerContext, nowMs: number): b
   return holds(worker.limit) || worker.scopes.some((scope) => holds(fleet.scopes.get(scope)?.limit));
 }
 
-/**
- * Returns the time from which the worker is stale unless it reports something before. A running tool keeps it active.
- */
+/** Returns when the worker becomes stale if it reports nothing until then. A running tool keeps it active. */
 export function staleFromMs({ snapshot, lastSeenMs }: WorkerRecord): number {
   let fromMs = lastSeenMs + staleAfterMs;
   for (const { untilMs } of snapshot.context.worker.calls) fromMs = Math.max(fromMs, untilMs + 1);

@@ -25,7 +25,7 @@ export const workerRecordFields = {
   wakeMs: field<number | null>(null, timeOrNull),
   owner: field<string | null>(null, textOrNull),
   accepted: field<boolean>(false, flag),
-  /** The queue that it attends while it is active (`queues.ts`); null otherwise. */
+  /** The queue that it attends while it is active (`queues/attendance.ts`); null otherwise. */
   attends: field<string | null>(null, textOrNull),
   known: field<KnownAttempts | null>(null, z.array(count).nullable()),
   /** The last transition that changed its state; null before the first. */

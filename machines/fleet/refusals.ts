@@ -1,6 +1,6 @@
 /**
  * Refuses agents' entries that are not valid in the current state, or would exceed a limit (protocol.md §2, §3 and §7).
- * Two refusals are elsewhere: task machines refuse entries about hooks and iterations (`task/context.ts`), and steps
+ * Two refusals are elsewhere: task machines refuse entries about hooks and iterations (`task/refusals.ts`), and steps
  * that would exceed the size of the state are refused where they are made (`state-size.ts`).
  */
 import type { Entry, TaskEntry, WorkerEntry } from '../entries/index.ts';
@@ -26,10 +26,10 @@ export function refuse(fleet: Fleet, entry: Entry, reason: string): void {
 
 type AgentEntry = WorkerEntry | TaskEntry;
 type AgentEntryOf<T extends AgentEntry['type']> = Extract<AgentEntry, { type: T }>;
-type Refusals = { readonly [T in AgentEntry['type']]?: (fleet: Fleet, entry: AgentEntryOf<T>) => string | null };
-type Refusal = (fleet: Fleet, entry: AgentEntry) => string | null;
+type RefusalRules = { readonly [T in AgentEntry['type']]?: (fleet: Fleet, entry: AgentEntryOf<T>) => string | null };
+type RefusalRule = (fleet: Fleet, entry: AgentEntry) => string | null;
 
-/** Entries that create an unknown task. Other entries about an unknown task are refused. */
+/** Only these entries create an unknown task. */
 const creating: ReadonlySet<string> = new Set([
   'task.created',
   'hook.registered',
@@ -41,14 +41,14 @@ const creating: ReadonlySet<string> = new Set([
 export function notInState(fleet: Fleet, entry: AgentEntry): string | null {
   const { area, id, type } = entry;
   if (area === 'task' && !creating.has(type) && !fleet.tasks.has(id)) return `task ${id} is unknown`;
-  return (states[type] as Refusal | undefined)?.(fleet, entry) ?? null;
+  return (stateRules[type] as RefusalRule | undefined)?.(fleet, entry) ?? null;
 }
 
 /** Returns the reason if the entry would exceed a limit, or null. */
 export const limitReached = (fleet: Fleet, entry: AgentEntry): string | null =>
-  (limits[entry.type] as Refusal | undefined)?.(fleet, entry) ?? null;
+  (limitRules[entry.type] as RefusalRule | undefined)?.(fleet, entry) ?? null;
 
-const states: Refusals = {
+const stateRules: RefusalRules = {
   'stop.attempted': (fleet, { id, data: { attempt } }) =>
     attempt === undefined || isKnownAttempt(fleet.workers.get(id)?.known ?? null, attempt)
       ? null
@@ -69,7 +69,7 @@ const states: Refusals = {
   'task.released': notHeld,
 };
 
-const limits: Refusals = {
+const limitRules: RefusalRules = {
   'plan.updated': (fleet, { id, data: { steps } }) => {
     const { length } = replaceOwnSteps(workerIn(fleet, id).plan, steps);
     return length <= planStepsMax

@@ -13,7 +13,7 @@ import { type WorkerContext, workerFields } from '../worker/context.ts';
 import type { Fleet, TaskRecord, WorkerRecord } from './fleet.ts';
 
 /** The fixed size of a worker or task: 800 bytes of heap when new, 2,300 after some decisions. */
-const actorSize = 1_024;
+export const actorSize = 1_024;
 /** The size of one known attempt: two numbers. */
 export const knownAttemptSize = 16;
 
@@ -29,8 +29,6 @@ export const exceedsState = ({ stateSize, stateSizeMax }: Fleet, growth: number)
 
 /** Tells whether the fleet cannot take another worker or task. */
 export const isStateFull = (fleet: Fleet): boolean => exceedsState(fleet, actorSize);
-
-export const newActorSize = actorSize;
 
 export function sizeOfWorker({ snapshot, known }: WorkerRecord): number {
   const { worker } = snapshot.context;

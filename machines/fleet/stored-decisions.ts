@@ -20,19 +20,19 @@ export type DecisionKey = Pick<Decision, 'worker' | 'attempt' | 'seq' | 'decisio
 /** True if the fold decided the attempt differently or not yet. False if it decided equally, or no longer knows it. */
 export function isOtherDecision(fleet: Fleet, stored: DecisionKey): boolean {
   const worker = fleet.workers.get(stored.worker)?.snapshot.context.worker;
-  return worker !== undefined && isAnother(worker, stored);
+  return worker !== undefined && isDifferent(worker, stored);
 }
 
 /** @returns whether the stored decision replaced the fold's decision, or preceded it */
 export function takeDecision(fleet: Fleet, stored: Decision): boolean {
   const record = fleet.workers.get(stored.worker);
   const worker = record?.snapshot.context.worker;
-  if (record === undefined || worker === undefined || !isAnother(worker, stored)) return false;
+  if (record === undefined || worker === undefined || !isDifferent(worker, stored)) return false;
   const { value } = record.snapshot;
   const state = stored.state === 'validating' ? value.state : stored.state;
   const next = fleet.workerStepper.resume(
     { ...value, state },
-    { worker: changeContext(worker, changeBy(worker, stored)), evaluation: undefined },
+    { worker: changeContext(worker, changesFor(worker, stored)), evaluation: undefined },
   );
   moveWorker(fleet, record, next, 'decision');
   return true;
@@ -50,13 +50,13 @@ export function noteDecision(fleet: Fleet, worker: string, attempt: string, seq:
   fleet.unplacedDecisions.delete(key);
 }
 
-function isAnother({ attempt, lastDecision }: WorkerContext, stored: DecisionKey): boolean {
+function isDifferent({ attempt, lastDecision }: WorkerContext, stored: DecisionKey): boolean {
   const isOf = (subject: { readonly attempt: string | null; readonly seq: number | null } | null) =>
     subject !== null && subject.attempt === stored.attempt && subject.seq === stored.seq;
   return isOf(attempt) || (attempt === null && isOf(lastDecision) && !isAlike(lastDecision as Decision, stored));
 }
 
-/** Tells whether both decisions have the same effect, ignoring their texts. */
+/** Tells whether both decisions have the same effect. Their texts may differ. */
 const isAlike = (made: DecisionKey, stored: DecisionKey): boolean =>
   made.decision === stored.decision &&
   made.action === stored.action &&
@@ -65,7 +65,7 @@ const isAlike = (made: DecisionKey, stored: DecisionKey): boolean =>
   made.retry?.count === stored.retry?.count &&
   made.keepAlives?.count === stored.keepAlives?.count;
 
-function changeBy(worker: WorkerContext, stored: Decision): Partial<WorkerContext> {
+function changesFor(worker: WorkerContext, stored: Decision): Partial<WorkerContext> {
   const lastDecision: Decision = { ...stored, replica: '', tookMs: 0 };
   const isReset = stored.decision === 'allow' && stored.action !== 'continue';
   const counts = { retryCount: stored.retry.count, keepAlives: stored.keepAlives.count };

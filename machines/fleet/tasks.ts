@@ -1,13 +1,15 @@
 /** Steps the machines of tasks, and maintains the indexes that depend on them. */
 import type { RefusedEntry } from '../entries/refusal.ts';
-import { empty, type TaskContext, type TaskEvent, type TaskSurroundings } from '../task/context.ts';
+import { empty, type TaskContext } from '../task/context.ts';
+import type { TaskEvent, TaskSurroundings } from '../task/events.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { actorKey, type Fleet, moveOf, queueOf, type TaskRecord } from './fleet.ts';
 import { trackEscalation } from './owner.ts';
+import { trackQueue } from './queues/attendance.ts';
 import { trackPastClaim } from './queues/past-claims.ts';
-import { changeQueue, trackQueue } from './queues/queues.ts';
+import { changeQueue } from './queues/queues.ts';
 import { createTaskRecord } from './records.ts';
-import { describeFull, exceedsState, growthOfTask, newActorSize } from './state-size.ts';
+import { actorSize, describeFull, exceedsState, growthOfTask } from './state-size.ts';
 import { armForget, noteStop } from './time/forgetting.ts';
 
 /** `queue` is null until `task.created` assigns one. */
@@ -15,7 +17,7 @@ export function createTask(fleet: Fleet, task: string, queue: string | null): vo
   const snapshot = fleet.taskStepper.start({ fleet: fleet.name, task, queue });
   const { nowMs, seq } = fleet;
   fleet.tasks.set(task, createTaskRecord(snapshot, { namedMs: nowMs, createdMs: nowMs, createdSeq: seq }));
-  fleet.stateSize += newActorSize;
+  fleet.stateSize += actorSize;
   changeQueue(fleet, task, null, queue);
   fleet.watcher?.task(task, 'idle', 'idle', 'task.created');
 }
@@ -26,7 +28,7 @@ export function creationFault(fleet: Fleet, task: string, event: TaskEvent): str
   const { context } = fleet.taskStepper.next(fresh, event);
   const refused = context.refused.at(-1)?.reason ?? null;
   if (refused !== null) return refused;
-  const growth = newActorSize + growthOfTask(fresh.context, context);
+  const growth = actorSize + growthOfTask(fresh.context, context);
   return exceedsState(fleet, growth) ? describeFull(fleet.stateSizeMax) : null;
 }
 
@@ -87,13 +89,13 @@ function moveTask(
     fleet.outcomes.push({ kind: 'refused', entity: 'task', id: task, type, reason });
   }
   if (context.evaluations !== before.context.evaluations || context.validated !== before.context.validated)
-    carryEvaluations(fleet, task, before.context, context);
+    propagateEvaluations(fleet, task, before.context, context);
   if (context.worker !== before.context.worker) trackPastClaim(fleet, task, before.context, context);
   const isStopped = record.snapshot.value === 'stopped';
   noteStop(fleet, 'forgetTask', task, record, isStopped);
   const waitedFor = before.value === 'stopped' ? empty : before.context.after;
   const waitsFor = isStopped ? empty : context.after;
-  if (waitsFor !== waitedFor) waitFor(fleet, task, record, waitedFor, waitsFor);
+  if (waitsFor !== waitedFor) trackDependencies(fleet, task, record, waitedFor, waitsFor);
   const mayBeReady =
     record.snapshot.value !== before.value ||
     context.queue !== before.context.queue ||
@@ -105,7 +107,7 @@ function moveTask(
 }
 
 /** Updates the index of dependents when the tasks that `task` waits for change from `before` to `after`. */
-function waitFor(
+function trackDependencies(
   fleet: Fleet,
   task: string,
   record: TaskRecord,
@@ -131,7 +133,7 @@ const isCompleted = (fleet: Fleet, task: string): boolean =>
   fleet.tasks.get(task)?.snapshot.context.outcome === 'completed';
 
 /** Reports results of iterations, and tracks evaluations that wait for a hook. */
-function carryEvaluations(fleet: Fleet, task: string, before: TaskContext, after: TaskContext): void {
+function propagateEvaluations(fleet: Fleet, task: string, before: TaskContext, after: TaskContext): void {
   for (const { attempt, result, runs } of after.validated === before.validated ? [] : after.validated) {
     if (runs.length > 0) fleet.outcomes.push({ kind: 'hooksEvaluated', task, runs });
     fleet.outcomes.push({ kind: 'validated', task, attempt, result });
@@ -157,7 +159,7 @@ function releaseDependents(fleet: Fleet, task: string): void {
     const record = fleet.tasks.get(other);
     if (record === undefined) continue;
     record.openAfter -= 1;
-    // Its machine does not move, but what it comes after has changed.
+    // The machine of the dependent does not step, but its view shows which tasks it waits for.
     const { value } = record.snapshot;
     fleet.watcher?.task(other, value, value, 'task.completed');
     if (record.openAfter === 0) reindexTask(fleet, other);

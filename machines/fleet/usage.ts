@@ -6,7 +6,7 @@ import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import type { DayUsage } from '../policy/budget.ts';
 import type { Escalation } from '../values/escalation.ts';
 import { parseIsoTime } from '../values/time.ts';
-import { addUse, countedOf, grantPeriod, type Period, unusedPeriod, useOf } from '../values/usage.ts';
+import { addToPeriod, countedOf, grantPeriod, type Period, unusedPeriod, useOf } from '../values/usage.ts';
 import { countsUsage } from '../worker/changes.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import { type Fleet, positionOf, type WorkerRecord } from './fleet.ts';
@@ -15,9 +15,7 @@ import { eventOf, stepWorker } from './workers.ts';
 
 const dayMs = 86_400_000;
 
-/**
- * Returns the usage of the UTC day of `nowMs`.
- */
+/** Returns the usage of the UTC day of `nowMs`. */
 function dayOf({ day }: Fleet, nowMs: number): Period {
   const sinceMs = nowMs - (nowMs % dayMs);
   return day.sinceMs === sinceMs ? day : { ...unusedPeriod, sinceMs };
@@ -39,7 +37,7 @@ export function addUsage(fleet: Fleet, record: WorkerRecord, entry: Reported): v
   const task = tasks.at(-1) ?? taskOfLastStop(worker);
   stepWorker(fleet, record, eventOf(fleet, entry));
   if (task !== null) stepTask(fleet, task, { type: entry.type, data: entry.data, ...positionOf(fleet) });
-  fleet.day = addUse(dayOf(fleet, fleet.nowMs), useOf(entry.data));
+  fleet.day = addToPeriod(dayOf(fleet, fleet.nowMs), useOf(entry.data));
   fleet.outcomes.push({ kind: 'used', worker: entry.id, task, report: entry.data });
 }
 
@@ -75,8 +73,8 @@ export function grantBudget(
   if (escalation.budget !== 'task') return;
   // The worker may claim the task again at once, so its budget must already be granted.
   for (const { entity, id: task } of fleet.escalated.values()) {
-    const its = entity === 'task' ? fleet.tasks.get(task)?.snapshot.context.escalation : null;
-    if (its?.worker === id && its.since === escalation.since)
+    const ofTask = entity === 'task' ? fleet.tasks.get(task)?.snapshot.context.escalation : null;
+    if (ofTask?.worker === id && ofTask.since === escalation.since)
       stepTask(fleet, task, { type: 'budget.granted', ...positionOf(fleet) });
   }
 }

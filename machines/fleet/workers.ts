@@ -4,7 +4,7 @@ import { attemptMessageId } from '../entries/message-ids.ts';
 import type { Decision } from '../guards/decision.ts';
 import { checkpointOfHooks } from '../guards/task-hooks/evaluate.ts';
 import { stepsOf } from '../policy/plan.ts';
-import type { TaskEvent } from '../task/context.ts';
+import type { TaskEvent } from '../task/events.ts';
 import { formatIsoTime } from '../values/time.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import { escalationOf } from '../worker/decide.ts';
@@ -12,9 +12,9 @@ import type { Surroundings, WorkerEvent } from '../worker/events.ts';
 import { actorKey, type Fleet, moveOf, positionOf, type TaskRecord, type WorkerRecord } from './fleet.ts';
 import { trackEscalation, trackNeglect } from './owner.ts';
 import { presenceAt, staleAfterMs } from './presence.ts';
-import { trackAttendance } from './queues/queues.ts';
+import { trackAttendance } from './queues/attendance.ts';
 import { createRecord } from './records.ts';
-import { describeFull, exceedsState, growthOfTask, growthOfWorker, newActorSize } from './state-size.ts';
+import { actorSize, describeFull, exceedsState, growthOfTask, growthOfWorker } from './state-size.ts';
 import { stepTask } from './tasks.ts';
 import { armStaleDeadlines, armWaiting } from './time/due-time.ts';
 import { noteStop } from './time/forgetting.ts';
@@ -26,7 +26,7 @@ export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
   const snapshot = fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: fleet.nowMs });
   const record = createRecord(snapshot, { lastSeenMs: fleet.nowMs, namedMs: fleet.nowMs });
   fleet.workers.set(worker, record);
-  fleet.stateSize += newActorSize;
+  fleet.stateSize += actorSize;
   fleet.watcher?.worker(worker, 'idle', 'idle', 'worker.registered');
   return record;
 }
@@ -36,7 +36,10 @@ export function stepWorker(fleet: Fleet, record: WorkerRecord, event: WorkerEven
   moveWorker(fleet, record, fleet.workerStepper.next(record.snapshot, event), event.type);
 }
 
-/** Steps the machine with an agent's entry, or refuses the entry if the fleet would exceed its size limit. */
+/**
+ * Steps the machine with an agent's entry, or refuses the entry if the fleet would exceed its size limit.
+ * @returns whether the entry took effect
+ */
 export function stepWithin(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): boolean {
   const next = fleet.workerStepper.next(record.snapshot, event);
   const growth = growthOfWorker(record.snapshot.context.worker, next.context.worker);
@@ -66,7 +69,7 @@ export function moveWorker(
   if (record.snapshot.value.state !== value.state || after.lastDecision !== before.lastDecision)
     record.lastMove = moveOf(fleet, value.state, record.snapshot.value.state, event);
   noteStop(fleet, 'forgetWorker', after.worker, record, record.snapshot.value.state === 'stopped');
-  if (after.lastDecision !== before.lastDecision) carryDecision(fleet, before, after);
+  if (after.lastDecision !== before.lastDecision) propagateDecision(fleet, before, after);
   if (after.escalation !== before.escalation)
     trackEscalation(fleet, 'worker', after.worker, after.escalation !== null, record.owner);
   if (after.attempt !== null || before.attempt !== null) trackAttempt(fleet, record, before, after);
@@ -102,11 +105,11 @@ function returnPlans(fleet: Fleet, before: WorkerContext, after: WorkerContext):
   }
 }
 
-/** Turns a worker's entry into an event of its machine. `facts`: facts about the fleet. */
+/** Turns a worker's entry into an event of its machine. */
 export const eventOf = (fleet: Fleet, { type, data }: WorkerEntry | OwnWorkerEntry, facts?: Surroundings) =>
   ({ type, data, seq: fleet.seq, atMs: fleet.nowMs, facts }) as WorkerEvent;
 
-function carryDecision(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
+function propagateDecision(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
   const decision = after.lastDecision as NonNullable<WorkerContext['lastDecision']>;
   fleet.outcomes.push({ kind: 'decided', decision, openedMs: before.attempt?.atMs ?? fleet.nowMs });
   if (after.lastDisposition === 'completed' && before.tasks.length > 0) noteCompletion(fleet, before.tasks, decision);

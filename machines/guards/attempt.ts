@@ -23,8 +23,8 @@ export type PolicyInForce = {
 
 /**
  * A check or remote hook that waits for its answer until `deadlineMs`. `number`: its 1-based number in the attempt. A
- * check on a runner first waits for a slot: its `timeoutMs` counts from `startedMs`, which is null until then. An attempt
- * keeps it as `pending`, which is the name in snapshots and views.
+ * check on a runner first waits for a slot: its `timeoutMs` counts from `startedMs`, which is null until then. An
+ * attempt keeps it as `pending`, which is the name in snapshots and views.
  */
 export type AwaitedCheck = {
   readonly number: number;

@@ -1,4 +1,6 @@
-/** Waiting for the answer of a check or hook: its deadline, the start of its timeout, and its result without an answer. */
+/**
+ * Waiting for the answer of a check or hook: its deadline, the start of its timeout, and its result without an answer.
+ */
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { formatDuration } from '../values/time.ts';
 import type { Attempt, AwaitedCheck } from './attempt.ts';

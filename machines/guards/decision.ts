@@ -33,7 +33,7 @@ export type WorkGuard = (typeof workGuards)[number];
 export const isWorkGuard = (guard: string | null): guard is WorkGuard =>
   guard !== null && (workGuards as readonly string[]).includes(guard);
 
-/** `input` (the values judged) and `tookMs` (time spent waiting) are set only if the guard decided or had an error. */
+/** `input` (the judged values) and `tookMs` (time spent waiting) are set only if the guard decided or had an error. */
 export const verdictSchema = z.object({
   guard: z.enum([...guardNames, 'policy']),
   verdict: z.enum(['pass', 'block', 'allow', 'error']),
@@ -53,7 +53,7 @@ export type Idle = z.infer<typeof idleSchema>;
 type DecisionField = {
   readonly schema: z.ZodType;
   /**
-   * Thousands of decisions agree in their shared fields, so a snapshot holds each combination of these once. The other
+   * Thousands of decisions agree in their shared fields, so a snapshot writes each combination of them once. The other
    * fields are written for each worker, unless they equal `start`.
    */
   readonly isShared: boolean;

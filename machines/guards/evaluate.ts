@@ -1,6 +1,6 @@
 /**
  * Evaluates the guards for an open attempt: each once, in order, up to the first that does not pass. The transitions of
- * state `validating` read the result, and the one that is taken makes the decision.
+ * state `validating` read the results, and the transition taken makes the decision.
  */
 import { outcomesIn } from '../policy/checks/evaluate.ts';
 import type { Attempt, FailureStreak, JudgedWorker } from './attempt.ts';
@@ -22,9 +22,9 @@ export type JudgedAttempt = JudgedWorker & { readonly attempt: Attempt };
 
 export type GuardEvaluation = {
   /** The evaluated guards in order, without `retries` and `stuck`. All but the last have passed. */
-  readonly asked: readonly EvaluatedGuard[];
+  readonly results: readonly EvaluatedGuard[];
   /** The results of `retries` and `stuck`; empty unless `checks` or `hooks` is about to block. */
-  readonly instead: readonly EvaluatedGuard[];
+  readonly failureResults: readonly EvaluatedGuard[];
   /** If set, every verdict shows its `input`, not only that of the deciding guard. */
   readonly showsInputs: boolean;
 };
@@ -41,35 +41,35 @@ export function evaluate(
   showsInputs: boolean,
   before: GuardEvaluation | undefined,
 ): GuardEvaluation {
-  const last = before?.asked.at(-1);
+  const last = before?.results.at(-1);
   return last === undefined
-    ? askFrom(guardNames.indexOf(worker.attempt.guard), worker, none, showsInputs)
-    : askFrom(guardNames.indexOf(last.guard) + 1, worker, before?.asked ?? none, showsInputs);
+    ? evaluateFrom(guardNames.indexOf(worker.attempt.guard), worker, none, showsInputs)
+    : evaluateFrom(guardNames.indexOf(last.guard) + 1, worker, before?.results ?? none, showsInputs);
 }
 
 /** Tells whether some guards have not been evaluated. */
-export const isUnfinished = ({ asked }: GuardEvaluation): boolean => asked.at(-1)?.guard !== guardNames.at(-1);
+export const isUnfinished = ({ results }: GuardEvaluation): boolean => results.at(-1)?.guard !== guardNames.at(-1);
 
-function askFrom(
+function evaluateFrom(
   index: number,
   worker: JudgedAttempt,
   before: readonly EvaluatedGuard[],
   showsInputs: boolean,
 ): GuardEvaluation {
-  const asked = [...before];
-  const resultOf = (guard: GuardName) => asked.find((evaluated) => evaluated.guard === guard)?.result ?? null;
+  const results = [...before];
+  const resultOf = (guard: GuardName) => results.find((evaluated) => evaluated.guard === guard)?.result ?? null;
   const scope: GuardScope = { worker, attempt: worker.attempt, resultOf };
-  const ask = (guard: GuardName): EvaluatedGuard => ({ guard, result: guards[guard](scope) });
+  const evaluateGuard = (guard: GuardName): EvaluatedGuard => ({ guard, result: guards[guard](scope) });
   for (let next = index; next < guardNames.length; next += 1) {
     const guard = guardNames[next] as GuardName;
     if (isFailureGuard(guard)) continue;
-    const last = ask(guard);
-    asked.push(last);
+    const last = evaluateGuard(guard);
+    results.push(last);
     if (last.result.kind === 'pass') continue;
-    const instead = isFailure(last) ? failureGuards.map(ask) : none;
-    return { asked, instead, showsInputs };
+    const failureResults = isFailure(last) ? failureGuards.map(evaluateGuard) : none;
+    return { results, failureResults, showsInputs };
   }
-  return { asked, instead: none, showsInputs };
+  return { results, failureResults: none, showsInputs };
 }
 
 /** Tells whether `checks` or `hooks` blocks. */
@@ -77,8 +77,8 @@ const isFailure = ({ guard, result }: EvaluatedGuard): boolean =>
   isWorkGuard(guard) && result.kind === 'decides' && result.ruling.decision === 'block';
 
 /** Tells whether this guard decides for state `to`. */
-export function leadsTo({ asked }: GuardEvaluation, guard: GuardName, to: StopOutcome): boolean {
-  const last = asked.at(-1);
+export function leadsTo({ results }: GuardEvaluation, guard: GuardName, to: StopOutcome): boolean {
+  const last = results.at(-1);
   return last?.guard === guard && decidesFor(last.result, to);
 }
 
@@ -90,28 +90,27 @@ export const leadsInsteadTo = (
   to: StopOutcome,
 ): boolean =>
   leadsTo(evaluation, by, 'blocked') &&
-  evaluation.instead.some((evaluated) => evaluated.guard === guard && decidesFor(evaluated.result, to));
+  evaluation.failureResults.some((evaluated) => evaluated.guard === guard && decidesFor(evaluated.result, to));
 
 const decidesFor = (result: GuardResult, to: StopOutcome): boolean =>
   result.kind === 'decides' && stateAfter(result.ruling) === to;
 
 /** Tells whether the attempt must stay open at this guard, until an answer or a task arrives. */
-export function mustWait({ asked }: GuardEvaluation, guard: GuardName): boolean {
-  const last = asked.at(-1);
+export function mustWait({ results }: GuardEvaluation, guard: GuardName): boolean {
+  const last = results.at(-1);
   return last?.guard === guard && (last.result.kind === 'awaits' || last.result.kind === 'hold');
 }
 
 /** Returns null if the guard was not evaluated. */
-export const resultIn = ({ asked, instead }: GuardEvaluation, guard: GuardName): GuardResult | null =>
-  (asked.find((evaluated) => evaluated.guard === guard) ?? instead.find((evaluated) => evaluated.guard === guard))
-    ?.result ?? null;
+export const resultIn = ({ results, failureResults }: GuardEvaluation, guard: GuardName): GuardResult | null =>
+  [...results, ...failureResults].find((evaluated) => evaluated.guard === guard)?.result ?? null;
 
 /** Returns the attempt after all guards before `until` passed, with their verdicts and findings. */
-export function advanceTo(until: GuardName, from: Attempt, { asked, showsInputs }: GuardEvaluation): Attempt {
+export function advanceTo(until: GuardName, from: Attempt, { results, showsInputs }: GuardEvaluation): Attempt {
   // Spread, because `slice` takes ten times as long for a frozen list.
   const attempt: Progress = { ...from, verdicts: [...from.verdicts], guard: until };
   const end = guardNames.indexOf(until);
-  for (const { guard, result } of asked) {
+  for (const { guard, result } of results) {
     if (guardNames.indexOf(guard) >= end) break;
     keep(attempt, guard, result);
     attempt.verdicts.push(passVerdict(guard, result, attempt, showsInputs));
@@ -144,7 +143,7 @@ function keep(attempt: Progress, guard: GuardName, { kept }: GuardResult): void 
   if (kept === undefined) return;
   if (kept.findings !== undefined) attempt.findings = kept.findings;
   if (kept.judgedTasks !== undefined) attempt.judgedTasks = kept.judgedTasks;
-  // Checks return all their feedback each time. Hooks add to it.
+  // Guard `checks` returns all its feedback each time. Guard `hooks` adds to it.
   if (kept.feedback !== undefined)
     attempt.feedback = guard === 'checks' ? kept.feedback : [...attempt.feedback, ...kept.feedback];
 }
@@ -157,7 +156,7 @@ function passVerdict(guard: GuardName, result: GuardResult, attempt: Attempt, sh
   return result.kind === 'pass' && result.verdict !== undefined ? result.verdict : { guard, verdict: 'pass', detail };
 }
 
-/** With `showsInputs`, guard `checks` also shows the outcome of each check. The log stores only what did not pass. */
+/** With `showsInputs`, guard `checks` also shows the outcome of each check. Decisions in the log do not have these. */
 const shownInput = ({ input, kept }: GuardResult, showsInputs: boolean): GuardResult['input'] =>
   showsInputs && kept?.findings !== undefined ? { ...input, outcomes: outcomesIn(kept.findings) } : input;
 

@@ -19,7 +19,10 @@ export type Guard = (scope: GuardScope) => GuardResult;
 /** The part of a decision that the deciding guard determines. */
 export type Ruling = Pick<Decision, 'decision' | 'action' | 'cause' | 'reason' | 'nextPrompt'>;
 
-/** The verdict shows `detail`, the finding, and `input`, the values that it is based on. */
+/**
+ * The verdict shows `detail`, the finding, and `input`, the values that it is based on. A `pass` may bring a constant
+ * `verdict`, which all decisions share.
+ */
 export type GuardResult = {
   readonly detail: string;
   readonly input: Record<string, unknown>;
@@ -27,7 +30,7 @@ export type GuardResult = {
   readonly isError?: true;
   /** The part of this result that the attempt keeps. */
   readonly kept?: AttemptUpdate;
-} /** `verdict`: a constant verdict that all decisions can share. */ & (
+} & (
   | { readonly kind: 'pass'; readonly verdict?: Verdict }
   /** `reasons`: the uncut parts of the ruling's reason. Default: the reason alone. */
   | { readonly kind: 'decides'; readonly ruling: Ruling; readonly reasons?: readonly string[] }

@@ -13,7 +13,8 @@ import { evaluateHooks } from './task-hooks/evaluate.ts';
 import type { HookFacts, HookResults, HookRun, JudgedTask } from './task-hooks/hook.ts';
 
 /**
- * The first task whose hooks do not complete decides. If a hook of any task could not be judged, a pass is an error.
+ * The first task whose hooks do not complete decides. If all pass but a hook could not be judged, the verdict is an
+ * error.
  */
 export const hooks: Guard = (scope) => {
   const { tasks } = scope.attempt.facts;
@@ -48,8 +49,7 @@ function judgeTask(scope: GuardScope, task: TaskFacts, work: Work): GuardResult 
   if (outcome.kind === 'awaits') {
     const { key, name } = outcome;
     const waiting = awaitedSince(attempt, { name, timeoutMs: checkTimeoutMs, onRunner: false });
-    const hook = { task: task.task, key: `${task.task}:${key}`, remote: name };
-    const check = { by: 'hooks', ...hook, ...waiting } as const;
+    const check = { by: 'hooks', task: task.task, key: `${task.task}:${key}`, remote: name, ...waiting } as const;
     return { kind: 'awaits', detail: `${prefix}asked ${name}`, input: evaluated, check };
   }
   const { runs } = outcome;

@@ -17,9 +17,9 @@ import { retries } from './retries.ts';
 import { stuck } from './stuck.ts';
 import { waiting } from './waiting.ts';
 
-export type GuardRow = {
+type GuardRow = {
   readonly guard: Guard;
-  /** The states that the guard may lead to. The cause is used if a guard provided in its place decides. */
+  /** The states that the guard may lead to. The cause is that of a provided guard that decides in its place. */
   readonly leadsTo: Readonly<Partial<Record<StopOutcome, Cause>>>;
   /** Set if the guard may leave the attempt open, until an answer or a task arrives. */
   readonly mayWait?: true;

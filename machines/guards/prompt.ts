@@ -1,4 +1,3 @@
-/** The next prompt of a block by checks or hooks. */
 import type { Feedback } from '../policy/checks/check-result.ts';
 import { feedbackLengthMax, reasonLengthMax } from '../values/limits.ts';
 import { cutMiddle } from '../values/text.ts';

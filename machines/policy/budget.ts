@@ -22,7 +22,7 @@ export const createBudgetForm = (object: ObjectMaker) =>
   object({
     tokens,
     usd,
-    turns: z.int().nonnegative().optional().describe('the most earlier attempts to stop'),
+    turns: z.int().nonnegative().optional().describe('maximum number of earlier attempts to stop'),
     time: durationSchema.optional().describe('since the registration, the prompt or the claim'),
     per: z.enum(['session', 'prompt', 'task']).optional(),
   });

@@ -4,7 +4,7 @@ import { cutEnd } from '../values/text.ts';
 import { textMatcher, type Work } from './glob.ts';
 
 /** A command reported by a tool. `seq`: the sequence number of its entry. `ok` is false if it failed. */
-export type RanCommand = { readonly command: string; readonly seq: number; readonly ok: boolean };
+type RanCommand = { readonly command: string; readonly seq: number; readonly ok: boolean };
 
 /**
  * The actions of a worker that `ran` checks read. Prompts, claims and new sessions do not clear it. Numbers are

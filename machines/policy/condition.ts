@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { globSchema, matchesAny, type Work } from './glob.ts';
 
-export const conditionShape = {
+const conditionShape = {
   iterationAtLeast: z.int().positive().optional(),
   phase: z.string().optional().describe("the last checkpoint's phase"),
   filesMatch: globSchema.optional(),

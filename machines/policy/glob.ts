@@ -100,7 +100,8 @@ function compile(tokens: readonly Token[], isText = false): Compiled {
     if (code < asciiEnd) add(ascii, index + code * words * 32);
     else others.set(code, add(others.get(code) ?? bits(), index));
   }
-  const [start, end] = [literal(tokens).join(''), literal(tokens.toReversed()).reverse().join('')];
+  const start = literal(tokens).join('');
+  const end = literal(tokens.toReversed()).reverse().join('');
   return { start, end, length: tokens.length, words, ascii, others, kinds };
 }
 
@@ -165,7 +166,8 @@ function advance({ words, ascii, others, kinds: { one, run, folders, rest } }: C
   const texts = code < asciiEnd ? ascii : (others.get(code) ?? nothing);
   const from = code < asciiEnd ? code * words : 0;
   const inName = code === slash ? 0 : -1;
-  let [carry, any] = [0, 0];
+  let carry = 0;
+  let any = 0;
   for (let word = 0; word < words; word += 1) {
     const held = reached[word] as number;
     const passed = held & ((texts[from + word] as number) | ((one[word] as number) & inName));

@@ -4,7 +4,7 @@ import { durationSchema, idSchema, type ObjectMaker } from '../values/schemas.ts
 
 const defaultIdleMs = 600_000;
 
-/** Idle time until a worker may stop (seed 004, Configurable Timeout Strategies). Null is never. */
+/** Idle time until a worker may stop (seed 004, Configurable Timeout Strategies); null means never. */
 const idleByProfile = { default: defaultIdleMs, critical: 1_800_000, temporary: 300_000, persistent: null } as const;
 type Profile = keyof typeof idleByProfile;
 export const isProfile = (name: string): name is Profile => Object.hasOwn(idleByProfile, name);

@@ -21,9 +21,8 @@ export function sizeOfPlan(plan: Plan): number {
   return size;
 }
 
-/** A step is done with status `done`, `completed` or `cancelled`. */
-export const isDone = (step: Step): boolean => doneStatuses.has(step.status);
 const doneStatuses: ReadonlySet<string> = new Set(['done', 'completed', 'cancelled']);
+export const isDone = (step: Step): boolean => doneStatuses.has(step.status);
 
 /** Changes one step by its id, adds it at the end, or removes it if the status is `deleted`. */
 export function updateStep(

@@ -15,7 +15,7 @@ import { durationSchema, idSchema, looseObject, type ObjectMaker, strictObject }
 import { createDayBudgetForm, type DayBudget, normalizeDayBudget } from './budget.ts';
 import { createPolicyForm, normalizePolicy, type Policy } from './policy.ts';
 
-/** A fault of a set that exceeds the limits of docs/protocol.md §2. Every replica reads it, and every stop uses it. */
+/** Why a set exceeds the limits of protocol.md §2. The set is limited because every replica reads it at every stop. */
 type Fault = { readonly path: string; readonly message: string };
 
 /** @param fields unvalidated fields of `policy.set` */
@@ -27,10 +27,10 @@ export function policySizeFault(fields: object): Fault | null {
 }
 
 /** @param policies in written or normal form */
-export function policiesSizeFault(policies: unknown): string | null {
-  const each = Object.values(objectOf(policies));
-  if (each.length > policiesMax) return `has ${each.length} policies; the limit is ${policiesMax}`;
-  const checks = each.reduce((sum: number, policy) => sum + countChecks(objectOf(policy).checks), 0);
+function policiesSizeFault(policies: unknown): string | null {
+  const all = Object.values(objectOf(policies));
+  if (all.length > policiesMax) return `has ${all.length} policies; the limit is ${policiesMax}`;
+  const checks = all.reduce((sum: number, policy) => sum + countChecks(objectOf(policy).checks), 0);
   if (checks <= policyChecksMax) return null;
   return `has ${checks} checks, members included; the limit is ${policyChecksMax}`;
 }
@@ -113,11 +113,8 @@ export const strictAssignSchema = schemas.strict.assign;
 export const strictDayBudgetSchema = schemas.strict.dayBudget;
 /** One policy in the form of `policy.set`. */
 export const policySchema: z.ZodType<Policy> = schemas.loose.policy;
-/** The written form of a policy, for JSON Schema. */
-export const policyFormSchema = schemas.strict.policyForm;
 
 function createSchemas(object: ObjectMaker) {
-  const policyForm = createPolicyForm(object);
   const assign = z.array(
     object({
       policy: idSchema,
@@ -127,7 +124,7 @@ function createSchemas(object: ObjectMaker) {
     }),
   );
   const dayBudget = createDayBudgetForm(object);
-  const policy = policyForm.transform(normalizePolicy);
+  const policy = createPolicyForm(object).transform(normalizePolicy);
   const policies = z
     .record(idSchema, policy)
     .superRefine((set, context) => {
@@ -155,5 +152,5 @@ function createSchemas(object: ObjectMaker) {
         unattendedMs: escalation.unattended === undefined ? unattendedMsDefault : escalation.unattended,
       }),
     );
-  return { policyForm, policy, policies, assign, dayBudget, policySet };
+  return { policy, policies, assign, dayBudget, policySet };
 }

@@ -54,7 +54,7 @@ function currentOutlook(decision: Decision): string[] {
   return isClean(decision) ? ['Nothing keeps it from stopping.', ...cleanNote(decision)] : [describeOutcome(decision)];
 }
 
-/** Says what the decision demanded, and what happened since. */
+/** Says what the decision demanded, and what has happened since. */
 function pastOutlook(decision: Decision, now: Now): string[] {
   const missing = missingIn(decision);
   const then =

@@ -75,7 +75,9 @@ const testFile =
   /^[\w@./-]*[\w-][._](?:test|spec)\.[cm]?[jt]sx?$|^[\w./-]*(?:test_\w+|\w+_test|\w+_spec)\.(?:py|go|rb|exs)$/;
 const failWord = /^(?:FAIL(?:ED|URE)?|✗|×|✖|error|fails?|failed|failing)$/i;
 const named = /^(?:--- FAIL: (\S+)|test (\S+) \.\.\. FAILED|FAILED (\S+)|not ok \d+ - (.+))/;
-/** Playwright lists what failed under the total, after the name of the browser: `[chromium] › login.spec.ts:5:3 › …`. */
+/**
+ * Playwright lists what failed under the total, after the name of the browser: `[chromium] › login.spec.ts:5:3 › …`.
+ */
 const listed = /^(?:\[[^\]]+\] › )?([\w@./-]+):\d+:\d+ › /;
 /** Longer words are not file names. */
 const wordMax = 200;

@@ -22,6 +22,6 @@ export function viewedPresence(
     readonly lastDecision: Decision | null;
   },
 ): ViewedPresence {
-  const isOver = state !== 'stopped' || ended !== null || lastDecision === null;
-  return presence === 'limited' || isOver || !isInterrupt(lastDecision) ? presence : 'interrupted';
+  if (presence === 'limited' || state !== 'stopped' || ended !== null || lastDecision === null) return presence;
+  return isInterrupt(lastDecision) ? 'interrupted' : presence;
 }

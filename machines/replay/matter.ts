@@ -1,6 +1,6 @@
 /**
- * Tells which workers or tasks need the same answer from a person: those with equal questions and equal failures. The
- * sentences of lists are cut, so equal sentences do not tell.
+ * Tells which workers or tasks need the same answer from a person: those with equal questions and equal failures.
+ * Comparing the sentences of lists would not be enough, because they are cut.
  */
 import type { Decision } from '../guards/decision.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
@@ -15,7 +15,7 @@ type AskingWorker = {
   readonly lastDecision: Decision | null;
 };
 
-/** @returns a digest of the whole question and of what failed, or null if it waits for nobody */
+/** @returns a digest of the whole question and of the failures, or null if the worker does not wait for a person */
 export function matterOfWorker({ escalation, inputs, lastDecision }: AskingWorker): number | null {
   if (escalation === null && inputs.length === 0) return null;
   const isOfAttempt = escalation?.attempt != null && escalation.attempt === lastDecision?.attempt;
@@ -28,15 +28,18 @@ export function matterOfWorker({ escalation, inputs, lastDecision }: AskingWorke
   ]);
 }
 
-/** Only a task's own words are compared: the findings of its attempt are the worker's, so they are equal within one. */
+/**
+ * Reasons in an agent's own words are compared alone. Other reasons are generic, so they are only equal for the same
+ * attempt of the same worker.
+ */
 export function matterOfTask(escalation: TaskEscalation | null): number | null {
   if (escalation === null) return null;
   const { cause, reason, attempt, worker } = escalation;
-  const isInWords = cause === 'escalated' || cause === 'failed';
-  return digestOf([JSON.stringify([cause, reason, isInWords ? [] : [worker, attempt]])]);
+  const isInOwnWords = cause === 'escalated' || cause === 'failed';
+  return digestOf([JSON.stringify([cause, reason, isInOwnWords ? [] : [worker, attempt]])]);
 }
 
-/** The failed tests or the failing line. Two runs of one command differ in their timings. */
+/** Returns the failed tests or the failing line instead of the output, in which two runs differ by their timings. */
 function failureOf({ check, outcome, message, details }: Feedback): readonly unknown[] {
   if (typeof details !== 'string') return [check, outcome, message, JSON.stringify(details)];
   const tests = failedTests(`${details}\n${message}`);

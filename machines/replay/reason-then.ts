@@ -4,14 +4,12 @@
  */
 import type { Escalation } from '../values/escalation.ts';
 
-type Given = Pick<Escalation, 'cause' | 'reason'>;
-
 const stale = /^Worker (\S+) is stale and holds (.+)$/;
 const budget =
   /^((?:The (?:session|prompt|task)'s|The fleet's) budget(?: of the day)?|The budget(?: of task \S+)?) is used up( \(.+\))?: (.+)$/;
 
 /** Returns the reason of a decision or an escalation as it reads later. An agent's own words stay unchanged. */
-export function reasonThen({ cause, reason }: Given): string {
+export function reasonThen({ cause, reason }: Pick<Escalation, 'cause' | 'reason'>): string {
   if (cause === 'stale') return reason.replace(stale, 'Worker $1 fell silent while it held $2');
   if (cause !== 'budget' && cause !== 'bypassed') return reason;
   return reason.replace(

@@ -74,10 +74,7 @@ export function createReplay(options: ReplayOptions = {}): Replay {
   const fleetOf = (name: string): Fleet => {
     const known = fleets.get(name);
     if (known !== undefined) return known;
-    const fleet = createFleet(
-      name,
-      policies === undefined ? { showsInputs: inputs } : { policies, showsInputs: inputs },
-    );
+    const fleet = createFleet(name, { policies, showsInputs: inputs });
     fleets.set(name, fleet);
     return fleet;
   };
@@ -126,15 +123,19 @@ function openResults(fleet: Fleet): ReplayLine[] {
   const attempts = [...fleet.open].flatMap((worker): OpenAttempt[] => {
     const attempt = fleet.workers.read(worker)?.snapshot.context.worker.attempt;
     if (attempt == null) return [];
-    const waitsFor = attempt.pending === null ? 'hold' : attempt.pending.name;
-    const place = {
-      fleet: fleet.name,
-      worker,
-      attempt: attempt.attempt,
-      seq: attempt.seq,
-      at: formatIsoTime(attempt.atMs),
-    };
-    return [{ v: 1, ...place, decision: null, state: 'validating', waitsFor }];
+    return [
+      {
+        v: 1,
+        fleet: fleet.name,
+        worker,
+        attempt: attempt.attempt,
+        seq: attempt.seq,
+        at: formatIsoTime(attempt.atMs),
+        decision: null,
+        state: 'validating',
+        waitsFor: attempt.pending?.name ?? 'hold',
+      },
+    ];
   });
   const evaluations = [...fleet.tasks].flatMap(([taskId, { snapshot }]) =>
     snapshot.context.evaluations.map(

@@ -50,7 +50,7 @@ export function sentenceOfTask(task: TaskFacts, openAfter: readonly string[]): s
   const [first] = openAfter;
   if (first !== undefined)
     return openAfter.length === 1 ? `Comes after ${first}` : `Comes after ${first} and ${openAfter.length - 1} more`;
-  return queue === null ? 'In no queue, so no worker gets it' : `Waits for a worker of queue ${queue}`;
+  return queue === null ? 'In no queue, so no worker will take it' : `Waits for a worker of queue ${queue}`;
 }
 
 /** Describes a decision and its reason: "Blocked twice: login.test.ts fails in tests; 1 try left". */
@@ -88,9 +88,9 @@ const questionOf = (reason: string): string =>
 function whyStopped({ ended, lastDecision, resolution }: WorkerFacts): string {
   if (resolution?.verdict === 'stop') return `Stopped by ${resolution.by}`;
   if (ended === 'retired') return 'Retired by an operator';
-  if (lastDecision === null) return 'Its session has ended before it tried to stop';
-  if (lastDecision.decision === 'block') return 'Its session has ended while it was blocked';
-  // Nobody is asked any more.
+  if (lastDecision === null) return 'Its session ended before it tried to stop';
+  if (lastDecision.decision === 'block') return 'Its session ended while it was blocked';
+  // The question is closed.
   return lastDecision.action === 'escalate'
     ? 'Its session has ended since it asked for a person'
     : sentenceOfDecision(lastDecision);

@@ -111,9 +111,7 @@ export function standingOfTask(
 
 export const isForPerson = ({ kind }: Pick<Wait, 'kind'>): boolean => (personKinds as readonly string[]).includes(kind);
 
-/**
- * Returns what prevented a stop: one line per failed check, or the reason. Empty if the stop was allowed.
- */
+/** Returns what prevented a stop: one line per failed check, or the reason. Empty if the stop was allowed. */
 export function missingIn({
   decision,
   cause,
@@ -140,7 +138,7 @@ export function checksNotRun({ verdicts }: Pick<Decision, 'verdicts'>): string[]
   return Array.isArray(names) ? names.map(String) : [];
 }
 
-/** Says what an allowed stop means for the work. A dry run decided nothing, so it says what would be. */
+/** Says what an allowed stop means for the work; for a dry run, what it would mean. */
 export function describeOutcome(decision: Decision): string {
   const { cause, reason, action, feedback, dryRun } = decision;
   const was = (past: string, wouldBe: string) => (dryRun ? wouldBe : past);
@@ -170,15 +168,14 @@ export function describeOutcome(decision: Decision): string {
 }
 
 /**
- * Tells whether the worker is still in the same escalation as the task. It keeps that while a further attempt is judged,
- * so its state does not tell. A worker that was resolved and escalated again waits for something else.
+ * Tells whether the worker is still in the same escalation as the task. Its state does not say so, because a worker
+ * keeps its escalation while another attempt is judged. If it was resolved and escalated again, it waits for something
+ * else.
  */
 const isEscalatedWith = ({ since }: Pick<Escalation, 'since'>, partner: EscalatedWorker | null): boolean =>
   partner !== null && partner.escalation !== null && partner.escalation.since <= since;
 
-/**
- * Requests are cut to this length. Their input may have 4,000 characters, more than a list or screen shows.
- */
+/** Requests are cut to this length. Their input may have 4,000 characters, more than a list or screen shows. */
 const textMax = 500;
 
 function waitsOfWorker(view: StandingWorker, awaited: readonly string[]): Wait[] {
@@ -214,7 +211,7 @@ const waitOfEscalation = (escalation: Escalation): Wait => ({
 });
 
 function waitOfAttempt({ waitsFor, since, pending }: NonNullable<StandingWorker['attempt']>): Wait {
-  if (waitsFor === 'hold') return { kind: 'hold', whom: 'a task', text: 'one comes into its queue', since };
+  if (waitsFor === 'hold') return { kind: 'hold', whom: 'a task', text: 'one arrives in its queue', since };
   if (pending === null) return { kind: 'check', whom: waitsFor, text: 'it answers', since };
   const why = pending.reason === null ? 'it cannot tell yet' : cutMiddle(pending.reason, textMax);
   return { kind: 'check', whom: waitsFor, text: `${why}; it is asked again at ${pending.askedAgainAt}`, since };
@@ -287,7 +284,7 @@ function waitOfTask(view: StandingTask, openAfter: readonly string[]): Wait | nu
   if (escalation !== null) return waitOfEscalation(escalation);
   if (worker !== null) return { kind: 'worker', whom: `worker ${worker}`, text: 'it holds the task', since };
   if (openAfter.length > 0) return { kind: 'task', whom: firstOf(openAfter), text: 'to be completed first', since };
-  const text = queue === null ? 'it is in no queue, so no worker gets it' : `one of queue ${queue} claims it`;
+  const text = queue === null ? 'it is in no queue, so no worker will take it' : `one of queue ${queue} claims it`;
   return { kind: 'claim', whom: 'a worker', text, since };
 }
 

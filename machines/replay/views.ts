@@ -64,9 +64,7 @@ export type WorkerView = {
    * are held, or null.
    */
   rules: { stopWhenComplete: boolean; steps: 'free' | 'gate'; checks: number; askMs: number | null };
-  /**
-   * The usage since its registration, since its last prompt, and of the task that it claimed last, or null.
-   */
+  /** The usage since its registration, since its last prompt, and of the task that it claimed last, or null. */
   usage: { session: UsageView; prompt: UsageView; task: UsageView | null };
   /** The budget limits that apply, those of its policy first, with the usage of each. */
   budgets: readonly BudgetLine[];
@@ -159,9 +157,7 @@ export type QueueView = {
   pending: number;
   reported: number;
   next: readonly NextTask[];
-  /**
-   * The number of workers that could take its tasks: active ones that are neither stopped nor escalated.
-   */
+  /** The number of workers that could take its tasks: active ones that are neither stopped nor escalated. */
   workers: number;
   /** Set once people are to be notified that no worker could take its tasks. `since`: when that began. */
   unattended: Unattended | null;
@@ -305,11 +301,14 @@ const heldOrMovedMs = ({ snapshot: { context }, lastMove, createdMs }: TaskRecor
 function partnerOf(fleet: Fleet, escalation: TaskEscalation | null) {
   const found = escalation?.withWorker ? fleet.workers.read(escalation.worker)?.snapshot : undefined;
   if (found === undefined) return null;
-  const { escalation: its, resolution } = found.context.worker;
-  return { state: found.value.state, escalation: its, resolution };
+  const { worker } = found.context;
+  return { state: found.value.state, escalation: worker.escalation, resolution: worker.resolution };
 }
 
-/** @param checkpoint its id; null for the last one @returns null if there is none */
+/**
+ * @param checkpoint its id; null for the last one
+ * @returns null if there is none
+ */
 export function checkpointOf(fleet: Fleet, task: string, checkpoint: string | null): Checkpoint | null {
   const saved = fleet.tasks.get(task)?.snapshot.context.checkpoints ?? [];
   const found = saved.findLast((candidate) => checkpoint === null || candidate.checkpoint === checkpoint);

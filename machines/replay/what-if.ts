@@ -168,8 +168,18 @@ function foldInBoth(both: BothFolds, stored: StoredEntry): void {
 }
 
 function createPair(worker: string, attempt: string, atMs: number): Pair {
-  const maps = { questions: new Map(), waitedMs: new Map(), answers: new Map() };
-  return { worker, attempt, atMs, before: null, after: null, ...maps, awaited: null, unknown: null };
+  return {
+    worker,
+    attempt,
+    atMs,
+    before: null,
+    after: null,
+    questions: new Map(),
+    waitedMs: new Map(),
+    answers: new Map(),
+    awaited: null,
+    unknown: null,
+  };
 }
 
 /** Processes the outcomes under the log's policies. @returns the attempts that were decided */
@@ -263,9 +273,7 @@ function answerTo(pair: Pair, check: AwaitedCheck): CheckResult | null {
   return answer?.outcome === 'timeout' && !waitsNoLonger(pair, check) ? null : answer;
 }
 
-/**
- * Tells whether the check waits no longer than it did in the log. Then no answer there means no answer here.
- */
+/** Tells whether the check waits no longer than it did in the log. If so, no answer there means no answer here. */
 const waitsNoLonger = (pair: Pair, check: AwaitedCheck): boolean =>
   timeoutOf(check) <= (pair.waitedMs.get(questionOf(check)) ?? Number.NEGATIVE_INFINITY);
 

@@ -2,11 +2,12 @@
 import type { HookForm } from '../entries/task.ts';
 import type { Hook } from '../guards/task-hooks/hook.ts';
 import { toJsonText } from '../values/text.ts';
-import { empty, type TaskContext, type TaskEventBase, type TaskEventOf } from './context.ts';
+import { empty, type TaskContext } from './context.ts';
+import type { TaskEventBase, TaskEventOf } from './events.ts';
 import { reviewEvaluations } from './iteration.ts';
 
 /** Changes the hooks, and judges open evaluations again. */
-const rehook = (context: TaskContext, hooks: readonly Hook[], event: TaskEventBase): TaskContext =>
+const withHooks = (context: TaskContext, hooks: readonly Hook[], event: TaskEventBase): TaskContext =>
   reviewEvaluations({ ...context, hooks }, event);
 
 export function registerHook(context: TaskContext, event: TaskEventOf<'hook.registered'>): TaskContext {
@@ -18,7 +19,7 @@ export function registerHook(context: TaskContext, event: TaskEventOf<'hook.regi
     form: withoutMetadata(form as HookForm),
     metadata: metadata === undefined ? null : toJsonText(metadata),
   };
-  return rehook(context, [...context.hooks, added], event);
+  return withHooks(context, [...context.hooks, added], event);
 }
 
 /** Drops metadata, except the field that checkpoint hooks read. */
@@ -39,7 +40,7 @@ function freeHookId({ hooks }: TaskContext): string {
 }
 
 export const enableHook = (context: TaskContext, event: TaskEventOf<'hook.enabled' | 'hook.disabled'>): TaskContext =>
-  rehook(
+  withHooks(
     context,
     context.hooks.map((known) =>
       known.hook === event.data.hook ? { ...known, enabled: event.type === 'hook.enabled' } : known,
@@ -49,10 +50,11 @@ export const enableHook = (context: TaskContext, event: TaskEventOf<'hook.enable
 
 /** Removes a hook and frees its id. */
 export const removeHook = (context: TaskContext, event: TaskEventOf<'hook.unregistered'>): TaskContext =>
-  rehook(
+  withHooks(
     context,
     context.hooks.filter((known) => known.hook !== event.data.hook),
     event,
   );
 
-export const removeHooks = (context: TaskContext, event: TaskEventBase): TaskContext => rehook(context, empty, event);
+export const removeHooks = (context: TaskContext, event: TaskEventBase): TaskContext =>
+  withHooks(context, empty, event);

@@ -17,7 +17,8 @@ import { type CheckResult, isAbout } from '../policy/checks/check-result.ts';
 import { createWork, type Work, workMax } from '../policy/glob.ts';
 import { promisesOf } from '../policy/promise.ts';
 import { formatIsoTime } from '../values/time.ts';
-import { empty, type TaskContext, type TaskEventBase, type TaskEventOf } from './context.ts';
+import { empty, type TaskContext } from './context.ts';
+import type { TaskEventBase, TaskEventOf } from './events.ts';
 import { addCheckpoint, countHookRuns, type Evaluation, phaseOf } from './records.ts';
 
 export function startIteration({ data }: TaskEventOf<'iteration.started'>): Partial<TaskContext> {
@@ -42,7 +43,7 @@ export function advanceIteration({ iteration }: TaskContext): Partial<TaskContex
   return { iteration: { ...iteration, iteration: iteration.iteration + 1, failures, failed: false } };
 }
 
-/** An iteration is judged by its last validation. */
+/** Records the verdict of the last validation, which decides whether the iteration failed. */
 const judgeIteration = (iteration: Iteration, fields: Evaluation['fields']): Iteration => ({
   ...iteration,
   failed: hasFailedRule(iteration, fields),
@@ -100,36 +101,36 @@ const answered = (open: Evaluation, result: CheckResult): OpenEvaluation => ({
 });
 
 /** All evaluations together share the work limit of one. */
-function judgeAll(context: TaskContext, all: readonly OpenEvaluation[], at: TaskEventBase): TaskContext {
+function judgeAll(context: TaskContext, all: readonly OpenEvaluation[], event: TaskEventBase): TaskContext {
   let after: TaskContext = all.length === 0 ? context : { ...context, validated: empty };
   let left = workMax;
   for (const begun of all) {
     const work = createWork(left);
-    after = judge(after, begun, at, work);
+    after = judge(after, begun, event, work);
     left = work.left;
   }
   return after.validated.length > 0 || after === context ? after : { ...after, validated: context.validated };
 }
 
-function judge(context: TaskContext, begun: OpenEvaluation, at: TaskEventBase, work: Work): TaskContext {
-  const outcome = evaluate(context, begun, at, work);
+function judge(context: TaskContext, begun: OpenEvaluation, event: TaskEventBase, work: Work): TaskContext {
+  const outcome = evaluate(context, begun, event, work);
   const { attempt } = begun;
   const others = context.evaluations.filter((evaluation) => evaluation.attempt !== attempt);
   if (outcome.kind === 'awaits') {
-    const pending = pendingFor(begun, outcome, at.atMs);
+    const pending = pendingFor(begun, outcome, event.atMs);
     return pending === begun.pending ? context : { ...context, evaluations: [...others, { ...begun, pending }] };
   }
   const { runs } = outcome;
   const result = fitHookResult(applyBreaker(resultOf(context, begun, outcome), begun));
-  const place = { attempt, at: formatIsoTime(at.atMs) };
+  const at = formatIsoTime(event.atMs);
   const isSaved = outcome.kind === 'answer' && result.checkpointCreated;
   const { hookStats, checkpoints } = context;
   return {
     ...context,
     evaluations: others,
-    hookStats: runs.length === 0 ? hookStats : countHookRuns(hookStats, runs, place),
+    hookStats: runs.length === 0 ? hookStats : countHookRuns(hookStats, runs, { attempt, at }),
     checkpoints: isSaved
-      ? addCheckpoint(checkpoints, checkpointOfHooks(attempt, outcome.checkpointData), place.at)
+      ? addCheckpoint(checkpoints, checkpointOfHooks(attempt, outcome.checkpointData), at)
       : checkpoints,
     validated: [...context.validated, { attempt, result, runs }],
   };
@@ -164,16 +165,24 @@ function evaluate(
   return evaluateHooks(context.hooks, scope, results);
 }
 
-type Ended = Exclude<HooksOutcome, { kind: 'awaits' }>;
+type FinalOutcome = Exclude<HooksOutcome, { kind: 'awaits' }>;
 
-function resultOf({ fleet, task }: TaskContext, { fields }: OpenEvaluation, outcome: Ended): HookResult {
-  const place = { fleet, attempt: fields.attempt ?? null, taskId: task, iteration: fields.iteration };
+function resultOf({ fleet, task }: TaskContext, { fields }: OpenEvaluation, outcome: FinalOutcome): HookResult {
+  const ids = { fleet, attempt: fields.attempt ?? null, taskId: task, iteration: fields.iteration };
   if (outcome.kind !== 'answer') {
-    const noAnswer = { nextPrompt: null, checkpointCreated: false, ...whyNoAnswer(outcome.runs) };
-    return { ...place, hookId: 'default', action: 'continue', ...noAnswer };
+    const { reason, metadata } = whyNoAnswer(outcome.runs);
+    return {
+      ...ids,
+      hookId: 'default',
+      action: 'continue',
+      nextPrompt: null,
+      checkpointCreated: false,
+      reason,
+      metadata,
+    };
   }
   const { hookId, action, reason, nextPrompt, checkpoint, metadata } = outcome;
-  return { ...place, hookId, action, reason, nextPrompt, checkpointCreated: checkpoint, metadata: metadata() };
+  return { ...ids, hookId, action, reason, nextPrompt, checkpointCreated: checkpoint, metadata: metadata() };
 }
 
 /** Reports a hook that failed. If none did, the result is the same as without hooks. */

@@ -24,7 +24,11 @@ export type Evaluation = {
 };
 
 /** The result for an iteration, and of each hook. `attempt` is the id in the entry, or `seq-<seq>`. */
-export type Judged = { readonly attempt: string; readonly result: HookResult; readonly runs: readonly HookRun[] };
+export type JudgedIteration = {
+  readonly attempt: string;
+  readonly result: HookResult;
+  readonly runs: readonly HookRun[];
+};
 
 /** Counts of a hook's evaluations and actions (seed 001, Hook Metrics). `tookMs`: total time of its remote calls. */
 export type HookStats = {
@@ -53,10 +57,10 @@ type RunContext = { readonly attempt: string | null; readonly at: string };
 export function countHookRuns(
   known: readonly HookStats[],
   runs: readonly HookRun[],
-  place: RunContext,
+  context: RunContext,
 ): readonly HookStats[] {
   const stats = new Map(known.map((stat) => [stat.hook, stat]));
-  for (const run of runs) stats.set(run.hook, counted(stats.get(run.hook), run, place));
+  for (const run of runs) stats.set(run.hook, counted(stats.get(run.hook), run, context));
   return [...stats.values()].slice(-hookStatsMax);
 }
 

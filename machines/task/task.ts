@@ -9,18 +9,13 @@ import type { Stepped } from '../step.ts';
 import { acknowledge, escalate, noteNotice, type TaskEscalation } from '../values/escalation.ts';
 import type { TaskDisposition } from '../values/states.ts';
 import { formatIsoTime } from '../values/time.ts';
-import { addUse, grantPeriod, oneTurn, useOf } from '../values/usage.ts';
-import {
-  createTaskContext,
-  refusalOf,
-  type TaskContext,
-  type TaskEvent,
-  type TaskEventOf,
-  type TaskInput,
-} from './context.ts';
+import { addToPeriod, grantPeriod, oneTurn, useOf } from '../values/usage.ts';
+import { createTaskContext, type TaskContext, type TaskInput } from './context.ts';
+import type { TaskEvent, TaskEventOf } from './events.ts';
 import { enableHook, registerHook, removeHook, removeHooks } from './hooks.ts';
 import { advanceIteration, answerHook, completeIteration, expireHooks, startIteration, validate } from './iteration.ts';
 import { addCheckpoint, countHookRuns } from './records.ts';
+import { refusalOf } from './refusals.ts';
 
 export type TaskSnapshot = Stepped<typeof taskMachine>;
 
@@ -93,8 +88,10 @@ export const taskMachine = setup({
       escalation: null,
       usage: { ...task.usage, sinceMs: atMs },
     })),
-    addUsage: change((task, { data }: TaskEventOf<'usage.reported'>) => ({ usage: addUse(task.usage, useOf(data)) })),
-    countTurn: change((task) => ({ usage: addUse(task.usage, oneTurn) })),
+    addUsage: change((task, { data }: TaskEventOf<'usage.reported'>) => ({
+      usage: addToPeriod(task.usage, useOf(data)),
+    })),
+    countTurn: change((task) => ({ usage: addToPeriod(task.usage, oneTurn) })),
     grantBudget: change((task, { atMs }: TaskEventOf<'budget.granted'>) => ({ usage: grantPeriod(task.usage, atMs) })),
     free: assign(unheld),
     complete: change((task, event) => ({

@@ -17,8 +17,8 @@ export function describeIssue(issue: Issue, value: unknown): Description[] {
   return [{ path: issue.path, message: describeOne(issue, input) }];
 }
 
-/** The value cannot be meant for this branch of a union: it has another type, or is another literal. */
-const hasWrongType = ({ path, code }: Issue) =>
+/** Tells whether the value cannot be meant for this branch of a union: it has another type, or is another literal. */
+export const hasWrongType = ({ path, code }: Issue) =>
   path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {

@@ -39,7 +39,7 @@ export type Resolution = {
 
 export type EscalatedEntity = 'worker' | 'task';
 
-/** Set on a request that has waited for a person longer than `escalation.waiting`; `since` is when that time was up. */
+/** Set on a request that has waited for a person longer than `escalation.waiting`. `since`: when it became overdue. */
 export type Overdue = Noticed & { readonly since: string };
 
 /**
@@ -67,7 +67,7 @@ export const acknowledge = <Matter extends Noticed | null>(matter: Matter, by: s
 export const noteNotice = <Matter extends Noticed | null>(matter: Matter, at: string): Matter =>
   matter === null ? matter : { ...matter, notified: matter.notified + 1, notifiedAt: at };
 
-/** Returns the name of the next notice: unique to the notice, and equal on every replica and at every try. */
+/** Returns the name of the next notice. It is unique to the notice, and equal on every replica and at every retry. */
 export const nextDelivery = (
   fleet: string,
   entity: EscalatedEntity | 'queue',

@@ -29,11 +29,12 @@ export type Fields = Readonly<Record<string, AnyField>>;
 /** The record that a table describes. */
 export type RecordOf<Table extends Fields> = { readonly [Name in keyof Table]: Table[Name]['start'] };
 
-export const field = <Value>(
-  start: Value,
-  schema: z.ZodType,
-  size: Field<Value>['size'] | undefined = undefined,
-): Field<Value> => ({ start, schema, size: size ?? null, codec: null });
+export const field = <Value>(start: Value, schema: z.ZodType, size: Field<Value>['size'] = null): Field<Value> => ({
+  start,
+  schema,
+  size,
+  codec: null,
+});
 
 /** A field that snapshots write in another form. */
 export const codedField = <Value, Written>(
@@ -127,7 +128,7 @@ export function isEqualJson(a: Json, b: Json): boolean {
 export const sizesOf = (table: Fields): readonly SizedField[] =>
   Object.entries(table).flatMap(([name, { size }]) => (size === null ? [] : [{ name, size }]));
 
-export type SizedField = { readonly name: string; readonly size: (value: never, record: never) => number };
+type SizedField = { readonly name: string; readonly size: (value: never, record: never) => number };
 
 /** Returns how much larger `after` is than `before`. Measures only changed fields; most steps change none. */
 export function growthOf(sizes: readonly SizedField[], before: object | null, after: object): number {

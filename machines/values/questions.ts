@@ -1,7 +1,7 @@
-// Input requests of workers, and operators' answers.
+/** Input requests of workers, and operators' answers. */
 import type { Overdue } from './escalation.ts';
 
-/** An open question. `request` is null if it has no id, and then only the agent's own terminal can answer it. */
+/** An open request. `request` is null if it has no id, and then only the agent's own terminal can answer it. */
 export type InputRequest = {
   readonly request: string | null;
   readonly kind: string | null;
@@ -11,9 +11,10 @@ export type InputRequest = {
   readonly since: string;
   /** Sequence number of the `input.requested` entry. */
   readonly seq: number;
-  /** Set once it has waited so long that people are notified. */
+  /** Set once it has waited long enough to notify people. */
   readonly overdue?: Overdue;
 };
+
 /** An operator's answer. */
 export type InputAnswer = {
   readonly request: string;
@@ -27,10 +28,8 @@ export type InputAnswer = {
 export type Inputs = { readonly inputs: readonly InputRequest[]; readonly awaitsInput: boolean };
 export const noInputs: Inputs = Object.freeze({ inputs: Object.freeze([]), awaitsInput: false });
 
-/**
- * A question that an agent asks a person, with its choices, read from the input of the agent's tool.
- */
 export type Choice = { readonly label: string; readonly description: string };
+/** A question that an agent asks a person, read from the input of the agent's tool. */
 export type Question = { readonly question: string; readonly isMultiple: boolean; readonly choices: readonly Choice[] };
 
 /** More do not fit into the 4,000 characters that an operator sees. */
@@ -84,7 +83,7 @@ export function readFields(detail: string): Fields | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
 }
 
-/** Formats it for people: `Which key? (Old, New)`. */
+/** Formats questions for people: `Which key? (Old, New)`. */
 export const describeQuestions = (questions: readonly Question[]): string =>
   questions
     .map(({ question, choices }) =>
@@ -105,7 +104,7 @@ export function describeRequest({
   return parts.length > 0 ? parts.join(': ') : (kind ?? 'something');
 }
 
-/** Like `describeRequest`, but instead of the tool's whole input it shows the message, or else the command. */
+/** Like `describeRequest`, but replaces the tool's whole input by the message or, without a message, the command. */
 export function summarizeRequest(input: Parameters<typeof describeRequest>[0]): string {
   const fields = input.detail === null || readQuestions(input.detail) !== null ? null : readFields(input.detail);
   if (fields === null) return describeRequest(input);

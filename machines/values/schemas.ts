@@ -79,4 +79,5 @@ export const metadata = z
     'is not an object',
   )
   .meta({ type: 'object', additionalProperties: {} });
+
 export const noFields = z.object({});

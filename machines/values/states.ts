@@ -5,12 +5,11 @@ export type State = (typeof workerStates)[number];
 export const presences = ['active', 'stale', 'limited'] as const;
 export type Presence = (typeof presences)[number];
 
-/** What views show: `interrupted` is a worker whose user ended its turn, and it does not become stale. */
+/** Presences as views show them. An `interrupted` worker's user has ended its turn; it does not become stale. */
 export const viewedPresences = [...presences, 'interrupted'] as const;
 export type ViewedPresence = (typeof viewedPresences)[number];
 
 /** The causes of decisions (protocol.md §5). */
-
 export const causes = [
   'retired',
   'escalated',

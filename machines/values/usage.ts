@@ -37,7 +37,7 @@ export function beginUsage(sinceMs: number): WorkerUsage {
 
 const nanosPerUsd = 1_000_000_000;
 
-/** Agents can report any number. Caps sums where integers are still exact, which is above nine million dollars. */
+/** Agents can report any number. Caps sums where integers are still exact: above nine million dollars. */
 const capped = (sum: number): number => Math.min(sum, Number.MAX_SAFE_INTEGER);
 
 /** Counts tokens towards a budget. Tokens read from a cache cost a tenth and are not new work, so they do not count. */
@@ -45,7 +45,9 @@ export const tokensOf = ({ input = 0, output = 0, cacheWrite = 0 }: UsageReport)
   capped(input + output + cacheWrite);
 
 const nanoUsdOf = (usd: number): number => capped(Math.round(usd * nanosPerUsd));
-/** Rounds to billionths of a dollar, in which usage is summed. A difference of two sums may be 0.0006000000000000001. */
+/**
+ * Rounds to billionths of a dollar, in which usage is summed. A difference of two sums may be 0.0006000000000000001.
+ */
 export const roundUsd = (usd: number): number => usdOf(nanoUsdOf(usd));
 /** Returns the double nearest to the decimal sum. */
 export const usdOf = (nanoUsd: number): number => nanoUsd / nanosPerUsd;
@@ -56,7 +58,7 @@ export const addUsed = (sum: Used, more: Used): Used => ({
   turns: sum.turns + more.turns,
 });
 
-export const addUse = (sum: Period, more: Used): Period => ({
+export const addToPeriod = (sum: Period, more: Used): Period => ({
   tokens: capped(sum.tokens + more.tokens),
   nanoUsd: capped(sum.nanoUsd + more.nanoUsd),
   turns: sum.turns + more.turns,
@@ -72,8 +74,8 @@ export const useOf = (report: UsageReport): Used => ({
 });
 
 export const addToBoth = ({ session, prompt }: WorkerUsage, more: Used): WorkerUsage => {
-  const added = addUse(session, more);
-  return { session: added, prompt: prompt === session ? added : addUse(prompt, more) };
+  const added = addToPeriod(session, more);
+  return { session: added, prompt: prompt === session ? added : addToPeriod(prompt, more) };
 };
 
 /** Grants the budget again: usage counts from here. */

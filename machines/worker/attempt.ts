@@ -133,7 +133,7 @@ const isOpen = (worker: WorkerContext): worker is WorkerContext & JudgedAttempt 
 export const judgedIn = (worker: WorkerContext): (WorkerContext & JudgedAttempt) | null =>
   isOpen(worker) ? worker : null;
 
-/** Leaves the attempt open at `guard`. */
+/** Keeps the attempt open at `guard`. */
 export function wait(worker: WorkerContext, evaluation: GuardEvaluation | undefined, guard: GuardName): Change {
   const result = evaluation === undefined ? null : resultIn(evaluation, guard);
   if (!isOpen(worker) || evaluation === undefined || result === null) return {};

@@ -1,27 +1,16 @@
 /** The changes that each entry makes to a worker's context (protocol.md §3 and §4). */
-import type { Attempt } from '../guards/attempt.ts';
 import type { BackgroundWork } from '../policy/background.ts';
-import type { Check, Findings } from '../policy/checks/check.ts';
-import { joinChecks } from '../policy/checks/form.ts';
 import { addCommand, cutCommand } from '../policy/commands.ts';
 import { addSteps, removeSteps, replaceSteps } from '../policy/plan.ts';
-import { acknowledge, noteNotice, unnoticed } from '../values/escalation.ts';
-import {
-  callsMax,
-  filesBytesMax,
-  filesMax,
-  inputDetailLengthMax,
-  inputMessageLengthMax,
-  inputToolLengthMax,
-  labelsMax,
-} from '../values/limits.ts';
+import { callsMax, filesBytesMax, filesMax, labelsMax } from '../values/limits.ts';
 import type { Pause } from '../values/pause.ts';
-import { type InputAnswer, type InputRequest, type Inputs, noInputs } from '../values/questions.ts';
-import { cutMiddle, utf8Length } from '../values/text.ts';
-import { formatIsoTime, parseIsoTime } from '../values/time.ts';
+import { noInputs } from '../values/questions.ts';
+import { utf8Length } from '../values/text.ts';
+import { formatIsoTime } from '../values/time.ts';
 import { addToBoth, beginPeriod, beginUsage, grantPeriod, useOf, type WorkerUsage } from '../values/usage.ts';
 import { empty, noFiles, type ToolCall, type WorkerContext } from './context.ts';
-import { policyFor, type Surroundings, type WorkerEventOf } from './events.ts';
+import { policyFor, type WorkerEventOf } from './events.ts';
+import { joinTask } from './join-task.ts';
 
 // Running tools. While one runs, its worker does not become stale (protocol.md §3).
 
@@ -39,47 +28,6 @@ export function startCall(
 function endCall(calls: readonly ToolCall[], { tool, call }: WorkerEventOf<'tool.used'>['data']): readonly ToolCall[] {
   const index = calls.findIndex((running) => (call === undefined ? running.tool === tool : running.call === call));
   return index < 0 ? calls : calls.toSpliced(index, 1);
-}
-
-// A task that is claimed while an attempt is open is judged by that attempt too (protocol.md §5).
-
-/**
- * Adds the checks of the task to the attempt and continues its evaluation at `checks`. Keeps answers from outside and
- * the awaited check. A held attempt does not change: its checks have passed, and it cannot complete a task.
- */
-function joinTask(attempt: Attempt, facts: Surroundings | undefined): Attempt {
-  if (attempt.isHeld) return attempt;
-  const { policy } = attempt.inForce;
-  const isGiven = facts?.inForce !== undefined || facts?.policy !== undefined;
-  const { policy: given, notes } = isGiven ? policyFor(facts) : attempt.inForce;
-  const added = notes.filter((note) => !attempt.inForce.notes.includes(note));
-  const known = new Set(policy.checks.map(contentOf));
-  const checks = joinChecks([policy.checks, given.checks.filter((check) => !known.has(contentOf(check)))]);
-  return {
-    ...attempt,
-    inForce: { ...attempt.inForce, policy: { ...policy, checks }, notes: [...attempt.inForce.notes, ...added] },
-    findings: answersOf(policy.checks, attempt.findings),
-    verdicts: [
-      ...added.map((detail) => ({ guard: 'policy', verdict: 'error', detail }) as const),
-      ...attempt.verdicts.filter(({ guard }) => guard !== 'checks'),
-    ],
-    guard: 'checks',
-  };
-}
-
-/** Serializes a check without its names, which may differ between lists. */
-const contentOf = (check: Check): string => JSON.stringify(check, (key, value) => (key === 'name' ? undefined : value));
-
-/** Keeps findings from outside. All others depend on the plan and the task, which have changed. */
-const answersOf = (checks: readonly Check[], findings: Readonly<Findings>): Findings =>
-  Object.assign({}, ...checks.map((check) => answerOf(check, findings)));
-
-function answerOf(check: Check, findings: Readonly<Findings>): Findings {
-  if (check.kind === 'all' || check.kind === 'any') return answersOf(check.of, findings);
-  const found = Object.hasOwn(findings, check.name) ? findings[check.name] : undefined;
-  const isFromOutside = check.kind !== 'plan' && check.kind !== 'rules' && check.kind !== 'ran';
-  const isAnswer = isFromOutside && found !== undefined && found.kind !== 'skip';
-  return isAnswer ? { [check.name]: found } : {};
 }
 
 export type Change = Partial<WorkerContext>;
@@ -321,76 +269,3 @@ export function resolveEscalation(
 
 const grantUsage = (usage: WorkerUsage, budget: string | undefined, atMs: number): WorkerUsage =>
   budget === 'session' || budget === 'prompt' ? { ...usage, [budget]: grantPeriod(usage[budget], atMs) } : usage;
-
-// Input requests of a worker, and operators' answers (protocol.md §3).
-
-/** A request replaces an earlier one with the same id. Of requests without an id, only the newest is kept. */
-export function requestInput({ inputs }: WorkerContext, { data, seq, atMs }: WorkerEventOf<'input.requested'>): Inputs {
-  const { request = null } = data;
-  const asked: InputRequest = {
-    request,
-    kind: cut(data.kind, inputToolLengthMax),
-    message: cut(data.message, inputMessageLengthMax),
-    tool: cut(data.tool, inputToolLengthMax),
-    detail: cut(toText(data.detail), inputDetailLengthMax),
-    since: formatIsoTime(atMs),
-    seq,
-  };
-  return withInputs([...without(inputs, request), asked]);
-}
-
-export const receiveInput = ({ inputs }: WorkerContext, { data }: WorkerEventOf<'input.received'>): Inputs =>
-  data.request === undefined ? noInputs : withInputs(without(inputs, data.request));
-
-export function answerInput({ inputs }: WorkerContext, { data, atMs }: WorkerEventOf<'input.answered'>) {
-  const { request, verdict, by } = data;
-  const message = cut(data.message, inputMessageLengthMax);
-  const lastAnswer: InputAnswer = { request, verdict, by, message, at: formatIsoTime(atMs) };
-  return { lastAnswer, ...withInputs(without(inputs, request)) };
-}
-
-// Requests that have waited longer than `escalation.waiting` (protocol.md §8).
-
-export const noteOverdue = ({ inputs }: WorkerContext, { sinceMs, atMs }: WorkerEventOf<'input.overdue'>): Change =>
-  changeInputs(inputs, (request) =>
-    request.overdue === undefined && (parseIsoTime(request.since) ?? 0) <= sinceMs
-      ? { ...request, overdue: { since: formatIsoTime(atMs), ...unnoticed } }
-      : request,
-  );
-
-export const noticeInput = ({ inputs }: WorkerContext, { data, atMs }: WorkerEventOf<'input.noticed'>): Change =>
-  changeInputs(inputs, (request) =>
-    request.overdue !== undefined && request.seq === data.request
-      ? { ...request, overdue: noteNotice(request.overdue, formatIsoTime(atMs)) }
-      : request,
-  );
-
-export const acknowledgeInputs = (
-  { inputs }: WorkerContext,
-  { data, atMs }: WorkerEventOf<'input.acknowledged'>,
-): Change =>
-  changeInputs(inputs, (request) =>
-    request.overdue === undefined
-      ? request
-      : { ...request, overdue: acknowledge(request.overdue, data.by, formatIsoTime(atMs)) },
-  );
-
-const changeInputs = (inputs: readonly InputRequest[], act: (request: InputRequest) => InputRequest): Change => ({
-  inputs: inputs.map(act),
-});
-
-/** Returns the reason for refusing an operator's answer, or null. */
-export function refuseAnswer({ worker, inputs, lastAnswer }: WorkerContext, request: string): string | null {
-  if (inputs.some((input) => input.request === request)) return null;
-  if (lastAnswer?.request !== request) return `worker ${worker} does not ask for ${request}`;
-  return `request ${request} of worker ${worker} was answered by ${lastAnswer.by}: ${lastAnswer.verdict}`;
-}
-
-const without = (inputs: readonly InputRequest[], request: string | null): readonly InputRequest[] =>
-  inputs.filter((input) => input.request !== request);
-const withInputs = (inputs: readonly InputRequest[]): Inputs =>
-  inputs.length === 0 ? noInputs : { inputs, awaitsInput: true };
-const cut = (text: string | null | undefined, lengthMax: number): string | null =>
-  text === undefined || text === null ? null : cutMiddle(text, lengthMax);
-const toText = (detail: unknown): string | undefined =>
-  detail === undefined || typeof detail === 'string' ? detail : JSON.stringify(detail);

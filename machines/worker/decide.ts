@@ -12,10 +12,10 @@ import { formatIsoTime } from '../values/time.ts';
 import { type Change, resetCounts, withHeldAtEnd, withoutTasks } from './changes.ts';
 import type { WorkerContext } from './context.ts';
 import { fitDecision } from './fit-decision.ts';
-import { promptOf } from './way-out.ts';
+import { withPauseHint } from './pause-hint.ts';
 
 /** `guard` is null if no guard decided. */
-export type GuardRuling = Ruling & { readonly guard: GuardName | null };
+type GuardRuling = Ruling & { readonly guard: GuardName | null };
 
 /**
  * @param attempt the attempt at its end, with current facts
@@ -51,7 +51,7 @@ export function decide(
 export const losesTasks = (disposition: TaskDisposition): boolean =>
   disposition !== 'held' && disposition !== 'blocked';
 
-/** Remembers tasks for `verify` that the decision takes from the worker without completing them. */
+/** Keeps the tasks that the decision takes from the worker without completing them, for `verify`. */
 export const heldAtEndAfter = (worker: WorkerContext, disposition: TaskDisposition): readonly string[] =>
   disposition === 'escalated' || disposition === 'released' ? withHeldAtEnd(worker, worker.tasks) : worker.heldAtEnd;
 
@@ -80,7 +80,7 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: GuardRulin
     action,
     cause,
     reason,
-    nextPrompt: promptOf(context, attempt.inForce.policy, ruling),
+    nextPrompt: withPauseHint(context, attempt.inForce.policy, ruling),
     feedback: [...attempt.feedback],
     state: stateAfter(ruling),
     retry: { count: context.retryCount + (count === 'retryCount' ? 1 : 0), max: policy.retries },

@@ -27,8 +27,8 @@ export type Surroundings = {
   readonly nextTasks?: readonly NextTask[] | undefined;
   readonly limited?: boolean | undefined;
   /** The held tasks in any order; the context of a task's machine fits. `task` is for a single one. */
-  readonly tasks?: readonly GivenTask[] | undefined;
-  readonly task?: GivenTask | undefined;
+  readonly tasks?: readonly PartialTaskFacts[] | undefined;
+  readonly task?: PartialTaskFacts | undefined;
   /** The fleet's daily budget and usage; null if it has no budget. */
   readonly day?: DayUsage | null | undefined;
   /** The plan of the task, for `task.claimed` and `task.planned`. */
@@ -43,7 +43,7 @@ export type Surroundings = {
 };
 
 /** Facts about a held task. */
-export type GivenTask = Pick<TaskFacts, 'task'> & Partial<TaskFacts>;
+type PartialTaskFacts = Pick<TaskFacts, 'task'> & Partial<TaskFacts>;
 
 /** The sequence number and time of the entry, and facts from the fold. */
 type WorkerEventBase = { readonly seq: number; readonly atMs: number; readonly facts?: Surroundings | undefined };

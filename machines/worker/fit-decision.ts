@@ -56,10 +56,10 @@ function bytesUpperBound({
 const decisionOverhead = 1_000;
 const verdictOverhead = 120;
 
-const cutFeedback = (each: Feedback): Feedback => ({
-  ...each,
-  message: cutMiddle(each.message, feedbackLengthMax),
-  details: cutDetails(each.details),
+const cutFeedback = (item: Feedback): Feedback => ({
+  ...item,
+  message: cutMiddle(item.message, feedbackLengthMax),
+  details: cutDetails(item.details),
 });
 
 const cutDetail = (verdict: Verdict): Verdict => {
@@ -72,10 +72,12 @@ const shortLengthMax = 200;
 
 /** Applied in order until the decision fits. It always fits after the last, because everything left is bounded. */
 const shrinks: readonly ((decision: Decision) => Decision)[] = [
-  (decision) => ({ ...decision, feedback: decision.feedback.map((each) => ({ ...each, details: '…' })) }),
+  (decision) => ({ ...decision, feedback: decision.feedback.map((item) => ({ ...item, details: '…' })) }),
   (decision) => ({
     ...decision,
-    verdicts: decision.verdicts.map((each) => (each.input === undefined ? each : { ...each, input: { cut: '…' } })),
+    verdicts: decision.verdicts.map((verdict) =>
+      verdict.input === undefined ? verdict : { ...verdict, input: { cut: '…' } },
+    ),
   }),
   (decision) => ({
     ...decision,
@@ -85,8 +87,8 @@ const shrinks: readonly ((decision: Decision) => Decision)[] = [
   }),
   (decision) => ({
     ...decision,
-    feedback: decision.feedback.map((each) => ({ ...each, message: cutMiddle(each.message, shortLengthMax) })),
-    verdicts: decision.verdicts.map((each) => ({ ...each, detail: cutMiddle(each.detail, shortLengthMax) })),
+    feedback: decision.feedback.map((item) => ({ ...item, message: cutMiddle(item.message, shortLengthMax) })),
+    verdicts: decision.verdicts.map((verdict) => ({ ...verdict, detail: cutMiddle(verdict.detail, shortLengthMax) })),
   }),
 ];
 

@@ -28,9 +28,7 @@ import {
   wait,
 } from './attempt.ts';
 import {
-  acknowledgeInputs,
   addUsage,
-  answerInput,
   beginTurn,
   type Change,
   changeMode,
@@ -39,15 +37,11 @@ import {
   finishBackground,
   isByPerson,
   mayPause,
-  noteOverdue,
-  noticeInput,
   pauseWorker,
   planTask,
   reachLimit,
-  receiveInput,
   register,
   releaseTask,
-  requestInput,
   resolveEscalation,
   startBackground,
   startCall,
@@ -56,6 +50,7 @@ import {
 } from './changes.ts';
 import { changeContext, createWorkerContext, noFiles, type WorkerContext, type WorkerInput } from './context.ts';
 import type { Surroundings, WorkerEvent, WorkerEventOf } from './events.ts';
+import { acknowledgeInputs, answerInput, noteOverdue, noticeInput, receiveInput, requestInput } from './inputs.ts';
 import { judging } from './judging.ts';
 
 export type WorkerSnapshot = Stepped<typeof workerMachine>;

@@ -2,11 +2,11 @@
  * Applies stopgate.yaml, and each change of it, to all fleets of the process: policies, escalation, commands, tokens,
  * fleets.
  */
-import { type Config, deadNamesIn, selectFleets, tokensWithoutFleets } from '../config/config.ts';
+import { type Config, danglingNamesIn, selectFleets, tokensWithoutFleets } from '../config/config.ts';
 import type { ConfigFile, PolicyForm, RetentionRules } from '../config/file.ts';
 import { readFleetSelection } from '../config/fleet-selection.ts';
+import { followConfigFile } from '../config/follow-config-file.ts';
 import { isPrivate } from '../config/values.ts';
-import { followConfigFile } from '../config/watch.ts';
 import type { EscalationRules } from '../host/effects/notices.ts';
 import type { Logger } from '../log.ts';
 import type { AnswerLinks } from '../notify/answer-links.ts';
@@ -82,7 +82,7 @@ export function createLiveConfig({ config, checks, access, metrics, env, logger 
           const changed = { ...read, path: config.filePath };
           const served = config.fleetsInFile ? selectFleets(config, selectionIn(read.file)) : config.fleets;
           return [
-            ...deadNamesIn(changed, env),
+            ...danglingNamesIn(changed, env),
             ...missingTokens(config, read.file),
             ...tokensWithoutFleets(changed, { fleets: served, shard: config.shard }),
           ];

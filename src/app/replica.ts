@@ -8,11 +8,11 @@ import { isHostState, type SnapshotSchedule } from '../host/maintenance/snapshot
 import type { HostMetrics, HostOptions } from '../host/parts.ts';
 import { createInspection, type Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
-import { createFindMissingRunners } from '../nats/bus.ts';
 import { newId } from '../nats/id.ts';
 import { openEventLog } from '../nats/log/event-log.ts';
 import { createLogTrimmer } from '../nats/log/log-trimmer.ts';
-import { createStoreReader } from '../nats/log/stored-log.ts';
+import { createStoreReader } from '../nats/log/store-report.ts';
+import { createFindMissingRunners } from '../nats/missing-runners.ts';
 import type { OnAnswer } from '../nats/request-server.ts';
 import type { FoldStart } from '../nats/snapshots/find-start.ts';
 import { createSnapshots } from '../nats/snapshots/snapshots.ts';

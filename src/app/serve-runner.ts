@@ -5,8 +5,8 @@
 import { readJson, slotTimeoutMs } from '../../machines/index.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
+import { followConfigFile } from '../config/follow-config-file.ts';
 import { defaultCredentials } from '../config/store.ts';
-import { followConfigFile } from '../config/watch.ts';
 import { AppError } from '../errors.ts';
 import { runRequestSchema } from '../host/effects/run-request.ts';
 import type { Logger } from '../log.ts';

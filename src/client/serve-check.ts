@@ -1,6 +1,6 @@
 /** Serves the user's own functions as remote checks and hooks (protocol.md §8). */
 import { resolve } from 'node:path';
-import { createFairSemaphore } from '../concurrency/semaphore.ts';
+import { createFairSemaphore } from '../concurrency/fair-semaphore.ts';
 import { AppError } from '../errors.ts';
 import type { ClientLink } from '../nats/client-link.ts';
 import { checkFiles } from '../runner/files.ts';

@@ -29,7 +29,9 @@ export type AccessToken = Pick<TokenConfig, 'role' | 'workers' | 'fleets'> & {
 };
 type Fault = { readonly name: string; readonly message: string };
 
-/** Derives what a browser keeps instead of the token. Useless on NATS, where the token may also be a password. */
+/**
+ * Derives the session that a browser keeps instead of the token. Useless on NATS, where the token may be a password.
+ */
 export const sessionOf = (token: string): string =>
   createHmac('sha256', token).update('stopgate session').digest('hex');
 export const hashOfSession = (session: string): string =>

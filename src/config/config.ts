@@ -1,7 +1,7 @@
 /**
- * Configuration. Each option comes from the first of: its flag, the context of `--context`, its `STOPGATE_*` variable, the
- * context of STOPGATE_CONTEXT, stopgate.yaml, the running `stopgate dev` of this folder, the selected context, the built-in
- * default (protocol.md §11). Only commands use contexts.
+ * Configuration. Each option comes from the first of: its flag, the context of `--context`, its `STOPGATE_*` variable,
+ * the context of STOPGATE_CONTEXT, stopgate.yaml, the running `stopgate dev` of this folder, the selected context, the
+ * built-in default (protocol.md §11). Only commands use contexts.
  */
 import { lstatSync, readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
@@ -99,26 +99,22 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
   const ofVariables: Source = { values: valuesOf(env), nameOf: (option) => variables[option] };
   const context =
     surroundings.contexts === undefined ? null : contextFor(surroundings.contexts.named, { env, home, store });
-  const sources: readonly Source[] = placeContext(context, [ofFlags, ofVariables, ofFile, ofStore, defaults]);
+  const sources: readonly Source[] = insertContext(context, [ofFlags, ofVariables, ofFile, ofStore, defaults]);
   const { options, problems } = resolveOptions(sources, opened.file.tokens.length > 0);
   // A client must not fail because of a mistake in rules that it does not use: it warns and uses the other sources.
   const isOwnFile = ownFile || flags.config !== undefined || readVariable(variables.config, env) !== undefined;
   if (isOwnFile) problems.unshift(...opened.problems);
-  const deadNames = deadNamesIn(opened, env);
-  if (options === null || problems.length > 0 || (serving && deadNames.length > 0)) {
-    const lines = [...problems.map(({ path, message }) => `${path}: ${message}`), ...(serving ? deadNames : [])];
+  const danglingNames = danglingNamesIn(opened, env);
+  if (options === null || problems.length > 0 || (serving && danglingNames.length > 0)) {
+    const lines = [...problems.map(({ path, message }) => `${path}: ${message}`), ...(serving ? danglingNames : [])];
     throw new AppError('config.bad', lines.join('\n'), { issues: problems });
   }
-  if (serving && options.http !== null && new URL(options.http.url).pathname !== '/')
-    throw new AppError(
-      'config.bad',
-      `http: "${options.http.url}" has a path, and a service listens without one: set HOST:PORT, and "publicUrl" to the URL behind the proxy`,
-    );
+  if (serving) refuseHttpPath(options);
   const isGiven = (option: Option, among: readonly Source[]) => among.some(({ values }) => values[option] != null);
   const isFound = (option: Option) => {
     const origin = sources.find(({ values }) => values[option] != null)?.values;
-    const isUsual = origin?.[option] === defaults.values[option];
-    return !isUsual && ((origin === ofFile.values && !isOwnFile) || origin === ofStore.values);
+    const isDefault = origin?.[option] === defaults.values[option];
+    return !isDefault && ((origin === ofFile.values && !isOwnFile) || origin === ofStore.values);
   };
   const fleetIsGiven = isGiven('fleet', sources.slice(0, -1));
   const fleets = selectFleets({ fleet: options.fleet, fleetIsGiven }, options.fleets);
@@ -140,12 +136,8 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     fileText: opened.text,
     warnings: Object.freeze([
       ...opened.problems.map(({ path, message }) => `${path}: ${message}`),
-      ...deadNames,
-      ...(opened.isEmpty
-        ? [
-            `${basename(opened.path)} is empty: the policies in the log stay in force; with none in the log, every stop is allowed`,
-          ]
-        : []),
+      ...danglingNames,
+      ...(opened.isEmpty ? [describeEmpty(opened.path)] : []),
       ...(serving ? shortToken(options) : []),
     ]),
     store,
@@ -156,10 +148,22 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
   });
 }
 
+const describeEmpty = (path: string): string =>
+  `${basename(path)} is empty: the policies in the log stay in force; with none in the log, every stop is allowed`;
+
+/** @throws AppError config.bad if the address of a service has a path */
+function refuseHttpPath({ http }: Options): void {
+  if (http === null || new URL(http.url).pathname === '/') return;
+  throw new AppError(
+    'config.bad',
+    `http: "${http.url}" has a path, and a service listens without one: set HOST:PORT, and "publicUrl" to the URL behind the proxy`,
+  );
+}
+
 type UsedContext = {
   readonly name: string;
   readonly values: NamedContext;
-  /** How it was chosen, and so the source before which it counts. */
+  /** How the context was chosen, which decides its rank among the sources. */
   readonly by: 'flag' | 'variable' | 'selection';
 };
 
@@ -173,13 +177,15 @@ function contextFor(
   const named = flag ?? variable;
   if (named !== undefined)
     return { name: named, values: findContext(contexts, named), by: flag === undefined ? 'variable' : 'flag' };
-  // A folder with a service of its own means that one, also while it is not running.
+  // In a folder with its own service, commands use that service, even while it is not running.
   if (contexts.selected === null || store !== null) return null;
   return { name: contexts.selected, values: findContext(contexts, contexts.selected), by: 'selection' };
 }
 
-/** Adds the context at its place. Its credentials are for its own servers: without these, they do not count. */
-function placeContext(context: UsedContext | null, sources: readonly Source[]): readonly Source[] {
+/**
+ * Inserts the context. Its credentials are for its own servers, so they are dropped if an earlier source names others.
+ */
+function insertContext(context: UsedContext | null, sources: readonly Source[]): readonly Source[] {
   if (context === null) return sources;
   const index = { flag: 1, variable: 2, selection: 4 }[context.by];
   const before = sources.slice(0, index);
@@ -202,7 +208,7 @@ const shortToken = ({ http, token, publicUrl }: Options): string[] =>
         `HTTP can be reached from other machines, and its token is shorter than ${tokenLengthMin} characters; "stopgate token" generates a longer one`,
       ];
 
-/** Whether the process serves exactly one fleet, with which it starts and stops. */
+/** Tells whether the process serves exactly one fleet, with which it starts and stops. */
 export const isOneFleet = ({ fleets, shard }: Pick<Config, 'fleets' | 'shard'>): boolean =>
   fleets.names.length === 1 && fleets.patterns.length === 0 && shard === null;
 
@@ -318,13 +324,13 @@ async function openFile(flags: Flags, cwd: string, env: Environment): Promise<Op
 
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** Names in a file that refer to nothing, each with its position and consequence. */
-export const deadNamesIn = (read: Pick<OpenedFile, 'file' | 'locate' | 'path' | 'unknownNames'>, env: Environment) => [
-  ...read.unknownNames,
-  ...missingSecrets(read, env),
-];
+/** Lists the names in a file that refer to nothing, each with its position and consequence. */
+export const danglingNamesIn = (
+  read: Pick<OpenedFile, 'file' | 'locate' | 'path' | 'unknownNames'>,
+  env: Environment,
+) => [...read.unknownNames, ...missingSecrets(read, env)];
 
-/** Secrets that a file refers to and that do not exist. */
+/** Lists the secrets that a file refers to but that do not exist. */
 export function missingSecrets(
   { file, locate, path }: Pick<OpenedFile, 'file' | 'locate' | 'path'>,
   env: Environment,

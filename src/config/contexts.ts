@@ -1,6 +1,7 @@
 /**
- * Named contexts: how a person reaches several services. They are in `stopgate/contexts.json` of the user's configuration
- * folder. A context has no secrets, only the path of a credentials file. Commands use contexts; services and programs do not.
+ * Named contexts: how a person reaches several services. They are in `stopgate/contexts.json` of the user's
+ * configuration folder. A context has no secrets, only the path of a credentials file. Commands use contexts; services
+ * and programs do not.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { AppError } from '../errors.ts';
 import { readPlainFile } from '../plain-file.ts';
 import { describeSystemError } from '../system-error.ts';
+import { tryJson } from '../text/json-text.ts';
 import { type Environment, readVariable } from './environment.ts';
 
 export const contextFields = ['nats', 'creds', 'fleet', 'http'] as const;
@@ -22,13 +24,13 @@ export type Contexts = {
   readonly byName: ReadonlyMap<string, NamedContext>;
 };
 
-/** A person keeps few of them. */
+/** A person has only a few. */
 const contextsMax = 1_000;
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 export const isContextName = (name: string): boolean => namePattern.test(name);
 export const contextNameFault =
-  'is not the name of a context: up to 63 letters, digits, "-", "_" and ".", not "-" or "." first';
+  'is not the name of a context: up to 63 letters, digits, "-", "_" and ".", beginning with a letter or digit';
 
 export function contextsFile(env: Environment, home?: string): string {
   const given = readVariable('XDG_CONFIG_HOME', env);
@@ -47,8 +49,8 @@ export function readContexts(file: string): Contexts {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return { selected: null, byName: new Map() };
     throw new AppError('config.bad', `cannot read '${file}': ${describeSystemError(cause)}`, { cause });
   }
-  const refuse = (what: string) => new AppError('config.bad', `${file}: ${what}; mend or delete the file`);
-  const data = parse(text);
+  const refuse = (what: string) => new AppError('config.bad', `${file}: ${what}; correct or delete the file`);
+  const data = tryJson(text);
   if (!isRecord(data) || !isRecord(data.contexts)) throw refuse('it is not a list of contexts');
   const { selected = null } = data;
   const rows = Object.entries(data.contexts);
@@ -62,7 +64,7 @@ export function readContexts(file: string): Contexts {
     }),
   );
   if (selected !== null && (typeof selected !== 'string' || !byName.has(selected)))
-    throw refuse('"selected" names no context in it');
+    throw refuse('"selected" is not one of its contexts');
   return { selected, byName };
 }
 
@@ -87,7 +89,7 @@ export function findContext({ byName }: Contexts, name: string): NamedContext {
   if (context !== undefined) return context;
   const known = [...byName.keys()];
   const hint =
-    known.length === 0 ? '"stopgate context add NAME --nats URL" creates one' : `there are: ${known.join(', ')}`;
+    known.length === 0 ? '"stopgate context add NAME --nats URL" creates one' : `use one of ${known.join(', ')}`;
   throw new AppError('config.bad', `there is no context "${name}"; ${hint}`);
 }
 
@@ -96,14 +98,6 @@ function readContext(value: unknown): NamedContext | null {
   const isField = (key: string) => contextFields.some((field) => field === key);
   const isText = Object.entries(value).every(([key, text]) => isField(key) && typeof text === 'string' && text !== '');
   return isText && value.nats !== undefined ? (value as NamedContext) : null;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>

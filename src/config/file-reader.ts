@@ -200,8 +200,8 @@ function findUnknownNames({ policies = {}, assign = [] }: RawForm, { commands = 
 }
 
 /**
- * Finds what can never work: both `runner` and `runners`, files outside of every worker's folder, and secrets of the
- * service passed to a command, which may run code of an agent.
+ * Finds settings that can never work (both `runner` and `runners`, files outside every worker's folder), and secrets of
+ * the service passed to a command, which may run an agent's code.
  */
 function findImpossible(raw: RawForm): Fault[] {
   return [...findBadChecks(raw), ...findInheritedSecrets(raw)];
@@ -260,7 +260,9 @@ function commandChecks(checks: readonly CheckForm[], base: Path): { path: Path; 
   ]);
 }
 
-/** Applies `strict: true`: a check that cannot be judged blocks, whatever its own `onError`. `raw` must be valid. */
+/**
+ * Applies `strict: true`: a check that cannot be judged blocks, whatever its own `onError` says. `raw` must be valid.
+ */
 function blockOnErrors(raw: RawForm): RawForm {
   if (raw.strict !== true || raw.policies === undefined) return raw;
   const policies = Object.entries(raw.policies).map(([name, policy]) => [

@@ -15,9 +15,9 @@ export function matchesPattern(pattern: string, id: string): boolean {
   if (!id.startsWith(start)) return false;
   let from = start.length;
   for (const part of parts) {
-    const at = id.indexOf(part, from);
-    if (at < 0) return false;
-    from = at + part.length;
+    const index = id.indexOf(part, from);
+    if (index < 0) return false;
+    from = index + part.length;
   }
   return id.endsWith(end) && id.length - end.length >= from;
 }
@@ -39,7 +39,7 @@ const namesMax = 1_000;
 export function readFleetSelection(text: string): FleetSelection | undefined {
   const given = [...new Set(text.split(',').map((part) => part.trim()))];
   if (given.length > namesMax || !given.every(isIdOrPattern)) return undefined;
-  return { names: given.filter((each) => !isPattern(each)), patterns: given.filter(isPattern) };
+  return { names: given.filter((name) => !isPattern(name)), patterns: given.filter(isPattern) };
 }
 export const fleetSelectionFault = `is not a list of fleets or patterns, such as a,b,team-* (${namesMax} at most)`;
 
@@ -51,7 +51,7 @@ export function readShard(text: string): Shard | undefined {
 }
 export const shardFault = 'is not K/N with K from 1 to N, such as 2/8';
 
-/** Whether one of the patterns matches the fleet. */
+/** Tells whether one of the patterns matches the fleet. */
 export const matchesSelection = ({ patterns }: FleetSelection, fleet: string): boolean =>
   patterns.some((pattern) => matchesPattern(pattern, fleet));
 
@@ -60,7 +60,8 @@ export const matchesSelection = ({ patterns }: FleetSelection, fleet: string): b
  * shard takes over some fleets; all others stay where they are.
  */
 export function shardOf(fleet: string, count: number): number {
-  let [shard, highest] = [1, -1];
+  let shard = 1;
+  let highest = -1;
   for (let index = 1; index <= count; index += 1) {
     const weight = hashOf(`${index} ${fleet}`);
     if (weight > highest) [shard, highest] = [index, weight];

@@ -1,5 +1,5 @@
 /**
- * Which addresses may get a secret of the user. People run commands in a checkout without reading its files: a
+ * Decides which addresses may get a secret of the user. People run commands in a checkout without reading its files: a
  * stopgate.yaml or `.stopgate/service.json` in it may name any server, also one on this machine, and `git clone` makes
  * the user the owner of these files. So an address that comes only from files of the folder gets no token, and only
  * credentials from the same folder (docs/security.md).
@@ -49,7 +49,7 @@ type CredentialsFile = {
   readonly credsIsFound: boolean;
   readonly filePath: string;
 };
-/** Whether the credentials are in the folder of the file that names them. */
+/** Tells whether the credentials are in the folder of the file that names them. */
 const isOwnCredentials = ({ creds, credsIsFound, filePath }: CredentialsFile): boolean =>
   creds !== null && credsIsFound && isReallyIn(creds, dirname(filePath));
 
@@ -59,7 +59,7 @@ const refusal = (secret: string, url: string, options: string): AppError =>
     `only the files of this folder name ${url}, so it does not get your ${secret}; if you trust that server, name it with ${options}`,
   );
 
-/** Whether the path is in the folder, with links resolved. False for a missing path. */
+/** Tells whether the path is in the folder, with links resolved. False for a missing path. */
 function isReallyIn(path: string, folder: string): boolean {
   try {
     return realpathSync(path).startsWith(`${realpathSync(folder)}${sep}`);

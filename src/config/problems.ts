@@ -1,11 +1,9 @@
 /** Converts zod's issues into messages for the author of a configuration. */
 import { basename } from 'node:path';
 import type { z } from 'zod';
-import { describeOne } from '../../machines/values/describe-issue.ts';
+import { describeOne, hasWrongType } from '../../machines/values/describe-issue.ts';
 import { nearestOf } from '../text/nearest.ts';
 import { describeValue } from './values.ts';
-
-// Positions in a configuration file.
 
 /** Both are 1-based. Columns count UTF-16 units. */
 export type Position = { readonly line: number; readonly column: number };
@@ -22,7 +20,7 @@ export function describePosition({ line, column }: Position, path: string): stri
   return `${basename(path)}:${line}:${column}`;
 }
 
-/** `part`: what to point at. For an unknown key, `path` ends in that key. */
+/** `part`: whether the message is about the key or its value. For an unknown key, `path` ends in that key. */
 type Fault = { readonly path: Path; readonly part: 'key' | 'value'; readonly message: string };
 
 type Issue = z.core.$ZodIssue;
@@ -45,7 +43,7 @@ export function describeFaults(issues: readonly Issue[], schema: z.core.$ZodType
           message: describeIssue({ ...inner, input: path.at(-1) } as Issue),
         }));
       case 'invalid_union': {
-        const fitting = issue.errors.filter((branch) => !branch.some(isOfAnotherType));
+        const fitting = issue.errors.filter((branch) => !branch.some(hasWrongType));
         if (fitting.length === 1) return describeFaults(fitting[0] as Issue[], schema, path);
         return [{ path, part: 'value', message: describeUnion(issue.errors.flat(), issue.input) }];
       }
@@ -54,10 +52,6 @@ export function describeFaults(issues: readonly Issue[], schema: z.core.$ZodType
     }
   });
 }
-
-/** A branch of a union that the author cannot have meant: it has another type, or is another word. */
-const isOfAnotherType = ({ path, code }: Issue) =>
-  path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
 
 function describeIssue(issue: Issue): string {
   const { code, message, input } = issue;
@@ -123,7 +117,7 @@ function knownKeys(schema: z.core.$ZodType, path: Path): string[] {
 
 type Concrete = z.core.$ZodTypes;
 
-/** Unwraps what does not affect keys: optional, nullable, lazy, pipes and transforms (their input), unions. */
+/** Unwraps types that do not affect keys: optional, nullable, lazy, pipes and transforms (their input), unions. */
 function unwrap(schema: z.core.$ZodType): Concrete[] {
   const { def } = (schema as Concrete)._zod;
   if (def.type === 'optional' || def.type === 'nullable' || def.type === 'default') return unwrap(def.innerType);

@@ -63,7 +63,7 @@ function toService(data: unknown): ServiceFile | null {
   return Number.isSafeInteger(pid) && (pid as number) > 0 ? { nats, http, fleet, pid: pid as number } : null;
 }
 
-export type CredentialsRole = 'operator' | 'service' | 'runner' | 'check';
+type CredentialsRole = 'operator' | 'service' | 'runner' | 'check';
 
 /**
  * The credentials to connect with: the given ones, otherwise those of the store for `role`, provided that `nats` is the
@@ -96,8 +96,9 @@ function toUrl(text: string): URL | null {
 
 /** Always false for a URL with a user, which has its own credentials. */
 function isSameServer(one: string, other: string): boolean {
-  const [here, there] = [one, other].map(toUrl);
-  if (!here || !there || here.username !== '') return false;
+  const here = toUrl(one);
+  const there = toUrl(other);
+  if (here === null || there === null || here.username !== '') return false;
   const address = ({ protocol, hostname, port }: URL) => `${protocol}//${hostname.toLowerCase()}:${port || '4222'}`;
   return address(here) === address(there);
 }

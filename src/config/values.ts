@@ -38,12 +38,14 @@ export function hasDecodableUser(text: string): boolean {
   }
 }
 
-/** `host` has no brackets. `port` 0 means any free port. `url` has no trailing slash, and a path only behind a proxy. */
+/**
+ * `host` has no brackets. `port` 0 means any free port. `url` has no trailing slash, and a path only behind a proxy.
+ */
 export type HttpAddress = { readonly host: string; readonly port: number; readonly url: string };
 
 /**
- * Reads `HOST:PORT`, `[::1]:PORT`, `PORT` alone (on 127.0.0.1) or an http(s) URL, which may have a path if the service is
- * behind a proxy. Returns null for `off` and `none`, and undefined for anything else.
+ * Reads `HOST:PORT`, `[::1]:PORT`, `PORT` alone (on 127.0.0.1) or an http(s) URL, which may have a path if the service
+ * is behind a proxy. Returns null for `off` and `none`, and undefined for anything else.
  */
 export function readHttpAddress(text: string): HttpAddress | null | undefined {
   if (text === 'off' || text === 'none') return null;
@@ -60,10 +62,16 @@ export const httpFault = 'is not HOST:PORT, such as 127.0.0.1:4280 (or "off")';
 
 const addressPattern = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?(\/[^?#]*)?$/i;
 
-/** Whether the text is the path of a proxy's prefix, without a trailing slash. Nothing in it is escaped or resolved. */
+/**
+ * Tells whether the text is the path of a proxy's prefix, without a trailing slash. Nothing in it is escaped or
+ * resolved.
+ */
 const isBasePath = (path: string): boolean => /^(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)+$/.test(path);
 
-/** Whether the text can be the service's URL behind a proxy: its path is the prefix under which the proxy serves it. */
+/**
+ * Tells whether the text can be the service's URL behind a proxy: its path is the prefix under which the proxy serves
+ * it.
+ */
 export function isPublicUrl(text: string): boolean {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
   const { pathname, username, password } = new URL(text);
@@ -75,15 +83,15 @@ export function isPublicUrl(text: string): boolean {
 export const publicUrlFault =
   'is not an http(s) URL, such as https://stopgate.example.com or https://example.com/stopgate/, with letters, digits, "-", ".", "_" and "~" in its path';
 
-/** Whether only this machine can reach the host. Names that need a resolver count as reachable from outside. */
+/** Tells whether only this machine can reach the host. Names that need a resolver count as reachable from outside. */
 export const isLoopback = (host: string): boolean =>
   host.toLowerCase() === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 
-/** Whether only this machine can reach the service. `publicUrl`: its URL behind a proxy. */
+/** Tells whether only this machine can reach the service. `publicUrl`: its URL behind a proxy. */
 export const isPrivate = ({ host, publicUrl }: { host: string; publicUrl: URL | string | null }): boolean =>
   isLoopback(host) && publicUrl === null;
 
-/** Whether the text can be a token in an HTTP header. Messages never contain its value. */
+/** Tells whether the text can be a token in an HTTP header. Messages never contain its value. */
 export const isToken = (text: string): boolean => /^[\x21-\x7e]+$/.test(text);
 export const tokenFault = 'a token must be printable ASCII without spaces, at least one character';
 

@@ -17,7 +17,7 @@ import {
 import type { Locate, Path, Position } from './problems.ts';
 
 /** `isEmpty`: contains nothing except comments. */
-export type Yaml =
+type Yaml =
   | { readonly ok: true; readonly value: unknown; readonly isEmpty: boolean; readonly locate: Locate }
   | { readonly ok: false; readonly problems: readonly (Position & { readonly message: string })[] };
 

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { idSchema } from '../../machines/index.ts';
-import { createKeyedMutex } from '../concurrency/semaphore.ts';
+import { createKeyedMutex } from '../concurrency/keyed-mutex.ts';
 import type { Logger } from '../log.ts';
 import type { ServicePort } from '../mcp/nats-port.ts';
 import type { Service } from '../service/index.ts';

@@ -1,6 +1,6 @@
 /** Searches the whole log with filters, newest entries first. Each request reads a bounded part of the log. */
 import { type Decision, decidingGuard, readJson } from '../../machines/index.ts';
-import { createKeyedMutex } from '../concurrency/semaphore.ts';
+import { createKeyedMutex } from '../concurrency/keyed-mutex.ts';
 import { AppError } from '../errors.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import type { LogMessage } from '../nats/log/log-reader.ts';

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { type CallToolResult, type ListToolsResult, Server } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { describeIssues, isTooDeep, toIssues, tooDeepMessage } from '../../machines/index.ts';
-import { createKeyedMutex, type KeyedMutex } from '../concurrency/semaphore.ts';
+import { createKeyedMutex, type KeyedMutex } from '../concurrency/keyed-mutex.ts';
 import { AppError } from '../errors.ts';
 import { version } from '../version.ts';
 import type { ServicePort } from './nats-port.ts';

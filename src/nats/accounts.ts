@@ -120,12 +120,9 @@ export const mergeAccounts = (one: Accounts, other: Accounts): Accounts => merge
 function merge(one: unknown, other: unknown): unknown {
   if (Array.isArray(one) && Array.isArray(other)) return mergeLists(one, other);
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one;
-  const [left, right] = [one, other] as Record<string, unknown>[];
-  const both = Object.entries(right ?? {}).map(([key, value]) => [
-    key,
-    left !== undefined && key in left ? merge(left[key], value) : value,
-  ]);
-  return { ...left, ...Object.fromEntries(both) };
+  const merged = { ...(one as Record<string, unknown>) };
+  for (const [key, value] of Object.entries(other)) merged[key] = key in merged ? merge(merged[key], value) : value;
+  return merged;
 }
 
 /** Merges users with the same name, and removes duplicates of everything else. */
@@ -142,7 +139,7 @@ const userOf = ({ role, user, password, ...scope }: Member): AccountUser => ({
   permissions: permissionsFor(role, scope),
 });
 
-/** `Stopgate-Reply` needs an inbox named after the worker, because all replies come from the service's account. */
+/** Replies come from the service's account, so `Stopgate-Reply` needs an inbox that is named after the worker. */
 function importsOf(fleet: string, worker: string): NonNullable<Account['imports']> {
   const account = serviceAccount;
   return [
@@ -156,7 +153,7 @@ function importsOf(fleet: string, worker: string): NonNullable<Account['imports'
  * and removes it, which leaves a gap in the log. A gap counts as a lost entry (`log-continuity.ts`).
  */
 export const accountLimit = {
-  text: 'this NATS account has a limit on storage (max_file of its JetStream), and past it this nats-server leaves holes in the log, which is then LOG_LOST',
+  text: 'this NATS account has a storage limit (max_file of its JetStream); beyond it this nats-server leaves gaps in the log, which count as LOG_LOST',
   fix: "remove the limit and set the server's max_file_store, or update to 2.15",
 } as const;
 
@@ -168,7 +165,7 @@ export async function warnOfAccountLimit(manager: JetStreamManager, version: str
 
 const accountInfoTimeoutMs = 2_000;
 
-/** Whether the account has a storage limit that leaves gaps. Null if that cannot be determined. Never rejects. */
+/** Tells whether the account has a storage limit that leaves gaps; null if that is unknown. Never rejects. */
 export async function askAccountLimit(options: Pick<ConnectionOptions, 'url' | 'credsFile'>): Promise<boolean | null> {
   const nc = await openConnection({ ...options, name: 'stopgate doctor', patient: false }).catch(() => null);
   if (nc === null) return null;

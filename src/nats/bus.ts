@@ -1,18 +1,18 @@
 /**
  * Everything that a replica sends over NATS apart from the log: replies to inboxes, and requests to other processes.
  */
-import { headers, type Msg, type NatsConnection, NoRespondersError, RequestError } from '@nats-io/nats-core';
+import { headers, type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import { traceHeaders } from '../telemetry/tracing.ts';
 import { startTimer } from '../timer.ts';
-import { isReplySubject, newInbox, subscribe, withReplyTimeout } from './connection.ts';
+import { isReplySubject, newInbox, payloadBytesMaxOf, subscribe, withReplyTimeout } from './connection.ts';
 import { createHeaderReader, statusOf } from './message-headers.ts';
 import { type ConnectionState, type Reachability, reachabilityOf } from './reachability.ts';
 
 export type Bus = Reachability & {
   /**
-   * Flushes the log's connection: all log messages sent so far are handled. @returns false if that takes longer than 1
-   * s
+   * Flushes the log's connection, so that all log messages sent so far are handled.
+   * @returns false if that takes longer than 1 s
    */
   flushLog(): Promise<boolean>;
   /** What the connections know about the server. */
@@ -33,8 +33,8 @@ export type Bus = Reachability & {
    */
   request(subject: string, payload: string, timeoutMs: number): Promise<string>;
   /**
-   * Like `request`, but asks the responder to announce its start. It does so with an extra reply that has the header
-   * `Stopgate-Started`. @throws AppError as `request`
+   * Like `request`, but asks the responder to announce its start by an extra reply with the header `Stopgate-Started`.
+   * @throws AppError as `request`
    */
   requestRun(subject: string, payload: string, timeouts: RunTimeouts): Promise<string>;
 };
@@ -57,14 +57,13 @@ type RunTimeouts = {
 export const startedHeader = 'Stopgate-Started';
 
 const builtInPrefixes = ['_INBOX.', '_R_.'];
-/** The default of nats-server. */
-const payloadBytesDefault = 1_048_576;
+
 const pingTimeoutMs = 1_000;
 const flushTimeoutMs = 1_000;
 /** If more messages arrive during a flush, the flush is slow because of a backlog and not because of the connection. */
 const backlogMessages = 1_000;
 
-/** @param logNc the log's connection, used by `isHeard`; `isConnected` is about both */
+/** @param logNc the log's connection, used by `flushLog`; `isConnected` is about both */
 export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefixes: readonly string[]): Bus {
   const prefixes = [...builtInPrefixes, ...replyPrefixes];
   const both = [reachabilityOf(nc), reachabilityOf(logNc)];
@@ -105,7 +104,7 @@ export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefix
         { name: 'log', ...reachabilityOf(logNc).state() },
       ],
     }),
-    payloadBytesMax: () => nc.info?.max_payload ?? payloadBytesDefault,
+    payloadBytesMax: () => payloadBytesMaxOf(nc),
     reply(inbox, payload) {
       if (!prefixes.some((prefix) => inbox.startsWith(prefix)) || !isReplySubject(inbox)) return false;
       try {
@@ -199,45 +198,3 @@ function request(
 }
 
 const isNoResponder = (cause: unknown) => cause instanceof RequestError && cause.isNoResponders();
-
-// Finds runners that nobody serves, by discovery (NATS micro, ADR-32). It sends nothing to the runners themselves,
-// because a custom runner may act on any request.
-
-/** @returns the names without a discoverable server, or null if NATS did not reply */
-export type FindMissingRunners = (names: readonly string[]) => Promise<readonly string[] | null>;
-
-/** How long a result is cached: several load balancers probe readiness every few seconds. */
-const cachedMs = 10_000;
-/** Readiness probes wait for this, so it is shorter than the timeouts of load balancers. */
-const discoveryTimeoutMs = 500;
-const runnersMax = 1_000;
-
-export function createFindMissingRunners(nc: NatsConnection, fleet: string): FindMissingRunners {
-  let last = { key: '', atMs: 0, missing: Promise.resolve<readonly string[] | null>([]) };
-  return (names) => {
-    if (names.length === 0) return Promise.resolve([]);
-    const [key, nowMs] = [names.join(), performance.now()];
-    if (last.key !== key || nowMs - last.atMs > cachedMs)
-      last = { key, atMs: nowMs, missing: search(nc, fleet, names) };
-    return last.missing;
-  };
-}
-
-async function search(nc: NatsConnection, fleet: string, names: readonly string[]): Promise<readonly string[] | null> {
-  const found = new Set<string>();
-  const missing = () => names.filter((name) => !found.has(`stopgate.${fleet}.run.${name}`));
-  try {
-    const infos = await nc.requestMany('$SRV.INFO.stopgate-runner', '', {
-      strategy: 'count',
-      maxWait: discoveryTimeoutMs,
-      maxMessages: runnersMax,
-    });
-    for await (const info of infos) {
-      for (const { subject } of info.json<{ endpoints: { subject: string }[] }>().endpoints) found.add(subject);
-      if (missing().length === 0) break;
-    }
-  } catch (cause) {
-    return cause instanceof NoRespondersError ? missing() : null;
-  }
-  return found.size === 0 ? null : missing();
-}

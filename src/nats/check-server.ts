@@ -3,7 +3,7 @@
  */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError, errorBody } from '../errors.ts';
-import { flushInTime, replySubjectOf, subscribe, withReplyTimeout } from './connection.ts';
+import { flushInTime, payloadBytesMaxOf, replySubjectOf, subscribe, withReplyTimeout } from './connection.ts';
 
 export type CheckServer = {
   /** Stops receiving requests, and resolves when the open ones are answered. */
@@ -13,8 +13,6 @@ export type CheckServer = {
 const group = 'stopgate-check';
 const errorCode = '500';
 const drainMs = 2_000;
-/** The default of nats-server. */
-const payloadMaxDefault = 1_048_576;
 
 /**
  * Resolves when the NATS server has accepted the subscription.
@@ -35,9 +33,7 @@ export async function openCheckServer(
       return;
     }
     if (replySubjectOf(message) === '') return;
-    const answering = respond(message, answer, nc.info?.max_payload ?? payloadMaxDefault).finally(() =>
-      open.delete(answering),
-    );
+    const answering = respond(message, answer, payloadBytesMaxOf(nc)).finally(() => open.delete(answering));
     open.add(answering);
   };
   const subscription = subscribe(nc, subject, onRequest, group);
@@ -78,7 +74,8 @@ async function respond(message: Msg, answer: (text: string) => Promise<string>, 
 }
 
 /**
- * Also emits a warning, because the check's author may never see the service's errors. @throws AppError check.failed
+ * Also emits a warning, because the check's author may never see the service's errors.
+ * @throws AppError check.failed
  */
 function refuseLarge(text: string, payloadMax: number): void {
   const bytes = Buffer.byteLength(text);

@@ -70,7 +70,7 @@ export function subscribe(
   });
 }
 
-/** Whether the server denied a message for lack of permission. */
+/** Tells whether the server denied a message for lack of permission. */
 export const isForbidden = (error: unknown): boolean =>
   error instanceof PermissionViolationError || (error as Error).cause instanceof PermissionViolationError;
 
@@ -82,13 +82,19 @@ export const notPermitted = (what: string, cause: unknown): AppError =>
     { cause },
   );
 
+/** The default of nats-server. */
+const payloadBytesDefault = 1_048_576;
+
+/** Returns the server's `max_payload`, in bytes. */
+export const payloadBytesMaxOf = (nc: NatsConnection): number => nc.info?.max_payload ?? payloadBytesDefault;
+
 /** Creates an inbox under the connection's `inboxPrefix`, which permissions can keep other clients from reading. */
 export const newInbox = (nc: NatsConnection): string => createInbox(inboxPrefixes.get(nc));
 
 /** The server closes a connection whose control line exceeds 4,096 bytes. Inboxes have a few dozen bytes. */
 const replyBytesMax = 1_024;
 
-/** Whether a reply subject is safe to publish to: complete, and without wildcards. */
+/** Tells whether a reply subject is safe to publish to: complete, and without wildcards. */
 export const isReplySubject = (subject: string): boolean =>
   Buffer.byteLength(subject) <= replyBytesMax && /^[^\s*>]+$/.test(subject) && !subject.split('.').includes('');
 
@@ -182,7 +188,8 @@ const redialMs = 250;
 
 /**
  * Rejects on the first permission violation of the connection, and never resolves. Race it against a reply: the server
- * reports the violation separately, and the reply never arrives. @throws AppError input.unauthorized
+ * reports the violation separately, and the reply never arrives.
+ * @throws AppError input.unauthorized
  */
 export async function rejectOnPermissionViolation(nc: NatsConnection, hint: string): Promise<never> {
   for await (const status of nc.status()) {
@@ -232,9 +239,7 @@ function notConnected(cause: Error, servers: string, credentials: string | null,
     return new AppError(
       'service.unreachable',
       `the NATS server at ${servers} has no TLS: use nats:// for it, without certificates in --creds`,
-      {
-        cause,
-      },
+      { cause },
     );
   const hint =
     cause instanceof TimeoutError

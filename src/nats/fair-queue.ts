@@ -2,7 +2,7 @@
  * A queue that serves its keys in turn, so that a sender of a thousand messages does not delay the others. It yields to
  * the event loop regularly, so that the process can read, refuse excess requests and fold.
  */
-export type FairQueue<Item> = { push(key: string, item: Item): void };
+type FairQueue<Item> = { push(key: string, item: Item): void };
 
 /** Maximum number of items handled per turn of the event loop: a few milliseconds of work. */
 const perTurnMax = 50;

@@ -39,7 +39,8 @@ export function createFastPath(nc: NatsConnection, root: string): FastPath {
       const subject = inbox;
       // Agents that share an account can read each other's inboxes, so the next reply subject must be unpredictable.
       const token = newId();
-      const [answered, stored] = [`${token}.answer`, `${token}.stored`];
+      const answered = `${token}.answer`;
+      const stored = `${token}.stored`;
       const answer = new Promise<string>((resolve) => {
         waiting.set(answered, (message) => resolve(message.string()));
       });

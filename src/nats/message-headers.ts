@@ -31,7 +31,8 @@ export function statusOf(message: Msg): number {
   return byLibrary(message, ({ code }) => code) ?? 0;
 }
 
-const [begin, end] = ['NATS/1.0', '\r\n\r\n'];
+const begin = 'NATS/1.0';
+const end = '\r\n\r\n';
 /** Maximum input for the library's parser, which takes a millisecond for 400 headers. */
 const libraryBytesMax = 4_096;
 

@@ -12,8 +12,10 @@
 export const roles = ['agent', 'service', 'operator', 'runner', 'check'] as const;
 export type Role = (typeof roles)[number];
 
-/** Permissions in the form of a NATS configuration: without `allow` everything is allowed, and `deny` overrides `allow`. */
-export type SubjectRule = { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
+/**
+ * Permissions in the form of a NATS configuration: without `allow` everything is allowed, and `deny` overrides `allow`.
+ */
+type SubjectRule = { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
 export type Permissions = { readonly publish: SubjectRule; readonly subscribe: SubjectRule };
 
 export type Scope = {
@@ -45,7 +47,7 @@ const slowVerbs = ['decide', 'probe', 'verify', 'verify-task', 'evaluate', ...wo
 export const privateInboxPrefix = '_STOPGATE_INBOX';
 /** Reply subjects: client inboxes, and the subjects that replace them between accounts. */
 const replies = ['_INBOX.>', '_R_.>', `${privateInboxPrefix}.>`];
-/** Published by the service for everyone. */
+/** The service publishes these for everyone. */
 const publicNouns = ['decision', 'dead'];
 /** `fleet` is `*` for all fleets. */
 const inFleet = (fleet: string, tokens: readonly string[]) => tokens.map((token) => `stopgate.${fleet}.${token}.>`);
@@ -79,8 +81,9 @@ export function permissionsFor(role: Role, scope: Scope): Permissions {
 const within = (fleet: string) => (tail: string) => `stopgate.${fleet}.${tail}`;
 
 /**
- * A client without credentials. The account already keeps it from every log; the denials of JetStream calls only turn
- * that into a clear error. Wildcards cannot match part of a token, so only this fleet's stream names can be denied.
+ * For a client without credentials. Its account already keeps it away from every log; denying JetStream calls only
+ * turns that into a clear error. Wildcards cannot match part of a token, so only this fleet's stream names can be
+ * denied.
  *
  * Subscriptions are an allow list, because a denied subject could still be matched by an overlapping wildcard
  * (`*.*.*.*`). In the service's queue group, such a subscription would receive other agents' requests.
@@ -180,7 +183,7 @@ const consumerCalls = (stream: string): string[] => [
 
 type Service = { readonly account: string; readonly subject: string };
 /** In the form of a NATS configuration. */
-export type SharedSubjects = {
+type SharedSubjects = {
   /** The exports of the service's account. */
   readonly exports: readonly (
     | { readonly service: string; readonly response_type?: 'stream'; readonly threshold?: string }

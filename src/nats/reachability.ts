@@ -33,11 +33,13 @@ function watchReachability(nc: NatsConnection): Watched {
     for await (const { type } of nc.status()) {
       // Each failed reconnect attempt emits another `disconnect`.
       if (type === 'disconnect' && isConnected) {
-        [isConnected, sinceMs] = [false, performance.now()];
+        isConnected = false;
+        sinceMs = performance.now();
         breaks += 1;
       }
       if (type !== 'reconnect') continue;
-      [isConnected, sinceMs] = [true, performance.now()];
+      isConnected = true;
+      sinceMs = performance.now();
       for (const done of waiting) done(true);
     }
   })();

@@ -23,7 +23,7 @@ export type Request = {
 /** Objects are sent as JSON. */
 export type Reply = object | string | Uint8Array;
 /** Sends the reply; call it once. Errors other than AppErrors are sent as internal errors. Never throws. */
-export type Respond = (reply: Reply | Error) => void;
+type Respond = (reply: Reply | Error) => void;
 export type Endpoint = {
   readonly name: string;
   /** Subscribes to `<subject>.>`, so that a malformed id gets a reply too; with `exact`, to `subject` itself. */
@@ -41,9 +41,9 @@ export const replyLater =
     void reply(request).then(respond, respond);
 
 /** Name and description for NATS micro. `group`: the queue group. */
-export type MicroService = { readonly name: string; readonly description: string; readonly group: string };
+type MicroService = { readonly name: string; readonly description: string; readonly group: string };
 export type OnAnswer = (endpoint: string, status: number, tookMs: number) => void;
-export type RequestServerOptions = {
+type RequestServerOptions = {
   readonly nc: NatsConnection;
   readonly service: MicroService;
   readonly id: string;
@@ -64,7 +64,7 @@ type Received = { readonly served: Served; readonly message: Msg };
  */
 type Caller = { readonly served: Served; readonly replyTo: string; readonly asksForStart: boolean };
 
-export type Serving = {
+type Serving = {
   /** The subjects that the NATS server denied. Complete after a flush of the connection. */
   refused(): readonly string[];
   close(): void;
@@ -88,13 +88,13 @@ export function openRequestServer(options: RequestServerOptions): RequestServer 
     serve(endpoints, onAnswer = () => {}) {
       const added = endpoints.map((endpoint) => ({ endpoint, stats: newStats(), onAnswer }));
       const refused: string[] = [];
-      const subscriptions = added.map((each) => listen(options, each, receive, refused));
-      for (const each of added) served.add(each);
+      const subscriptions = added.map((one) => listen(options, one, receive, refused));
+      for (const one of added) served.add(one);
       const serving: Serving = {
         refused: () => refused,
         close() {
           for (const subscription of subscriptions) subscription.unsubscribe();
-          for (const each of added) served.delete(each);
+          for (const one of added) served.delete(one);
           servings.delete(serving);
         },
       };

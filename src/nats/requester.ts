@@ -68,7 +68,7 @@ export function createRequests(nc: NatsConnection, fleet: string): Requests {
   };
 }
 
-/** Whether the request was sent but the reply did not arrive, so that it may have taken effect. */
+/** Tells whether the request was sent but the reply did not arrive, so that it may have taken effect. */
 export const isAnswerLost = ({ code, cause }: AppError): boolean =>
   code === 'service.unreachable' && cause !== undefined && !(cause instanceof RequestError && cause.isNoResponders());
 

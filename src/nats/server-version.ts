@@ -1,10 +1,10 @@
-/** What the version of a nats-server says about its safety. */
+/** Tells from the version of a nats-server what it can be trusted with. */
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 
 /** Major, minor and patch. */
-export type ServerVersion = readonly [number, number, number];
+type ServerVersion = readonly [number, number, number];
 export type ServerRelease = {
   readonly version: ServerVersion;
   /** True for versions such as 2.11.0-RC.1, which precede 2.11.0. */
@@ -23,9 +23,9 @@ export function isAtLeast(version: ServerVersion, wanted: ServerVersion): boolea
 }
 
 /**
- * Whether a single message from an anonymous client can delete every stream (`$JS.API.ACCOUNT.PURGE`, CVE-2025-30215,
- * fixed in 2.10.27 and 2.11.1) or crash the server (up to 2.9.14, by a request whose reply subject contains a wildcard,
- * nats-io/nats-server#3862). Permissions prevent neither.
+ * Tells whether a single message from an anonymous client can delete every stream (`$JS.API.ACCOUNT.PURGE`,
+ * CVE-2025-30215, fixed in 2.10.27 and 2.11.1) or crash the server (up to 2.9.14, by a request whose reply subject
+ * contains a wildcard, nats-io/nats-server#3862). Permissions prevent neither.
  */
 export function isUnsafe({ version, prerelease }: ServerRelease): boolean {
   const isFrom = (fixed: ServerVersion) =>
@@ -56,8 +56,7 @@ const tested = { major: 2, minor: 15 };
 
 /** @param version as the server announces it, such as `2.15.2` @throws AppError stream.foreign */
 export function refuseUntestedCluster(version: string, replicas: number): void {
-  if (replicas <= 1) return;
-  if (isTestedServer(version)) return;
+  if (replicas <= 1 || isTestedServer(version)) return;
   const why = `a log with ${replicas} replicas needs nats-server ${tested.major}.${tested.minor} or later on each node, and this one is ${version}`;
   const risk = 'in older versions, replicas of a log could number entries differently after a node was killed';
   throw new AppError('stream.foreign', `${why}: ${risk}. Update the nodes, or keep the log on one with --replicas 1`);

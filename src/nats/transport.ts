@@ -48,6 +48,6 @@ function connectThroughWebSocket({ tls, ...options }: ConnectionOptions, protoco
     });
     return { socket, encrypted: url.startsWith('wss:') };
   };
-  // The library's type is the browser's WebSocket; it only uses what `ws` has too.
+  // The library's type is the browser's WebSocket, but it uses only the part that `ws` has too.
   return wsconnect({ ...options, wsFactory: wsFactory as unknown as WsSocketFactory });
 }

@@ -24,7 +24,7 @@ export type Answerable = {
 };
 
 /** A request that waits for an operator from `since` until `expiresMs`. */
-export type OpenInput = Omit<Answerable, 'by'> & {
+type OpenInput = Omit<Answerable, 'by'> & {
   readonly since: string;
   readonly kind: string | null;
   readonly tool: string | null;
@@ -36,12 +36,13 @@ export type AnswerLinks = {
   /** Posts the notice. Resolves when it was delivered, has failed for good, or `signal` fires. Never rejects. */
   notify(input: OpenInput, signal: AbortSignal): Promise<void>;
   /**
-   * Reads the query of a link. @throws AppError input.unauthorized if it was altered, entry.refused if it has expired
+   * Reads the query of a link.
+   * @throws AppError input.unauthorized if it was altered, entry.refused if it has expired
    */
   read(query: Readonly<Record<string, unknown>>): Answerable;
 };
 
-export type AnswerLinksOptions = {
+type AnswerLinksOptions = {
   /** The address at which people reach this service. */
   readonly url: string;
   readonly by: string;

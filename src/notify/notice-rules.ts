@@ -34,7 +34,9 @@ export function createNoticeRules(
   const { url, secretEnv, links, allowPrivate } = webhook;
   const reach = reachOf(allowPrivate, isReachable);
   if (isRefused(new URL(url).hostname, reach))
-    logger.warn('the webhook has a private address and will not be called: see escalation.webhook.allowPrivate');
+    logger.warn(
+      'the webhook has a private address and will not be called: set escalation.webhook.allowPrivate to allow it',
+    );
   const secret = secretEnv === null ? null : (readVariable(secretEnv, env) ?? null);
   const count = (outcome: WebhookOutcome, by = 1) => metrics.webhooks.inc({ outcome }, by);
   for (const outcome of webhookOutcomes) count(outcome, 0); // see startAtZero in src/app/serve.ts

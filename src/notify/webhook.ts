@@ -110,7 +110,7 @@ function readStatus(status: number): Answer {
 }
 
 const refusedText =
-  'the webhook has a private address, which this service does not post to; see escalation.webhook.allowPrivate';
+  'the webhook has a private address, to which this service does not post: set escalation.webhook.allowPrivate to allow it';
 
 type Sent = {
   readonly headers: Readonly<Record<string, string>>;

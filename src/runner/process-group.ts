@@ -11,7 +11,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Environment } from '../config/environment.ts';
 import { AppError } from '../errors.ts';
 import { type Interruption, type InterruptionCause, within } from '../timer.ts';
 
@@ -103,7 +102,10 @@ async function drain(child: ChildProcess, closed: Promise<void>): Promise<void> 
   child.stderr?.destroy();
 }
 
-/** Signals a group. A null signal only checks for existence. @returns false if the group does not exist */
+/**
+ * Signals a group. A null signal only checks whether it exists.
+ * @returns false if the group does not exist
+ */
 export function signalGroup(id: number, signal: 'SIGTERM' | 'SIGKILL' | null): boolean {
   try {
     return process.kill(-id, signal ?? 0);
@@ -113,8 +115,8 @@ export function signalGroup(id: number, signal: 'SIGTERM' | 'SIGKILL' | null): b
 }
 
 /**
- * Sends SIGKILL to the group if this process exits first; there is no time for SIGTERM then. @returns a function to
- * undo this
+ * Sends SIGKILL to the group if this process exits first; there is no time for SIGTERM then.
+ * @returns a function that undoes this
  */
 export function killAtExit({ id }: Group): () => void {
   const onExit = () => id !== null && signalGroup(id, 'SIGKILL');
@@ -155,8 +157,8 @@ async function endsWithin(id: number, waitMs: number): Promise<boolean> {
 }
 
 /**
- * Whether only zombies are left in a group. Under a PID 1 that does not reap (a container without init) zombies stay in
- * their group. Works only on Linux (proc(5), `/proc/<pid>/stat`); returns false elsewhere.
+ * Tells whether only zombies are left in a group. Under a PID 1 that does not reap (a container without init) zombies
+ * stay in their group. Works only on Linux (proc(5), `/proc/<pid>/stat`); returns false elsewhere.
  */
 async function isDead(id: number): Promise<boolean> {
   const names = await readdir('/proc').catch(() => []);
@@ -168,42 +170,4 @@ async function isDead(id: number): Promise<boolean> {
     return Number(group) === id && state !== 'Z' && state !== 'X';
   };
   return pids.length > 0 && !stats.some(isRunning);
-}
-
-// Programs inherit only harmless environment variables. The service's environment may contain tokens, database
-// passwords and API keys, and the code that is run was often written by an agent.
-
-/** Enough for compilers, package managers and test runners to find programs, caches and the locale. */
-export const basicVariables: readonly string[] = [
-  'PATH',
-  'HOME',
-  'USER',
-  'LOGNAME',
-  'SHELL',
-  'TERM',
-  'TZ',
-  'TMPDIR',
-  'LANG',
-  'LANGUAGE',
-  'LC_ALL',
-  'LC_CTYPE',
-  'LC_COLLATE',
-  'LC_MESSAGES',
-  'LC_NUMERIC',
-  'LC_TIME',
-  'XDG_CACHE_HOME',
-  'XDG_CONFIG_HOME',
-  'XDG_DATA_HOME',
-  'XDG_STATE_HOME',
-  'XDG_RUNTIME_DIR',
-  'NODE_EXTRA_CA_CERTS',
-  'SSL_CERT_FILE',
-  'SSL_CERT_DIR',
-];
-
-/** Returns the variables of `names` that are set. */
-export function pickVariables(env: Environment, names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    names.map((name) => [name, env[name]]).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-  );
 }

@@ -39,7 +39,7 @@ export function createClaimNext(host: Host, log: EventLog): ClaimNext {
       await host.caughtUp();
       const claimed = claimedBy(fleet, worker, request, host.logNow());
       if (claimed !== null) return viewTask(fleet, claimed) as TaskView;
-      throwIfOut(host, worker);
+      throwIfEnded(host, worker);
       const task = firstReady(fleet, queue ?? queueFor(fleet, worker), taken);
       if (task === null) return { task: null };
       taken.add(task);
@@ -75,7 +75,7 @@ async function claim(host: Host, log: EventLog, { worker, request, task, tries }
   return null;
 }
 
-function throwIfOut({ fleet }: Host, worker: string): void {
+function throwIfEnded({ fleet }: Host, worker: string): void {
   const ended = fleet.workers.read(worker)?.snapshot.context.worker.ended ?? null;
   if (ended !== null) throw new AppError('entry.refused', `worker ${worker} is ${ended}`);
 }

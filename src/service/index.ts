@@ -10,8 +10,8 @@ import type {
   WorkerView,
 } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
-import type { FindMissingRunners } from '../nats/bus.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
+import type { FindMissingRunners } from '../nats/missing-runners.ts';
 import { type ClaimNext, createClaimNext } from './claim-next.ts';
 import { decide } from './decide.ts';
 import { evaluate } from './evaluate.ts';
@@ -33,8 +33,8 @@ export type Service = {
   /** Validates and stores an entry. @throws AppError input.bad, entry.large, log.unavailable or log.lost */
   publish(entry: NewEntry): Promise<{ seq: number }>;
   /**
-   * As `publish`, and waits for the fold. @throws also AppError entry.refused: stored, but not valid in the current
-   * state
+   * Like `publish`, but waits for the fold.
+   * @throws AppError as `publish`; entry.refused if the entry is stored but not valid in the current state
    */
   submit(entry: NewEntry): Promise<{ seq: number }>;
   /**
@@ -48,8 +48,8 @@ export type Service = {
   verify(worker: string, body: unknown): Promise<Decision>;
   /**
    * Is this task complete?
-   * @throws AppError actor.unknown, or stop.incomplete with `details`: `{ decision }` if the task is held, `{ said:
-   * true }` if only its worker reported it as completed
+   * @throws AppError actor.unknown, or stop.incomplete with `details`: `{ decision }` if the task is held,
+   * `{ said: true }` if only its worker reported it as completed
    */
   verifyTask(task: string, body: unknown): Promise<Decision>;
   /**
@@ -58,8 +58,8 @@ export type Service = {
    */
   claimNext: ClaimNext;
   /**
-   * Lets the task's hooks judge its iteration, and stores the result. @throws AppError input.bad, entry.refused,
-   * log.unavailable
+   * Lets the task's hooks judge its iteration, and stores the result.
+   * @throws AppError input.bad, entry.refused, log.unavailable
    */
   evaluate(task: string, body: unknown): Promise<HookResult>;
   /**
@@ -87,7 +87,7 @@ export type Service = {
    * the log for its head first, but newer entries may be missing. Used at every turn of an agent.
    */
   peek(worker: string, seq: number): Promise<WorkerView | null>;
-  /** Returns what judges this worker, as folded here. */
+  /** Returns which checks and hooks judge this worker, as folded here. */
   judging(worker: string): Judging;
   /** Returns the policy of the next session of this agent. `policy` is the one that its hooks name, or null. */
   sessionPolicy(agent: string, policy: string | null): SessionPolicy;

@@ -29,8 +29,7 @@ const pageMax = 1_000;
 /** A page ends once it exceeds this size, and one actor is cut to it, so a page always fits into a message. */
 const pageBytesMax = 200_000;
 /**
- * Number of views created per turn of the event loop: one to two milliseconds. Reading a stopped worker means unpacking
- * it.
+ * Number of views created per turn of the event loop: one to two milliseconds, with the decoding of stopped workers.
  */
 const viewsPerTurn = 128;
 /** Number of ids sorted per turn: about three milliseconds. */
@@ -94,7 +93,7 @@ export async function list(host: Host, name: ListName, body: unknown): Promise<P
   }
 }
 
-/** Ignoring a misspelt filter would return a list that looks like an answer. */
+/** If a misspelt filter were ignored, the unfiltered list would look like an answer. */
 function refuseUnknownFilters(name: ListName, body: object): void {
   const known: readonly string[] = [...lists[name], 'sort', 'limit', 'after'];
   if ('sort' in body && body.sort !== undefined && name !== 'workers' && name !== 'tasks') {
@@ -160,7 +159,7 @@ function viewsOf(host: Host, name: ListName, id: string): Page['items'] {
   return view === null ? [] : [view];
 }
 
-/** Creates no view for the many workers that wait for nobody. */
+/** Creates no view for workers that do not wait for a person, as most do not. */
 function personWaitsOf({ fleet, logNow }: Host, key: string): PersonWait[] {
   const [entity, id = ''] = key.split('.');
   if (entity === 'task') {

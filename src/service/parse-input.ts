@@ -11,7 +11,10 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
   throw new AppError('input.bad', describeIssues(issues), { issues });
 }
 
-/** @returns the id. @throws AppError input.bad */
+/**
+ * @returns the id
+ * @throws AppError input.bad
+ */
 export function checkId(entity: string, id: string): string {
   if (isId(id)) return id;
   const rule = 'letters, digits, _ and - (128 at most)';
@@ -20,7 +23,11 @@ export function checkId(entity: string, id: string): string {
   });
 }
 
-/** Checks that the log could store this body. @returns it as JSON. @throws AppError input.bad or entry.large */
+/**
+ * Checks that the log could store this body.
+ * @returns the body as JSON
+ * @throws AppError input.bad or entry.large
+ */
 export function checkBody(body: unknown): string {
   if (isTooDeep(body)) throw new AppError('input.bad', tooDeepMessage);
   const text = JSON.stringify(body ?? {});

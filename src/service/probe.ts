@@ -31,7 +31,8 @@ export async function probeWorker(
 }
 
 /**
- * Enforces the check's timeout with a timer, since a probe has no deadline in the log. @throws the reason of `signal`
+ * Enforces the check's timeout with a timer, since a probe has no deadline in the log.
+ * @throws the reason of `signal`
  */
 async function callInTime(
   host: Host,

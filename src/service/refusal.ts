@@ -48,15 +48,15 @@ export type Reply = {
 
 /**
  * Returns the fields of an `input.answered`, except `by`.
- * @throws AppError as `openRequest`; input.bad if a question is allowed without a valid answer, or if its questions
- * look alike
+ * @throws AppError as `openRequest`; input.bad if a question is allowed without a valid answer, or if questions have
+ * equal texts
  */
 export function createAnswer(asking: Asking, { verdict, request: named, seq, message }: Reply) {
   const request = openRequest(asking, named, seq);
   const asked = asking.inputs.find((input) => input.request === request);
   const questions = readQuestions(asked?.detail ?? null);
   if (verdict === 'allow' && questions !== null && !areDistinct(questions)) {
-    const why = 'asks questions that look alike, so that its answers could not be told apart';
+    const why = 'asks questions with equal texts, so its answers could not be distinguished';
     throw new AppError('input.bad', `worker ${asking.worker} ${why}; deny it, and say in the message what to do`);
   }
   if (verdict === 'allow' && questions !== null && readAnswers(questions, message ?? '') === null) {

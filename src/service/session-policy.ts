@@ -1,4 +1,4 @@
-/** sessionPolicy: the policy of an agent's next session. judging: what judges a worker's work. */
+/** sessionPolicy: the policy of an agent's next session. judging: the checks and hooks that judge a worker's work. */
 import { type Check, type Fleet, isEffectful, policyInForce } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
 
@@ -25,7 +25,7 @@ export function sessionPolicy({ fleet }: Host, agent: string, policy: string | n
   return { name: found.name, checks: flatten(checks), runners: runner === null ? runners : [runner] };
 }
 
-/** What judges the work of a worker, beyond what its view says. */
+/** The checks and hooks that judge a worker's work, as far as its view does not say. */
 export type Judging = {
   /**
    * The names of its policy's checks that inspect the work itself (`isEffectful`), including the members of groups. All

@@ -2,7 +2,7 @@
 import type { Fleet } from '../../machines/index.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Host } from '../host/host.ts';
-import type { FindMissingRunners } from '../nats/bus.ts';
+import type { FindMissingRunners } from '../nats/missing-runners.ts';
 
 export type ServiceStatus = {
   /** If false, requests get a 503 and `reason` says why. */

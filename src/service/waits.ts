@@ -49,7 +49,7 @@ function listen(host: Host, worker: string, signal: AbortSignal, onChange: () =>
   };
 }
 
-/** A stop that is being judged may become an escalation. It can change without notifying us, so it is polled. */
+/** A stop that is being judged may become an escalation. No observer is called when it ends, so it is polled. */
 const pollEveryMs = 250;
 
 /** Resolves to the worker once it is not escalated, or when `signal` aborts. @throws AppError actor.unknown */
@@ -70,6 +70,6 @@ export async function untilResolved(host: Host, worker: string, signal: AbortSig
   }
 }
 
-/** Whether it is not yet known if the worker may stop. */
+/** Tells whether it is not yet known if the worker may stop. */
 export const isUndecided = ({ state }: Pick<WorkerView, 'state'>): boolean =>
   state === 'escalated' || state === 'validating';

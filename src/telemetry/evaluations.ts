@@ -5,7 +5,7 @@
 import { context, ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api';
 import { logs, SeverityNumber } from '@opentelemetry/api-logs';
 
-/** `warn`: the check did not pass, and its policy lets that pass. `error` and `timeout`: nothing was judged. */
+/** `warn`: the check did not pass, but its policy only warns. `error` and `timeout`: nothing was judged. */
 export type Evaluation = {
   readonly check: string;
   readonly outcome: 'pass' | 'warn' | 'fail' | 'error' | 'timeout';
@@ -15,7 +15,7 @@ export type Evaluation = {
 /** Looked up each time, because the SDK may be installed later. */
 const logger = () => logs.getLogger('stopgate');
 
-/** Whether an SDK is installed. */
+/** Tells whether an SDK is installed. */
 export const isEvaluating = (): boolean => logger().enabled();
 
 /** @param span of the attempt, if it is traced */

@@ -1,7 +1,7 @@
 /**
- * The service's metrics, in a separate registry and, through the OpenTelemetry API, wherever an SDK in this process
- * sends them; without an SDK that is free. Each counter has a single module that counts it, named here. Gauges are read
- * when they are scraped. Imports nothing of ours, so that every module can count.
+ * The service's metrics: in a separate registry and, through the OpenTelemetry API, wherever an SDK in this process
+ * sends them, which costs nothing without an SDK. Each counter is counted by a single module, which is named here.
+ * Gauges are read when they are scraped. Imports none of our modules, so that all of them can count.
  */
 import { type ObservableResult, metrics as openTelemetry } from '@opentelemetry/api';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
@@ -11,7 +11,7 @@ const prefix = 'stopgate_';
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Values of a fleet for its gauges. */
-export type FleetGauges = {
+type FleetGauges = {
   readonly name: string;
   /** Null if the fleet is being served. */
   readonly fault: unknown;
@@ -229,9 +229,9 @@ function createInstruments(registry: Registry) {
   });
   return {
     counter<Label extends string>(name: string, help: string, labelNames: readonly Label[]) {
-      const series = createSeries((each) => {
-        metric.inc(each.labels, each.count);
-        each.count = 0;
+      const series = createSeries((counted) => {
+        metric.inc(counted.labels, counted.count);
+        counted.count = 0;
       });
       const metric: Counter = new Counter({ ...optionsOf(name, help, labelNames), collect: series.flush });
       meter.createObservableCounter(`${prefix}${name}`, { description: help }).addCallback(observe(metric));

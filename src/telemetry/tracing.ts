@@ -4,7 +4,7 @@
  */
 import { context, propagation, ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api';
 
-/** Whether an SDK is installed: it registers a propagator. */
+/** Tells whether an SDK is installed: it registers a propagator. */
 export const isTracing = (): boolean => propagation.fields().length > 0;
 
 export type TraceHeaders = Readonly<Record<string, string>>;

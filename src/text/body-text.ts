@@ -1,4 +1,4 @@
-/** Decodes JSON bodies from others. Imports nothing, because the hook command loads it at each call. */
+/** Decodes JSON bodies of foreign programs. Imports nothing, because the hook command loads it at each call. */
 
 /**
  * Decodes UTF-8, or UTF-16 if a byte order mark or zero bytes show it: some shells write that into a pipe. Removes byte

@@ -1,4 +1,4 @@
-/** Reads and writes JSON that others write or read. Imports nothing, because programs that must start fast load it. */
+/** JSON that foreign programs write or people read. Imports nothing, because programs that must start fast load it. */
 
 /** Parses JSON. Returns null for invalid text. */
 export function tryJson(text: string): unknown {
@@ -11,8 +11,8 @@ export function tryJson(text: string): unknown {
 
 /**
  * Makes JSON safe for a terminal. JSON does not escape the control characters U+007F to U+009F or bidirectional marks.
- * U+009B starts an escape sequence and marks reverse the rest of a line, so agents could attack the terminal of a
- * person who reads a log or `--json`.
+ * U+009B starts an escape sequence, and the marks reverse the rest of a line. With these, agents could attack the
+ * terminal of a person who reads a log or `--json`.
  */
 export const escapeControls = (json: string): string =>
   json.replace(

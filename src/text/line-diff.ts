@@ -13,12 +13,14 @@ export function diffLines(old: readonly string[], now: readonly string[]): DiffL
       ...now.map((text): DiffLine => ({ sign: '+', text })),
     ];
   const lengths = Array.from({ length: old.length + 1 }, () => new Uint32Array(now.length + 1));
-  const at = (row: number, column: number): number => lengths[row]?.[column] ?? 0;
+  const lengthAt = (row: number, column: number): number => lengths[row]?.[column] ?? 0;
   for (let row = old.length - 1; row >= 0; row -= 1)
     for (let column = now.length - 1; column >= 0; column -= 1) {
       const line = lengths[row] as Uint32Array;
       line[column] =
-        old[row] === now[column] ? at(row + 1, column + 1) + 1 : Math.max(at(row + 1, column), at(row, column + 1));
+        old[row] === now[column]
+          ? lengthAt(row + 1, column + 1) + 1
+          : Math.max(lengthAt(row + 1, column), lengthAt(row, column + 1));
     }
   const lines: DiffLine[] = [];
   for (let row = 0, column = 0; row < old.length || column < now.length; ) {
@@ -26,7 +28,7 @@ export function diffLines(old: readonly string[], now: readonly string[]): DiffL
       lines.push({ sign: ' ', text: old[row] as string });
       row += 1;
       column += 1;
-    } else if (column >= now.length || (row < old.length && at(row + 1, column) >= at(row, column + 1))) {
+    } else if (column >= now.length || (row < old.length && lengthAt(row + 1, column) >= lengthAt(row, column + 1))) {
       lines.push({ sign: '-', text: old[row] as string });
       row += 1;
     } else {

@@ -105,13 +105,13 @@ const bounded = [
   'host/maintenance/snapshot-taker.ts: schedule.checkEveryMs',
   'http/graceful-close.ts: timeoutMs',
   'nats/connection.ts: timeoutMs',
-  'nats/log/log-range.ts: pauseMs',
+  'nats/log/log-history.ts: pauseMs',
   'nats/reachability.ts: timeoutMs',
   'notify/webhook.ts: timeoutMs',
   'agents/opencode/plugin.ts: ms',
   'inspector/history/history-process.ts: ms',
   'inspector/history/history.ts: limits.budgetMs',
-  'nats/embedded/store-space.ts: ms',
+  'nats/embedded/store-watch.ts: ms',
 ];
 
 test('no other timer gets a duration that a configuration, a caller or the wire may choose', () => {

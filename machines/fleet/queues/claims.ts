@@ -2,12 +2,12 @@
 import type { WorkerEntry } from '../../entries/index.ts';
 import type { PolicyInForce } from '../../guards/attempt.ts';
 import { noPlan, type Plan } from '../../policy/plan.ts';
-import type { TaskEvent } from '../../task/context.ts';
+import type { TaskEvent } from '../../task/events.ts';
 import type { WorkerContext } from '../../worker/context.ts';
 import type { WorkerEvent } from '../../worker/events.ts';
 import { type Fleet, positionOf, type WorkerRecord } from '../fleet.ts';
 import { policyInForce, queueOfWorker } from '../policies.ts';
-import { describeFull, exceedsState, growthOfTask, growthOfWorker, newActorSize } from '../state-size.ts';
+import { actorSize, describeFull, exceedsState, growthOfTask, growthOfWorker } from '../state-size.ts';
 import { createTask, stepTask } from '../tasks.ts';
 import { refuseWorker, stepWorker } from '../workers.ts';
 
@@ -19,17 +19,17 @@ export function claimTask(
   const { task } = data;
   const { worker: context } = record.snapshot.context;
   const facts = { plan: planOf(fleet, task), inForce: joinedPolicy(fleet, context, task) };
-  const taken = { type: 'task.claimed', data: { task }, ...positionOf(fleet), facts } as const;
-  const held = { type: 'task.claimed', data, ...positionOf(fleet), facts: { worker: context.worker } } as const;
-  const reason = capacityFault(fleet, record, taken, held);
+  const workerEvent = { type: 'task.claimed', data: { task }, ...positionOf(fleet), facts } as const;
+  const taskEvent = { type: 'task.claimed', data, ...positionOf(fleet), facts: { worker: context.worker } } as const;
+  const reason = capacityFault(fleet, record, workerEvent, taskEvent);
   if (reason !== null) {
     refuseWorker(fleet, record, 'task.claimed', reason);
     return;
   }
   if (!fleet.tasks.has(task)) createTask(fleet, task, queueOfWorker(context, policyInForce(fleet, context)));
-  stepTask(fleet, task, held);
+  stepTask(fleet, task, taskEvent);
   if (context.attempt !== null) stepTask(fleet, task, { type: 'attempt.opened', ...positionOf(fleet) });
-  stepWorker(fleet, record, taken);
+  stepWorker(fleet, record, workerEvent);
   resumeTasks(fleet, record);
 }
 
@@ -37,16 +37,16 @@ export function claimTask(
 function capacityFault(
   fleet: Fleet,
   { snapshot }: WorkerRecord,
-  taken: Extract<WorkerEvent, { type: 'task.claimed' }>,
-  held: Extract<TaskEvent, { type: 'task.claimed' }>,
+  workerEvent: Extract<WorkerEvent, { type: 'task.claimed' }>,
+  taskEvent: Extract<TaskEvent, { type: 'task.claimed' }>,
 ): string | null {
-  const { task } = held.data;
+  const { task } = taskEvent.data;
   const known = fleet.tasks.get(task)?.snapshot;
   const before = known ?? fleet.taskStepper.start({ fleet: fleet.name, task, queue: null });
   const growth =
-    (known === undefined ? newActorSize : 0) +
-    growthOfTask(before.context, fleet.taskStepper.next(before, held).context) +
-    growthOfWorker(snapshot.context.worker, fleet.workerStepper.next(snapshot, taken).context.worker);
+    (known === undefined ? actorSize : 0) +
+    growthOfTask(before.context, fleet.taskStepper.next(before, taskEvent).context) +
+    growthOfWorker(snapshot.context.worker, fleet.workerStepper.next(snapshot, workerEvent).context.worker);
   return exceedsState(fleet, growth) ? describeFull(fleet.stateSizeMax) : null;
 }
 
@@ -107,7 +107,7 @@ export function clearFilesOf(fleet: Fleet, worker: string): void {
   if (record !== undefined) stepWorker(fleet, record, { type: 'files.cleared' });
 }
 
-/** A blocked task is working again once its worker is. */
+/** Sets the blocked tasks of a working worker to `working`. */
 export function resumeTasks(fleet: Fleet, { snapshot }: WorkerRecord): void {
   if (snapshot.value.state !== 'working') return;
   for (const task of snapshot.context.worker.tasks) {

@@ -7,17 +7,18 @@ import { type Decision, decisionFields, ownDecisionFields, sharedDecisionFields 
 import { changesOf, checkFields, isEqualJson, type Json, pick, startOf } from '../../values/fields.ts';
 
 /** The number of the shared fields, and the worker's own fields that differ from their initial values. */
-export type KeptDecision = { readonly shared: number; readonly own: Readonly<Record<string, Json>> };
+type DecisionReference = { readonly shared: number; readonly own: Readonly<Record<string, Json>> };
 
 export type DecisionWriter = {
   /** Returns null if there are too many; then the worker's line holds the whole decision. */
-  write(decision: Decision): KeptDecision | null;
+  write(decision: Decision): DecisionReference | null;
   /** Returns lines that must precede the line just written. */
   takeLines(): readonly (readonly Json[])[];
 };
 
 /**
- * Reasons that contain a number all differ. Beyond this many, sharing costs more than it saves: 1 KB of memory each.
+ * Reasons that contain a number all differ. Beyond this many, sharing costs more than it saves: each takes 1 KB of
+ * memory.
  */
 const sharedMax = 10_000;
 const sharedNames = Object.keys(sharedDecisionFields) as (keyof Decision)[];

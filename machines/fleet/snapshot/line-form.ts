@@ -24,7 +24,7 @@ const wordLengthMax = 24;
 /** Beyond this many forms, every line is checked. Each form takes about 400 bytes. */
 const formsMax = 10_000;
 
-export type KnownForms = {
+type KnownForms = {
   /** Tells whether the form of the line from `from` on is known. If not, `addLast` can add it. */
   has(line: SnapshotLine, from: number): boolean;
   /** Adds the form from the last call of `has`, if checking one line of the form suffices. */
@@ -75,7 +75,7 @@ function readForm({ bytes, end }: SnapshotLine, from: number, form: Uint8Array):
       const after = endOfText(bytes, index + 1, end);
       if (after < 0) return 0;
       if (bytes[after + 1] === colon || isWord(bytes, index + 1, after))
-        for (let at = index + 1; at < after; at += 1) form[length++] = bytes[at] as number;
+        for (let inner = index + 1; inner < after; inner += 1) form[length++] = bytes[inner] as number;
       form[length++] = quote;
       index = after;
     } else if (isDigit(byte)) {
@@ -83,7 +83,8 @@ function readForm({ bytes, end }: SnapshotLine, from: number, form: Uint8Array):
       while (isDigit(bytes[after] as number)) after += 1;
       const range = rangeOf(bytes, index, after);
       if (range === 0) return 0;
-      if (range === kept) for (let at = index + 1; at < after; at += 1) form[length++] = bytes[at] as number;
+      if (range === kept)
+        for (let digit = index + 1; digit < after; digit += 1) form[length++] = bytes[digit] as number;
       else form[length - 1] = range;
       index = after - 1;
     }
@@ -96,9 +97,12 @@ const backslash = 0x5c;
 const space = 0x20;
 const colon = 0x3a;
 const hyphen = 0x2d;
-const [zero, nine] = [0x30, 0x39];
+const zero = 0x30;
+const nine = 0x39;
+/** Results of `rangeOf`. */
 const kept = -1;
-const [integer, hash] = [0x31, 0x32];
+const integer = 0x31;
+const hash = 0x32;
 
 const isDigit = (byte: number): boolean => byte >= zero && byte <= nine;
 

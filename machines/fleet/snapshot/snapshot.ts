@@ -74,7 +74,7 @@ export function restoreFleet(name: string, lines: Iterable<SnapshotLine>, known?
     if (actors.postpone(line)) continue;
     const [part, ...values] = readLine(line);
     if (part === sharedDecisions) decisions.add(values);
-    else if (!isPart(part)) throw new Error(`'${String(part).slice(0, 100)}' is not a part of a snapshot`);
+    else if (!isPart(part)) throw new Error(`unknown part '${String(part).slice(0, 100)}'`);
     else {
       missing.delete(part);
       (fleet as Record<PartName, unknown>)[part] = partOf(part).restore(
@@ -86,7 +86,7 @@ export function restoreFleet(name: string, lines: Iterable<SnapshotLine>, known?
     }
   }
   for (const part of missing) throw new Error(`part ${part} is missing`);
-  refuseUnknown(fleet);
+  checkReferences(fleet);
   return fleet;
 }
 
@@ -125,7 +125,7 @@ function createActorReader(fleet: Fleet, decisions: ReturnType<typeof createDeci
 const isPart = (part: Json): part is PartName => typeof part === 'string' && Object.hasOwn(parts, part);
 
 /** Checks references that the fold relies on. @throws Error if one is dangling */
-function refuseUnknown({ workers, tasks, open, held, evaluating, escalated, queues }: Fleet): void {
+function checkReferences({ workers, tasks, open, held, evaluating, escalated, queues }: Fleet): void {
   const refuse = (entity: string, id: string, where: string) => {
     throw new Error(`${entity} '${id}' is missing, although it is ${where}`);
   };

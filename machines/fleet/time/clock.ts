@@ -4,7 +4,7 @@
 import { resumeAttempt, resumeHeldOn } from '../attempts.ts';
 import { type Fleet, pendingIn, positionOf } from '../fleet.ts';
 import { escalateWithTasks, handBack } from '../hand-back.ts';
-import { beginUnattended } from '../queues/queues.ts';
+import { beginUnattended } from '../queues/attendance.ts';
 import { stepTask, taskSurroundings } from '../tasks.ts';
 import { refreshPresence, stepWorker } from '../workers.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';

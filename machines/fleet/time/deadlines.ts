@@ -4,9 +4,9 @@
  */
 
 /**
- * `attempt` and `evaluation` time out what they name; `escalate` and `release` take the tasks from a stale worker, which are
- * then escalated with it or handed back; `forget…` drop stopped actors; `waiting` and `unattended` lead to notices;
- * `limit` and `stale` update presence. Snapshots have these names.
+ * `attempt` and `evaluation` time out an attempt or evaluation. `escalate` and `release` take the tasks from a stale
+ * worker; they are then escalated with it or handed back. `forget…` drop stopped actors. `waiting` and `unattended`
+ * lead to notices. `limit` and `stale` update the presence. Snapshots contain these names.
  */
 export type Deadline = {
   readonly atMs: number;

@@ -8,7 +8,7 @@ import type { WorkerContext } from '../../worker/context.ts';
 import type { Fleet, WorkerRecord } from '../fleet.ts';
 import { policyInForce } from '../policies.ts';
 import { staleAfterMs, staleFromMs } from '../presence.ts';
-import { unattendedDueMs } from '../queues/queues.ts';
+import { unattendedDueMs } from '../queues/attendance.ts';
 import type { Deadline } from './deadlines.ts';
 
 /** Returns when the deadline is due in the current state; null if it is obsolete. */
@@ -88,7 +88,10 @@ export function armStaleness(fleet: Fleet, record: WorkerRecord, beforeMs: numbe
 const staleDueMs = (record: WorkerRecord, atMs: number): number | null =>
   record.staleArmed ? Math.max(atMs, staleFromMs(record)) : null;
 
-/** Sets the deadlines of a stale worker to escalate it (`escalate`) and to hand its tasks back (`release`). Call it when their conditions may have become true. */
+/**
+ * Sets the deadlines at which a stale worker is escalated (`escalate`) and its tasks are handed back (`release`). Call
+ * it when their conditions may have become true.
+ */
 export function armStaleDeadlines(fleet: Fleet, worker: string): void {
   const record = fleet.workers.get(worker);
   if (record === undefined) return;
@@ -110,7 +113,7 @@ function stalenessOf(record: WorkerRecord): { readonly staleMs: number; readonly
   return { staleMs: staleFromMs(record), answeredMs };
 }
 
-/** Returns when the stale worker is escalated, or null if it is not to be. */
+/** Returns when the stale worker is escalated, or null if that never happens. */
 function escalationDueMs(fleet: Fleet, record: WorkerRecord): number | null {
   const since = stalenessOf(record);
   if (since === null || policyInForce(fleet, record.snapshot.context.worker).policy.onStale !== 'escalate') return null;
@@ -149,9 +152,7 @@ export function armWaiting(fleet: Fleet, before: WorkerContext | null, after: Wo
   fleet.deadlines.push({ atMs, kind: 'waiting', id: after.worker, attempt: '' });
 }
 
-/**
- * Returns the next valid deadline, or null. Drops obsolete and duplicate deadlines.
- */
+/** Returns the next valid deadline, or null. Drops obsolete and duplicate deadlines. */
 export function nextDeadline(fleet: Fleet): Deadline | null {
   let moved: Deadline | null = null;
   for (;;) {

@@ -36,9 +36,9 @@ export function armForget(fleet: Fleet, kind: Kind, id: string): void {
 /** Resets all of these deadlines. Call it when the configured time has changed. */
 export function rearmForgetting(fleet: Fleet): void {
   for (;;) {
-    const each = fleet.forgetting.pop();
-    if (each === undefined) break;
-    const record = recordOf(fleet, each.kind as Kind, each.id);
+    const deadline = fleet.forgetting.pop();
+    if (deadline === undefined) break;
+    const record = recordOf(fleet, deadline.kind as Kind, deadline.id);
     if (record !== undefined) record.isForgetArmed = false;
   }
   for (const id of fleet.workers.keys()) armForget(fleet, 'forgetWorker', id);

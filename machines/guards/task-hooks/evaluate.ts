@@ -1,5 +1,5 @@
 /**
- * Evaluates the hooks of a task. Remote hooks are pending until an entry answers them; all others are answered here.
+ * Evaluates the hooks of a task. Remote hooks stay pending until an entry answers them; all others answer at once.
  */
 import type { HookForm } from '../../entries/task.ts';
 import type { CheckResult } from '../../policy/checks/check-result.ts';
@@ -26,7 +26,7 @@ import { presets, type ReportedResults, readResults } from './presets.ts';
 // Hooks of type `all` and `any`.
 
 /**
- * Ignores members that skip; without others the group skips. If any member escalates, so does the group. An `all` with
+ * Ignores members that skip; if all skip, so does the group. If any member escalates, so does the group. An `all` with
  * a member that was skipped because of an error never completes, since that member was not judged (protocol.md §7).
  */
 function evaluateGroup(
@@ -43,10 +43,10 @@ function evaluateGroup(
     else error ??= outcome.error;
   }
   if (answers.length === 0) return { kind: 'skip', error };
-  const answer = together(answers, type);
-  if (type === 'all' && error !== null && answer.action === 'complete') return { kind: 'skip', error };
+  const combined = combineAnswers(answers, type);
+  if (type === 'all' && error !== null && combined.action === 'complete') return { kind: 'skip', error };
   const { checkpoint, checkpointData } = answers.reduce(joinCheckpoints, noCheckpoint);
-  return { ...answer, checkpoint, checkpointData };
+  return { ...combined, checkpoint, checkpointData };
 }
 
 type Checkpoint = Pick<HookAnswer, 'checkpoint' | 'checkpointData'>;
@@ -58,7 +58,7 @@ const joinCheckpoints = (before: Checkpoint, { checkpoint, checkpointData }: Che
   checkpointData: checkpointData ?? before.checkpointData,
 });
 
-function together(answers: readonly HookAnswer[], type: 'all' | 'any'): HookAnswer {
+function combineAnswers(answers: readonly HookAnswer[], type: 'all' | 'any'): HookAnswer {
   const escalate = answers.find((answered) => answered.action === 'escalate');
   if (escalate !== undefined) return escalate;
   const open = answers.filter((answered) => answered.action === 'continue');

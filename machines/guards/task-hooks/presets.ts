@@ -24,8 +24,8 @@ export const presets: Readonly<Record<PresetType, Preset>> = {
       : answer('continue', 'Vulnerabilities remain');
   },
   checkpoint: (facts, _results, { metadata }) => {
-    const at = typeof metadata?.at === 'number' ? metadata.at : 5;
-    const isDue = facts.iteration === at;
+    const dueIteration = typeof metadata?.at === 'number' ? metadata.at : 5;
+    const isDue = facts.iteration === dueIteration;
     return answer('continue', isDue ? 'Checkpoint saved' : 'Iteration in progress', { checkpoint: isDue });
   },
 };

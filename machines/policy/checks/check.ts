@@ -11,9 +11,9 @@ import { type Feedback, noDetails, type Validation } from './check-result.ts';
 
 export const checkTimeoutMs = 120_000;
 
-export type OnError = 'allow' | 'block' | 'escalate';
+type OnError = 'allow' | 'block' | 'escalate';
 /** `warn`: a failure does not block, but is listed in the feedback. */
-export type OnFail = 'block' | 'warn';
+type OnFail = 'block' | 'warn';
 
 /** The form in a policy: exactly one of the kinds, plus settings. */
 export type CheckForm = {

@@ -26,7 +26,7 @@ import { type CheckResult, cutDetails, type Feedback, noDetails } from './check-
 import { checkKinds, evaluateAll } from './kinds.ts';
 
 /** `feedback` covers all checks that did not pass. */
-export type ChecksResult = {
+type ChecksResult = {
   readonly outcome: ChecksOutcome;
   readonly findings: Findings;
   readonly feedback: readonly Feedback[];
@@ -50,7 +50,9 @@ export function evaluateChecks(
   return { outcome, findings: scope.findings, feedback: scope.feedback };
 }
 
-/** Runs every check. Escalations take precedence over failures, whose messages are joined, and these over errors. */
+/**
+ * Runs every check. Escalations take precedence over failures, and failures over errors. Joins the failures' messages.
+ */
 function evaluateEvery(checks: readonly Check[], scope: CheckScope): ChecksOutcome {
   const failures: string[] = [];
   let escalate: GroupOutcome | null = null;
@@ -73,9 +75,8 @@ export const unreached = (checks: readonly Check[], findings: Readonly<Findings>
     return check.kind === 'all' ? unreached(check.of, findings) : [];
   });
 
-/** What an evaluated check found. `error`: it could not be judged, whatever its `onError` makes of that. */
-export const checkOutcomes = ['pass', 'fail', 'error', 'warn', 'skip'] as const;
-export type CheckOutcomeWord = (typeof checkOutcomes)[number];
+/** The outcome of an evaluated check. `error`: it could not be judged, whatever its `onError` says. */
+type CheckOutcomeWord = 'pass' | 'fail' | 'error' | 'warn' | 'skip';
 
 /** Returns the outcome of each check that was evaluated, by name, without groups. */
 export function outcomesIn(findings: Readonly<Findings>): Record<string, CheckOutcomeWord> {

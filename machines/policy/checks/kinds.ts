@@ -23,8 +23,8 @@ const allCheck: CheckKind<'all'> = {
 };
 
 /**
- * Evaluates the checks in order, up to the first that fails, escalates or is awaited. If there is none, an error is
- * returned if any check had one.
+ * Evaluates the checks in order, up to the first that fails, escalates or is awaited. If there is none, returns the
+ * first error, or a pass.
  */
 export function evaluateAll(checks: readonly Check[], scope: CheckScope): GroupOutcome {
   let worst: GroupOutcome = { kind: 'pass' };
@@ -44,7 +44,7 @@ const anyCheck: CheckKind<'any'> = {
 };
 
 /**
- * Ignores skipped members, and members whose error is allowed. Without others the group passes, or reports the error.
+ * Ignores skipped members, and members whose error is allowed. If no others are left, the group passes or is an error.
  */
 function evaluateAny(checks: readonly Check[], scope: CheckScope): GroupOutcome {
   const failures: string[] = [];

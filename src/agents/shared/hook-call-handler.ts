@@ -3,7 +3,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
-import { createKeyedMutex } from '../../concurrency/semaphore.ts';
+import { createKeyedMutex } from '../../concurrency/keyed-mutex.ts';
 import { AppError } from '../../errors.ts';
 import type { Service } from '../../service/index.ts';
 import { setNewest } from '../../set-newest.ts';

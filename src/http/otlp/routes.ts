@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { UsageReport } from '../../../machines/index.ts';
-import { createKeyedMutex } from '../../concurrency/semaphore.ts';
+import { createKeyedMutex } from '../../concurrency/keyed-mutex.ts';
 import { AppError } from '../../errors.ts';
 import type { Service } from '../../service/index.ts';
 import { callerOf, fleetsOf, isForWorker } from '../access.ts';

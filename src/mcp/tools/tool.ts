@@ -6,7 +6,7 @@ import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { detectedAtMax, idSchema, type PromiseName, promiseNames, promisesOf } from '../../../machines/index.ts';
 import { lastBytes } from '../../agents/shared/text.ts';
-import type { KeyedMutex } from '../../concurrency/semaphore.ts';
+import type { KeyedMutex } from '../../concurrency/keyed-mutex.ts';
 import { AppError } from '../../errors.ts';
 import type { ServicePort } from '../nats-port.ts';
 

@@ -9,7 +9,7 @@ import { isAtLeast } from '../server-version.ts';
 import type { ServerBinary } from './server-binary.ts';
 
 export type Credentials = { readonly user: string; readonly pass: string };
-export type CredentialsOfRoles = Readonly<Record<Role, Credentials>>;
+type CredentialsOfRoles = Readonly<Record<Role, Credentials>>;
 
 const credentialsSchema = z.object({ user: z.string().min(1), pass: z.string().min(16) });
 
@@ -61,7 +61,10 @@ export type ServerConfig = {
   readonly version: ServerBinary['version'];
 };
 
-/** How often the server syncs to disk: a power failure loses the rest. Default 2 minutes; configurable since 2.10. */
+/**
+ * How often the server syncs to disk. A power failure loses everything since. The server's default is 2 minutes, and
+ * only 2.10 and later allow another value.
+ */
 const syncInterval = (version: ServerBinary['version']) =>
   isAtLeast(version, [2, 10, 0]) ? { sync_interval: '10s' } : {};
 

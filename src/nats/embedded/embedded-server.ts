@@ -20,7 +20,7 @@ import {
   writePrivately,
 } from './embedded-config.ts';
 import { stopOrphanedServer } from './orphaned-server.ts';
-import { findBinary, type SearchEnvironment, updateCommand } from './server-binary.ts';
+import { findBinary, type SearchEnvironment, type ServerBinary, updateCommand } from './server-binary.ts';
 import {
   type Running,
   type ServerExit,
@@ -30,7 +30,8 @@ import {
   superviseServer,
 } from './server-process.ts';
 import { lockStore } from './store-lock.ts';
-import { openStoreSpace, watchStore } from './store-space.ts';
+import { openStoreSpace } from './store-space.ts';
+import { watchStore } from './store-watch.ts';
 
 export type EmbeddedServerOptions = {
   /** Created with mode 0700 if missing. */
@@ -123,11 +124,7 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
       restart,
       hasFailedToWrite,
     });
-    if (isUnsafe(found))
-      log.info(
-        { version: version.join('.'), path: binary },
-        `this nats-server is old: any program on this machine can stop it, or delete the log, with one message; install a current one and start again: ${updateCommand(env)}`,
-      );
+    if (isUnsafe(found)) logUnsafe(found, env, log);
     if (options.port === null && port !== usualPort)
       log.warn({ port }, `port ${usualPort} is taken, so NATS listens on ${port}; choose another with --port`);
     const stop = async () => {
@@ -153,6 +150,12 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     throw cause;
   }
 }
+
+const logUnsafe = ({ version, path }: ServerBinary, env: SearchEnvironment, log: Logger): void =>
+  log.info(
+    { version: version.join('.'), path },
+    `this nats-server is old: any program on this machine can stop it, or delete the log, with one message; install a current one and start again: ${updateCommand(env)}`,
+  );
 
 async function makeStore(folder: string): Promise<string> {
   try {
@@ -203,10 +206,8 @@ async function launchOn(
   if (others.length > 0) return launchOn(others, paths, config, log);
   throw new AppError(
     'config.bad',
-    `port ${port} on 127.0.0.1 is taken by another process; name another port for the embedded nats-server`,
-    {
-      cause: failure,
-    },
+    `port ${port} on 127.0.0.1 is taken by another process; choose another one for the embedded nats-server with --port`,
+    { cause: failure },
   );
 }
 

@@ -18,7 +18,7 @@ export function requireOwnStore(folder: string): void {
   }
 }
 
-/** Describes what is wrong with a path or, for a symlink, with its target. Null if only this user can write to both. */
+/** Describes the fault of a path or, for a symlink, of its target. Returns null if only this user can write to both. */
 function faultOf(path: string, user: number): string | null {
   const own = lstatSync(path, { throwIfNoEntry: false });
   if (own === undefined) return null; // deleted in the meantime, like a lock
@@ -30,6 +30,6 @@ function faultOf(path: string, user: number): string | null {
   return isOpen(target) ? 'links to a file that other users can write' : null;
 }
 
-/** Whether others can write. Our own group is fine: on many systems it has no other members. */
+/** Tells whether others can write. Our own group is fine: on many systems it has no other members. */
 const isOpen = ({ mode, gid }: Stats): boolean =>
   (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== process.getegid?.());

@@ -19,7 +19,7 @@ export function startTimeOf(pid: number): string | undefined {
 /** Start times are relative to the boot. */
 const bootId = () => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
 
-/** Whether a process was started with exactly these arguments. */
+/** Tells whether a process was started with exactly these arguments. */
 export function hasArguments(pid: number, args: readonly string[]): boolean {
   try {
     const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(1, -1);

@@ -32,7 +32,8 @@ const stopTimeoutMs = 3_000;
 /** Pauses before successive restarts. The last one repeats, so that a server short of memory can recover. */
 const pausesMsDefault = [100, 500, 1_000, 2_000, 5_000, 10_000];
 /**
- * Maximum failed starts in a row, about three minutes. A server that got ready before it crashed is always restarted.
+ * Maximum number of failed starts in a row, about three minutes. A server that was ready before it crashed is always
+ * restarted.
  */
 const startsMaxDefault = 24;
 /** After running for this long, a server counts as recovered, and the pauses start over. */
@@ -125,7 +126,7 @@ const prefix = 'stopgate:';
 /** Encodes the folder, because a server name must not contain spaces. */
 export const serverNameOf = (folder: string): string => `${prefix}${encodeURI(folder)}`;
 
-/** The inverse of `nameServer`. Null if stopgate did not start that server. */
+/** The inverse of `serverNameOf`. Returns null if stopgate did not start that server. */
 export function folderOfServer(name: string): string | null {
   if (!name.startsWith(prefix)) return null;
   try {

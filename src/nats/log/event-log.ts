@@ -4,19 +4,14 @@ import { type NatsConnection, TimeoutError } from '@nats-io/nats-core';
 import { AppError } from '../../errors.ts';
 import { warnOfAccountLimit } from '../accounts.ts';
 import { refuseUntestedCluster, warnOfUnsafeServer } from '../server-version.ts';
-import {
-  confirmLoss,
-  explainGap,
-  type FindCoveredTo,
-  inspectLog,
-  type LogIdentity,
-  noteFolded,
-  proveLog,
-} from './log-continuity.ts';
-import { type HistoryRange, readHistory, readNewest } from './log-range.ts';
+import { confirmLoss } from './confirm-loss.ts';
+import { explainGap, type FindCoveredTo, inspectLog, type LogIdentity, proveLog } from './log-continuity.ts';
+import { type HistoryRange, readHistory } from './log-history.ts';
+import { readNewest } from './log-range.ts';
 import { type LogMessage, type LogPosition, type LogReader, openLogReader } from './log-reader.ts';
 import { type LogStreamOptions, lastDeadSeq, type OpenedLog, openLogStreams } from './log-streams.ts';
 import { type EntryHeaders, type Stored, type Submit, submitterOf, toHeaders } from './log-submitter.ts';
+import { noteFolded } from './recognise-log.ts';
 
 export type EventLog = {
   /** Sequence of the last refused entry that has a dead letter; 0 if there is none. */
@@ -56,7 +51,8 @@ export type EventLog = {
   /** The highest sequence known so far, without a request. 0 if none is known. */
   lastSeq(): number;
   /**
-   * The newest entry; `seq` is 0 if there is none. @throws AppError log.lost if the log was replaced; log.unavailable
+   * The newest entry; `seq` is 0 if there is none.
+   * @throws AppError log.lost if the log was replaced; log.unavailable
    */
   head(): Promise<LogHead>;
   /** Records outside the log how far it is folded, so that a later start notices lost entries. @throws NATS errors */
@@ -65,7 +61,7 @@ export type EventLog = {
 
 export type LogHead = { readonly seq: number; readonly atMs: number };
 
-export type ReadOptions = {
+type ReadOptions = {
   /** The last folded entry, or null. Each new consumer and each `head` verifies that the log still contains it. */
   readonly folded: () => LogPosition | null;
   readonly onMessage: (message: LogMessage) => void;
@@ -81,7 +77,7 @@ export type LogBounds = {
   readonly lastMs: number;
 };
 
-export type EventLogOptions = LogStreamOptions & {
+type EventLogOptions = LogStreamOptions & {
   /** Called only if the log begins after sequence 1. */
   readonly findCoveredTo: FindCoveredTo;
 };
@@ -127,8 +123,12 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     },
     async range() {
       const { state } = orThrow(await inspect());
-      const [firstMs, lastMs] = [Date.parse(state.first_ts), Date.parse(state.last_ts)];
-      return { firstSeq: state.first_seq, lastSeq: state.last_seq, firstMs, lastMs };
+      return {
+        firstSeq: state.first_seq,
+        lastSeq: state.last_seq,
+        firstMs: Date.parse(state.first_ts),
+        lastMs: Date.parse(state.last_ts),
+      };
     },
     history: (of, onMessage) => readHistory(nc, stream, of, onMessage),
     newest: (subject, count, before) => readNewest(nc, stream, subject, count, before ?? undefined),
@@ -165,7 +165,8 @@ async function findSeqAt(
   { first_seq, last_seq }: StreamInfo['state'],
   ms: number,
 ): Promise<number> {
-  let [low, high] = [first_seq, last_seq + 1];
+  let low = first_seq;
+  let high = last_seq + 1;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     // The library's type lacks this option, which servers have had since 2.9.

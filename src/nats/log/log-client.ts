@@ -5,7 +5,7 @@ import { AppError } from '../../errors.ts';
 import { isForbidden, rejectOnPermissionViolation } from '../connection.ts';
 import { type LogRange, openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, readLog } from './log-reader.ts';
-import { deadName } from './stream-info.ts';
+import { deadName, logName } from './stream-info.ts';
 
 export type LogClient = {
   /**
@@ -25,7 +25,8 @@ export type LogClient = {
   /** The newest `count` messages on `stopgate.<fleet>.<tail>`, oldest first. @throws AppError as `read` does */
   readNewest(tail: string, count: number): Promise<LogMessage[]>;
   /**
-   * The newest `count` dead letters on `stopgate.<fleet>.dead.<tail>`, oldest first. @throws AppError as `read` does
+   * The newest `count` dead letters on `stopgate.<fleet>.dead.<tail>`, oldest first.
+   * @throws AppError as `read` does
    */
   readDeadLetters(tail: string, count: number): Promise<LogMessage[]>;
 };
@@ -33,7 +34,7 @@ export type LogClient = {
 export function createLogClient(nc: NatsConnection, fleet: string): LogClient {
   const js = jetstream(nc);
   const root = `stopgate.${fleet}`;
-  const stream = `STOPGATE_${fleet}`;
+  const stream = logName(fleet);
   return {
     publish: (tail, data, id) => append(js, `${root}.${tail}`, data, id),
     follow: (options, onMessage) =>
@@ -57,7 +58,7 @@ async function append(js: JetStreamClient, subject: string, data: object, id: st
 }
 
 export const operatorHint =
-  'name an operator\'s credentials with --creds (those of "stopgate dev" are found in its folder)';
+  'name an operator\'s credentials with --creds (the command finds those of "stopgate dev" in its folder)';
 
 const describeForbidden = (subject: string): string =>
   `the NATS server does not let us publish '${subject}'${subject.split('.')[2] === 'own' ? `: ${operatorHint}` : ''}`;

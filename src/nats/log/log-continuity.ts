@@ -3,28 +3,19 @@
  * restored from a backup or be trimmed, and keeps the stream's name in each case.
  */
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
-import { formatIsoTime } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import type { Logger } from '../../log.ts';
-import {
-  type AcceptedGaps,
-  formatLogNote,
-  isGapAccepted,
-  isMarked,
-  type LogMark,
-  type LogNote,
-  parseLogNote,
-} from './log-note.ts';
+import { type AcceptedGaps, isGapAccepted } from './log-note.ts';
 import { type LogPosition, positionOf } from './log-reader.ts';
-import { deadName, infoOf, isStreamNotFound, logName } from './stream-info.ts';
+import { isStreamNotFound } from './stream-info.ts';
 
 /**
  * Returns the last sequence that the newest snapshot covers; 0 if there is no snapshot. A result of at least `wanted`
- * may come from a cache; a lower one is always fresh. @throws NATS errors
+ * may come from a cache; a lower one is always fresh.
+ * @throws NATS errors
  */
 export type FindCoveredTo = (wanted: number) => Promise<number>;
 
-/** What identifies the opened log. */
+/** Identifies the opened log. */
 export type LogIdentity = {
   readonly stream: string;
   /**
@@ -134,7 +125,10 @@ export async function explainGap(
   }
 }
 
-/** Whether a snapshot covers all entries up to `seq`. @throws AppError log.unavailable if that cannot be determined */
+/**
+ * Tells whether a snapshot covers all entries up to `seq`. @throws AppError log.unavailable if that cannot be
+ * determined
+ */
 async function isCovered({ stream, findCoveredTo }: LogIdentity, seq: number): Promise<boolean> {
   try {
     return (await findCoveredTo(seq)) >= seq;
@@ -156,14 +150,14 @@ const missing = (stream: string, fromSeq: number, toSeq: number): AppError =>
 const removed = (stream: string, fromSeq: number, toSeq: number): AppError =>
   new AppError(
     'log.lost',
-    `${entriesOf(fromSeq, toSeq)} no longer in the log ${stream}, and were not folded here: this replica lagged while they were removed behind a snapshot. Nothing is lost: restart it, and it continues from the snapshot`,
+    `${entriesOf(fromSeq, toSeq)} no longer in the log ${stream}, and this replica has not folded them: it lagged while they were removed behind a snapshot. Nothing is lost: restart it, and it continues from the snapshot`,
   );
 
 /** Retention keeps the last entry that a snapshot covers, so that a start from that snapshot can compare it. */
 const removedLastFolded = (stream: string, foldedSeq: number): AppError =>
   new AppError(
     'log.lost',
-    `entry ${foldedSeq}, the last that was folded here, is no longer in the log ${stream}: this replica lagged while it was removed behind a snapshot. Nothing is lost: restart it, and it continues from the snapshot`,
+    `entry ${foldedSeq}, the last that this replica folded, is no longer in the log ${stream}: the replica lagged while the entry was removed behind a snapshot. Nothing is lost: restart it, and it continues from the snapshot`,
   );
 
 const replaced = (stream: string, { seq, subject }: Pick<LogPosition, 'seq' | 'subject'>): AppError =>
@@ -172,13 +166,13 @@ const replaced = (stream: string, { seq, subject }: Pick<LogPosition, 'seq' | 's
 const wentBack = (what: string) =>
   new AppError(
     'log.lost',
-    `${what}: it went back. Restore it, or restart, which folds the remaining log from the beginning`,
+    `${what}: the log went back. Restore it, or restart, which folds the remaining log from its beginning`,
   );
 
 const createdAgain = ({ config, created }: StreamInfo, folded: LogPosition | null): AppError =>
   new AppError(
     'log.lost',
-    `the log ${config.name} was created again at ${created}, without entry ${folded?.seq}, the last that was folded. Restart: an older backup of the log is folded from its beginning, and where it is another log, restore it, or restart with --accept-empty-log`,
+    `the log ${config.name} was created again at ${created}, without entry ${folded?.seq}, the last that was folded. If it is an older backup of the log, restart, which folds it from its beginning. If it is another log, restore the old one, or restart with --accept-empty-log`,
   );
 
 export const lost = (what: string): AppError =>
@@ -188,97 +182,4 @@ function toAppError(cause: unknown, stream: string): AppError {
   if (cause instanceof AppError) return cause;
   if (isStreamNotFound(cause)) return lost(`the log ${stream} is gone`);
   return new AppError('log.unavailable', `the log ${stream} does not answer: ${(cause as Error).message}`, { cause });
-}
-
-// A replicated log that looks lost may be intact: a leader that is cut off from its peers keeps answering for some
-// seconds, without the entries stored since. So a loss counts only if it is reported for a while.
-
-/** A nats-server leader steps down 10 s after losing its peers. */
-const doubtMs = 15_000;
-
-type Inspect = () => Promise<StreamInfo | AppError>;
-
-/**
- * Wraps `inspect` for a replicated log: returns `log.unavailable` instead of `log.lost` until `log.lost` was the only
- * result for 15 s. Must be called at least that often.
- */
-export function confirmLoss(inspect: Inspect, replicas: number): Inspect {
-  if (replicas <= 1) return inspect;
-  let sinceMs: number | null = null;
-  let answeredMs = 0;
-  return async () => {
-    // After a pause, the results in between are unknown.
-    if (performance.now() - answeredMs > doubtMs) sinceMs = null;
-    const found = await inspect();
-    answeredMs = performance.now();
-    if (!(found instanceof AppError)) sinceMs = null;
-    if (!(found instanceof AppError) || found.code !== 'log.lost') return found;
-    sinceMs ??= performance.now();
-    if (performance.now() - sinceMs >= doubtMs) return found;
-    const message = `a node of the cluster says that ${found.message}; it may lag, so stopgate will ask again`;
-    return new AppError('log.unavailable', message, { cause: found });
-  };
-}
-
-// Recognises a log at startup by the entries recorded in its note (protocol.md §2). The stream's creation time proves
-// nothing: some server versions keep it when a backup is restored, others do not.
-
-/** `wentBack`: the same log without the last folded entry. `other`: the log was created again. */
-export type Recognised = 'same' | 'wentBack' | 'other';
-
-/**
- * Compares a log with its note. Entries that retention removed cannot be compared; a later check asks whether a
- * snapshot covers them, as for any trimmed log. @throws NATS errors
- */
-export async function recogniseLog(
-  manager: JetStreamManager,
-  stream: string,
-  { begun, folded }: LogNote,
-): Promise<Recognised> {
-  const hasFolded = await compareMark(manager, stream, folded);
-  if (hasFolded === true) return 'same';
-  if ((await compareMark(manager, stream, begun)) === false) return 'other';
-  return hasFolded === null ? 'same' : 'wentBack';
-}
-
-/**
- * Whether the log has this entry; null if that cannot be determined since retention removed it. The first sequence is
- * read after the entry: another replica may trim the log in between.
- */
-async function compareMark(manager: JetStreamManager, stream: string, mark: LogMark | null): Promise<boolean | null> {
-  if (mark === null) return null;
-  const found = await readPosition(manager, stream, mark.seq);
-  if (found !== null) return isMarked(found, mark);
-  const { state } = await manager.streams.info(stream);
-  return mark.seq < state.first_seq ? null : false;
-}
-
-/** Warns that acknowledged entries are gone. */
-export function warnOfLoss({ config, state }: StreamInfo, { folded }: LogNote, log: Logger): void {
-  if (folded === null) return;
-  const known = { stream: config.name, foldedSeq: folded.seq, foldedAt: formatIsoTime(folded.atMs) };
-  const hint = 'acknowledged entries are gone; the remaining log is folded from the beginning';
-  if (state.last_seq < folded.seq)
-    log.warn({ ...known, lastSeq: state.last_seq, lastAt: state.last_ts }, `the log went back: ${hint}`);
-  else log.warn({ ...known, lastSeq: state.last_seq }, `the log went back, and was written to since: ${hint}`);
-}
-
-/**
- * Records how far the log is folded, for the next start. Does nothing if the log lacks that entry. @throws NATS errors
- */
-export async function noteFolded(manager: JetStreamManager, fleet: string, position: LogPosition): Promise<void> {
-  const dead = await infoOf(manager, deadName(fleet));
-  const note = parseLogNote(dead?.config.description ?? '');
-  if (dead === null || (note.folded?.seq ?? 0) >= position.seq) return;
-  const found = await readPosition(manager, logName(fleet), position.seq);
-  if (found === null || !isMarked(found, position)) return;
-  const begun = note.begun ?? (await readFirst(manager, logName(fleet)));
-  const { seq, atMs, digest } = position;
-  const description = formatLogNote(fleet, { ...note, begun, folded: { seq, atMs, digest } });
-  await manager.streams.update(deadName(fleet), { ...dead.config, description });
-}
-
-async function readFirst(manager: JetStreamManager, stream: string): Promise<LogMark | null> {
-  const { state } = await manager.streams.info(stream);
-  return readPosition(manager, stream, state.first_seq);
 }

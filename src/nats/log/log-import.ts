@@ -29,7 +29,8 @@ const timeoutMs = 10_000;
 const headerBytesMax = 512;
 
 /**
- * Creates the log as a service would. @throws AppError entry.refused if the log has entries; stream.foreign, log.lost
+ * Creates the log as a service would.
+ * @throws AppError entry.refused if the log has entries; stream.foreign, log.lost
  */
 export async function openLogImport(nc: NatsConnection, fleet: string, log: Logger): Promise<LogImport> {
   const manager = await jetstreamManager(nc, { timeout: timeoutMs });

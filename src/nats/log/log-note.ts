@@ -16,8 +16,8 @@ export type AcceptedGaps = {
 export const nothingAccepted: AcceptedGaps = { toSeq: 0, beginSeq: 1 };
 
 /**
- * Whether entries `fromSeq` to `nextSeq - 1` may be missing. `firstSeq` is the current first sequence of the log: a gap
- * at the beginning was made by retention, so only `beginSeq` applies there.
+ * Tells whether entries `fromSeq` to `nextSeq - 1` may be missing. `firstSeq` is the current first sequence of the log:
+ * a gap at the beginning was made by retention, so only `beginSeq` applies there.
  */
 export function isGapAccepted(
   { toSeq, beginSeq }: AcceptedGaps,

@@ -50,7 +50,7 @@ export type LogReader = {
   close(): void;
 };
 
-export type LogReaderOptions = {
+type LogReaderOptions = {
   readonly stream: string;
   readonly fromSeq: number;
   readonly onMessage: (message: LogMessage) => void;

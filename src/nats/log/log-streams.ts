@@ -15,8 +15,9 @@ import { isId, logHeads } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import { defaultReplicas } from '../server-version.ts';
-import { lost, recogniseLog, warnOfLoss } from './log-continuity.ts';
+import { lost } from './log-continuity.ts';
 import { type AcceptedGaps, formatLogNote, nothingNoted, parseLogNote } from './log-note.ts';
+import { recogniseLog, warnOfLoss } from './recognise-log.ts';
 import {
   deadLimits,
   deadName,
@@ -108,7 +109,10 @@ async function create(manager: JetStreamManager, wanted: NamedConfig, options: L
   }
 }
 
-/** Accepts the current gaps. A missing beginning is accepted only without a snapshot, so losing the snapshot is not. */
+/**
+ * Accepts the current gaps. A missing beginning is accepted only if there is no snapshot. Otherwise a later loss of the
+ * snapshot would go unnoticed.
+ */
 function accept({ state }: StreamInfo, known: AcceptedGaps, hasStart: boolean): AcceptedGaps {
   return { toSeq: state.last_seq, beginSeq: hasStart ? known.beginSeq : Math.max(known.beginSeq, state.first_seq) };
 }

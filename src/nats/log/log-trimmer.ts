@@ -6,6 +6,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '../connection.ts';
 import { openLogRange } from './log-range.ts';
 import type { LogMessage } from './log-reader.ts';
+import { logName } from './stream-info.ts';
 
 /** `firstMs`: when the first entry was stored. `bytes`: the stored size of all entries. */
 export type LogSize = { readonly firstSeq: number; readonly firstMs: number; readonly bytes: number };
@@ -20,7 +21,7 @@ export type LogTrimmer = {
 };
 
 export function createLogTrimmer(nc: NatsConnection, fleet: string): LogTrimmer {
-  const stream = `STOPGATE_${fleet}`;
+  const stream = logName(fleet);
   const open = () => jetstreamManager(nc, { checkAPI: false });
   return {
     async size() {

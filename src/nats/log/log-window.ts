@@ -40,7 +40,7 @@ export function dropConsumer(nc: NatsConnection, stream: string, name: string): 
   if (!nc.isClosed()) nc.publish(`$JS.API.CONSUMER.DELETE.${stream}.${name}`);
 }
 
-export type WindowRequest = {
+type WindowRequest = {
   readonly count: number;
   readonly bytes: number;
   /** Interval of heartbeats while there is nothing to send. Default: no heartbeats. */
@@ -60,7 +60,7 @@ export type Windows = {
  * `full`: the next entry does not fit. `expired`: the request timed out. `gone`: the consumer was deleted, or its node
  * no longer serves it. `old`: belongs to an earlier window.
  */
-export type WindowStatus = 'full' | 'expired' | 'heartbeat' | 'gone' | 'old';
+type WindowStatus = 'full' | 'expired' | 'heartbeat' | 'gone' | 'old';
 
 /** @param inbox prefix of the reply subjects; window 3 uses `<inbox>.3` */
 export function createWindows(nc: NatsConnection, stream: string, consumer: string, inbox: string): Windows {
@@ -82,7 +82,8 @@ export function createWindows(nc: NatsConnection, stream: string, consumer: stri
         expires: expiresMs * 1_000_000,
         ...(heartbeatMs === undefined ? {} : { idle_heartbeat: heartbeatMs * 1_000_000 }),
       };
-      [isEmpty, isNextTooLarge] = [true, false];
+      isEmpty = true;
+      isNextTooLarge = false;
       nc.publish(subject, JSON.stringify(wanted), { reply: `${inbox}.${number}` });
     },
     onEntry(message) {

@@ -26,7 +26,7 @@ export const isWithoutPeers = (cause: unknown): boolean =>
 export const isUnclustered = (cause: unknown): boolean =>
   cause instanceof JetStreamApiError && cause.code === replicasNotSupported;
 
-/** Whether the error or one of its causes is due to an election or a lost quorum, which usually passes. */
+/** Tells whether the error or one of its causes is due to an election or a lost quorum, which usually passes. */
 export function isWithoutLeader(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if (cause instanceof JetStreamApiError && withoutLeader.has(cause.code)) return true;

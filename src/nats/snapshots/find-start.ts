@@ -1,6 +1,6 @@
 /**
  * Finds where a fold begins: at the newest intact snapshot that belongs to the log, or at the first entry (protocol.md
- * §15). `snapshots.ts` lists the other steps in the life of a snapshot.
+ * §15). `snapshots.ts` lists the other steps in the lifecycle of a snapshot.
  */
 import {
   describeUnknownRules,
@@ -19,7 +19,7 @@ import type { SnapshotStore } from './snapshot-store.ts';
 /** `host`: the state that the host added to the snapshot, for the host to restore. */
 export type FoldStart = { readonly fleet: Fleet; readonly position: LogPosition; readonly host: unknown };
 
-export type FindStartOptions = {
+type FindStartOptions = {
   readonly fleet: string;
   readonly store: Pick<SnapshotStore, 'list' | 'read'>;
   /** Resolves to the log's current entry at `seq`, or null. @throws AppError log.unavailable */

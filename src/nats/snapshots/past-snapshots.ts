@@ -99,10 +99,13 @@ export function createPastSnapshots(nc: NatsConnection, options: PastOptions): P
  */
 function leastUseful(kept: readonly SnapshotInfo[]): number {
   const seqAt = (index: number) => kept[index]?.position.seq ?? 0;
-  let [least, smallest] = [0, Number.POSITIVE_INFINITY];
+  let least = 0;
+  let smallest = Number.POSITIVE_INFINITY;
   for (let index = 1; index < kept.length - 1; index += 1) {
     const gap = seqAt(index + 1) - seqAt(index - 1);
-    if (gap < smallest) [least, smallest] = [index, gap];
+    if (gap >= smallest) continue;
+    least = index;
+    smallest = gap;
   }
   return least;
 }

@@ -10,7 +10,7 @@ import { AppError } from '../../errors.ts';
 import { tryJson } from '../../text/json-text.ts';
 import { openLogRange } from '../log/log-range.ts';
 import type { LogPosition } from '../log/log-reader.ts';
-import { isStreamNotFound } from '../log/stream-info.ts';
+import { isStreamNotFound, logName } from '../log/stream-info.ts';
 import {
   headSchema,
   readSnapshotFile,
@@ -60,7 +60,7 @@ export type BucketOptions = {
   readonly bytesMax?: number | undefined;
 };
 
-/** A put waits 5 s for each chunk, so a put that has been silent this long was interrupted. */
+/** A put waits 5 s for each chunk, so one that has been silent for this long was interrupted. */
 const cutOffAfterMs = 60_000;
 
 export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions): SnapshotBucket {
@@ -76,7 +76,7 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
   };
   /** Uses as many replicas as the log, because snapshots may be all that is left of the log's beginning. */
   const create = async (): Promise<ObjectStore> => {
-    const log = await (await openManager()).streams.info(`STOPGATE_${fleet}`).catch(nullIfMissing);
+    const log = await (await openManager()).streams.info(logName(fleet)).catch(nullIfMissing);
     return objects.create(bucket, { replicas: log?.config.num_replicas ?? 1, description });
   };
   async function* bytesOf(name: string) {

@@ -57,7 +57,8 @@ export function createSnapshotStore(
   };
   const dropOldest = async (infos: readonly SnapshotInfo[]) => {
     for (let index = infos.length - 1; index >= keptCount; index -= 1) {
-      const [info, next] = [infos[index] as SnapshotInfo, infos[index - 1] as SnapshotInfo];
+      const info = infos[index] as SnapshotInfo;
+      const next = infos[index - 1] as SnapshotInfo;
       await onDrop?.({ info, nextSeq: next.position.seq, bytes: () => bucket.bytesOf(info.name) });
       await bucket.drop(info.name);
     }

@@ -1,5 +1,5 @@
 /**
- * The snapshots of a fleet (protocol.md §15). The life of one, and the file for each step:
+ * The snapshots of a fleet (protocol.md §15). The lifecycle of a snapshot, and the file for each step:
  *
  * 1. Taken: `host/maintenance/snapshot-taker.ts` decides when. It captures the folded fleet as lines
  *    (`machines/fleet/snapshot/snapshot.ts`) and the host's own state, while the fold continues.
@@ -15,11 +15,11 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { type Fleet, type RulesVersion, snapshotFormat, takeSnapshot } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { createLogger, type Logger } from '../../log.ts';
-import type { NatsConnection } from '../connection.ts';
-import { isForbidden } from '../connection.ts';
+import { isForbidden, type NatsConnection } from '../connection.ts';
 import { operatorHint } from '../log/log-client.ts';
 import { readPosition } from '../log/log-continuity.ts';
 import { type LogMessage, type LogPosition, positionOf } from '../log/log-reader.ts';
+import { logName } from '../log/stream-info.ts';
 import { type FoldStart, findStart, fittingSnapshots, isOf, isOfLog } from './find-start.ts';
 import { createPastSnapshots, type PastSnapshots } from './past-snapshots.ts';
 import type { SnapshotInfo } from './snapshot-bucket.ts';
@@ -62,7 +62,7 @@ export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logge
   const damaged = new Set<string>();
   const positionAt = async (seq: number) => {
     const manager = await jetstreamManager(nc, { checkAPI: false });
-    return readPosition(manager, `STOPGATE_${fleet}`, seq).catch((cause: Error) => {
+    return readPosition(manager, logName(fleet), seq).catch((cause: Error) => {
       // A failed request does not mean that the entry is missing.
       const message = `cannot tell which entries the snapshots cover: the log of ${fleet} does not answer: ${cause.message}`;
       throw new AppError('log.unavailable', message, { cause });

@@ -12,6 +12,7 @@ import { findWorkerFolder, isInside } from '../folder.ts';
 import { findRepository, type Repository } from './find-repository.ts';
 import { createRunGit, type GitFailure, type GitNoAnswer, type GitWorkspace, type RunGit } from './run-git.ts';
 import { type SealedRepository, sealRepository } from './sealed-repository.ts';
+import { findSparse } from './sparse.ts';
 import { findBase } from './unchanged.ts';
 
 /** `text` is '' if nothing has changed, or null if the folder is not in a repository. */
@@ -35,13 +36,24 @@ export async function readChanges(
   if ('reason' in repository) return repository.isNone === true ? { text: null } : failure(repository.reason);
   const { workTree } = repository;
   const run = createRunGit(workspace, workTree, stop);
-  const absent = await findSparse(repository, run);
-  if ('reason' in absent || 'interrupted' in absent) return absent;
+  const absent = await findAbsent(repository, run);
+  if (!Array.isArray(absent)) return absent;
   const sealed = await sealRepository(repository, run, false);
   if (!('git' in sealed)) return sealed;
   try {
     const base = await findBase(null, sealed);
-    return typeof base === 'string' ? await compare(base, { workTree, absent, sealed, stop }) : base;
+    return typeof base === 'string' ? await compare(base, { workTree, absent: new Set(absent), sealed, stop }) : base;
+  } finally {
+    await sealed.close();
+  }
+}
+
+/** Reads the repository's own index, while the changes are found with a separate one. */
+async function findAbsent(repository: Repository, run: RunGit): Promise<string[] | GitNoAnswer> {
+  const sealed = await sealRepository(repository, run);
+  if (!('git' in sealed)) return sealed;
+  try {
+    return await findSparse(sealed, repository.workTree);
   } finally {
     await sealed.close();
   }
@@ -59,21 +71,6 @@ const diffArguments = [
   '--no-textconv',
   '--ignore-submodules=dirty',
 ];
-
-/** Lists files that a sparse checkout omits: they are marked in the repository's index and do not exist. */
-async function findSparse(repository: Repository, run: RunGit): Promise<ReadonlySet<string> | GitNoAnswer> {
-  const sealed = await sealRepository(repository, run);
-  if (!('git' in sealed)) return sealed;
-  try {
-    const listed = await sealed.git(['ls-files', '-t', '-z'], { only: { test: (part) => part.startsWith('S ') } });
-    if (!('stdout' in listed)) return listed;
-    const names = listed.stdout.split('\0').flatMap((part) => (part === '' ? [] : [part.slice(2)]));
-    const found = await Promise.all(names.map((name) => lstat(join(repository.workTree, name)).catch(() => null)));
-    return new Set(names.filter((_, index) => found[index] === null));
-  } finally {
-    await sealed.close();
-  }
-}
 
 type Work = {
   readonly workTree: string;

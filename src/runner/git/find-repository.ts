@@ -57,7 +57,7 @@ export async function openRepository(workTree: string, roots: readonly string[])
 
 type Directories = Pick<Repository, 'gitDir' | 'commonDir'>;
 
-/** Whether a folder is a linked worktree that the repository itself lists. */
+/** Tells whether a folder is a linked worktree that the repository itself lists. */
 export async function isLinkedWorktree(path: string, { commonDir }: Repository): Promise<boolean> {
   const found = await openRepository(path, [commonDir]);
   return !('reason' in found) && found.commonDir === commonDir && (await isNamedBack(path, found));
@@ -70,8 +70,8 @@ async function isNamedBack(workTree: string, { gitDir, commonDir }: Directories)
 }
 
 /**
- * Whether a git directory outside the roots belongs to this work tree. The directory of a linked worktree names the
- * worktree. The directory of a submodule is in `modules/` of the enclosing repository.
+ * Tells whether a git directory outside the roots belongs to this work tree. The directory of a linked worktree names
+ * the worktree. The directory of a submodule is in `modules/` of the enclosing repository.
  */
 async function belongsToWorkTree(workTree: string, { gitDir, commonDir }: Directories): Promise<boolean> {
   if (await isNamedBack(workTree, { gitDir, commonDir })) return true;

@@ -11,9 +11,9 @@ import { createRunGit, type GitNoAnswer } from './run-git.ts';
 import { type SealedRepository, sealRepository } from './sealed-repository.ts';
 
 /** `unknown`: why no tree can be named. */
-export type JudgedTree = { readonly commit: string; readonly tree: string } | { readonly unknown: string };
+type JudgedTree = { readonly commit: string; readonly tree: string } | { readonly unknown: string };
 
-/** Reading a large repository must not delay the answer for longer. It then has no receipt. */
+/** Reading a large repository must not delay the answer for longer than this; such an answer has no receipt. */
 export const treeTimeoutMs = 10_000;
 
 type TreeWorkspace = Omit<GitCheckWorkspace, 'git'>;
@@ -89,7 +89,7 @@ export async function readRepositoryTree(path: string, env: Environment): Promis
 }
 
 /**
- * Joins what was read before and after a check.
+ * Combines the trees that were read before and after a check.
  * @returns null if the check ran outside a repository
  */
 export function treeDuring(before: JudgedTree | null, after: JudgedTree | null): JudgedTree | null {

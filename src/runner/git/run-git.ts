@@ -3,8 +3,9 @@ import { delimiter, isAbsolute } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import type { Environment } from '../../config/environment.ts';
 import type { Interruption, InterruptionCause } from '../../timer.ts';
+import { pickVariables } from '../child-environment.ts';
 import { isInside, type Workspace } from '../folder.ts';
-import { type Group, type GroupEnd, pickVariables, startGroup } from '../process-group.ts';
+import { type Group, type GroupEnd, startGroup } from '../process-group.ts';
 import { quote } from '../reply.ts';
 
 export type GitWorkspace = Workspace & {
@@ -13,7 +14,7 @@ export type GitWorkspace = Workspace & {
 };
 
 /** `isCut`: the output was longer than `outputCharsMax`. */
-export type GitOutput = { readonly stdout: string; readonly isCut: boolean };
+type GitOutput = { readonly stdout: string; readonly isCut: boolean };
 /** `exitCode` is null if git could not be run or was killed. */
 export type GitFailure = { readonly reason: string; readonly exitCode: number | null };
 export type GitNoAnswer = GitFailure | { readonly interrupted: InterruptionCause };

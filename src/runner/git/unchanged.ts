@@ -8,11 +8,13 @@ import { dirname, join } from 'node:path';
 import { matchGlobs } from '../../../machines/index.ts';
 import type { Interruption } from '../../timer.ts';
 import { quote } from '../reply.ts';
-import { hashContents, unchangedLfs } from './contents.ts';
+import { hashContents } from './contents.ts';
+import { unchangedLfs } from './lfs.ts';
 import type { GitAnswer, GitNoAnswer } from './run-git.ts';
 import type { SealedRepository } from './sealed-repository.ts';
+import { findSparse } from './sparse.ts';
 
-export type UnchangedRequest = { readonly globs: readonly string[]; readonly since: string | null };
+type UnchangedRequest = { readonly globs: readonly string[]; readonly since: string | null };
 
 type Sealed = Pick<SealedRepository, 'git' | 'branch'>;
 /** Maps names to `<mode> <object>`. */
@@ -140,7 +142,8 @@ async function editedFiles(
     if (found === 'other') edited.push(name);
     if (found === 'convert') toConvert.push(name);
   }
-  const absent = edited.length === 0 ? [] : await findSparse(edited, context);
+  const candidates = new Set(edited);
+  const absent = edited.length === 0 ? [] : await findSparse(sealed, workTree, (name) => candidates.has(name));
   if (!Array.isArray(absent)) return absent;
   const converted = await convertedDiffer(toConvert, files, sealed);
   if (!Array.isArray(converted)) return converted;
@@ -198,15 +201,3 @@ async function convertedDiffer(
 /** Quotes a name as git expects it on stdin. */
 const quoteC = (name: string): string =>
   `"${name.replaceAll(/["\\]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}"`;
-
-/** Returns the files that a sparse checkout omits: they are marked in the index and do not exist. */
-async function findSparse(names: readonly string[], { workTree, sealed }: Context): Promise<string[] | GitNoAnswer> {
-  const wanted = new Set(names);
-  const answer = await sealed.git(['ls-files', '-t', '-z'], {
-    only: { test: (part) => part.startsWith('S ') && wanted.has(part.slice(2)) },
-  });
-  if (!('stdout' in answer)) return answer;
-  const skipped = answer.stdout.split('\0').flatMap((part) => (part === '' ? [] : [part.slice(2)]));
-  const found = await Promise.all(skipped.map((name) => lstat(join(workTree, name)).catch(() => null)));
-  return skipped.filter((_, index) => found[index] === null);
-}

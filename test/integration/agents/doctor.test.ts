@@ -46,7 +46,7 @@ test.each([
   const nc = await openConnection({ url: server.url, name: 'test', patient: false });
   const leavesHoles = !isTestedServer(nc.info?.version ?? '');
   await nc.close();
-  if (isLimited && leavesHoles) expect(warn).toEqual(holding('past it this nats-server leaves holes in the log'));
+  if (isLimited && leavesHoles) expect(warn).toEqual(holding('beyond it this nats-server leaves gaps in the log'));
   else expect(ok).toEqual(holding('its NATS account has no limit'));
 
   const ofDev = JSON.stringify({ nats: server.url, http: null, fleet: 'main', pid: process.pid });

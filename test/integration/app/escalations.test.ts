@@ -276,7 +276,7 @@ describe('notices without an escalation', () => {
         pending: 1,
         next: [{ task: 'T-1', title: 'Fix login' }],
         reason: expect.stringMatching(
-          /^1 task waits in queue build, and no worker of it is there: T-1 Fix login\. Nobody/,
+          /^1 task waits in queue build, and no worker is there to take it: T-1 Fix login\. Nobody/,
         ),
         missing: [expect.stringContaining('worker of queue build')],
       }),

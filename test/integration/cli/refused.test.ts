@@ -131,7 +131,7 @@ const rows: readonly Row[] = [
   [
     'a NATS port in use',
     2,
-    'is taken by another process; name another port',
+    'is taken by another process; choose another one',
     () => ['dev', '--http', 'off', '--store', 'a folder/s', '--port', portOf(embedded())],
   ],
   [

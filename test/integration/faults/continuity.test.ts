@@ -82,11 +82,11 @@ test.each([
   await expect.poll(() => codeOf('decide.w1')).toBe('LOG_LOST');
   expect(await codeOf('get.worker.w1')).toBe('LOG_LOST');
   const { ready, reason } = (replica as Replica).service.status();
-  expect({ ready, reason }).toEqual({ ready: false, reason: expect.stringContaining('it went back') });
+  expect({ ready, reason }).toEqual({ ready: false, reason: expect.stringContaining('the log went back') });
   await stop();
 
   await start();
-  const warning = logged.find((line) => line.includes('the log went back'));
+  const warning = logged.find((line) => /the log went back[:,]/.test(line));
   expect(JSON.parse(warning ?? '{}')).toMatchObject({ foldedSeq: expect.any(Number), foldedAt: expect.any(String) });
   expect((await client.ask('decide.w1', { attempt: 'a2' })).code).toBe('');
   const decided = async () =>

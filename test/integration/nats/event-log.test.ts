@@ -115,7 +115,7 @@ test('a reader behind trimmed entries reports no loss if a snapshot covers them,
     /^log.lost: the log STOPGATE_uncovered has a gap: entries 1 to 3 are missing/,
   );
   // No entry is missing, but the last folded entry can no longer be compared.
-  expect(await why('unproved', 5, 3)).toMatch(/^log.lost: entry 3, the last that was folded here, is no longer in/);
+  expect(await why('unproved', 5, 3)).toMatch(/^log.lost: entry 3, the last that this replica folded, is no longer in/);
 });
 
 test('a start while another replica trims the log behind a snapshot recognises the log', async () => {

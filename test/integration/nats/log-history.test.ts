@@ -3,7 +3,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openConnection } from '../../../src/nats/connection.ts';
-import { type HistoryRange, readHistory } from '../../../src/nats/log/log-range.ts';
+import { type HistoryRange, readHistory } from '../../../src/nats/log/log-history.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { openNats } from '../../support/shared-server.ts';
 

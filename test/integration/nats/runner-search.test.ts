@@ -1,7 +1,7 @@
 /** Finds runners that nobody serves. */
 import { expect, onTestFinished, test } from 'vitest';
-import { createFindMissingRunners } from '../../../src/nats/bus.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
+import { createFindMissingRunners } from '../../../src/nats/missing-runners.ts';
 import { openNats } from '../../support/shared-server.ts';
 
 test('the result is null while the server is unreachable, and empty if no runner is named', async () => {

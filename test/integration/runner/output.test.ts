@@ -1,7 +1,7 @@
 /** Feedback from a command's output: shortened and cleaned, or parsed as JSON. */
 import { describe, expect, test } from 'vitest';
 import type { CommandConfig } from '../../../src/config/file.ts';
-import { collectOutput } from '../../../src/runner/command.ts';
+import { collectOutput } from '../../../src/runner/command-output.ts';
 import { createWorkspace, node, sh } from './workspace.ts';
 
 async function feedbackOf(check: CommandConfig): Promise<unknown> {

@@ -1,6 +1,6 @@
 /** Behaviour that all agents share. Calls go through the agent's adapter, the hook call handler and the real fold. */
 import { describe, expect, test } from 'vitest';
-import { promptedAgents } from '../../../machines/worker/way-out.ts';
+import { agentsWithPauseCommand } from '../../../machines/worker/pause-hint.ts';
 import { agents, unknownWorker } from '../../../src/agents/index.ts';
 import type { AnswerableDecision } from '../../../src/agents/shared/block-text.ts';
 import { readOptions } from '../../../src/hook-command/options.ts';
@@ -39,7 +39,7 @@ test('blocks mention /stopgate off to exactly the agents that read it', () => {
   });
   // A script reads it too, but nobody types into one.
   const names = readers.map(({ agent }) => agent).filter((name) => name !== 'shell');
-  expect([...new Set(names)].sort()).toEqual([...promptedAgents].sort());
+  expect([...new Set(names)].sort()).toEqual([...agentsWithPauseCommand].sort());
 });
 
 test('every agent has its script', () => {

@@ -1,6 +1,10 @@
 /** Which caller gets the next permit: a flood of invented workers delays others by a few admissions at most. */
 import { expect, test } from 'vitest';
-import { type Caller, createFairSemaphore, type FairSemaphoreOptions } from '../../../src/concurrency/semaphore.ts';
+import {
+  type Caller,
+  createFairSemaphore,
+  type FairSemaphoreOptions,
+} from '../../../src/concurrency/fair-semaphore.ts';
 
 /** A new signal for each call: one signal with thousands of listeners is slow. */
 const never = () => new AbortController().signal;

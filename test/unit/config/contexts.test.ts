@@ -87,7 +87,7 @@ describe('the credentials of a context', () => {
 describe('is refused', () => {
   test('a name that does not exist', async () => {
     putContexts();
-    expect(await problemsOf(named('stage'))).toEqual(['there is no context "stage"; there are: prod, lab']);
+    expect(await problemsOf(named('stage'))).toEqual(['there is no context "stage"; use one of prod, lab']);
     expect(await problemsOf({ ...named(), env: { STOPGATE_CONTEXT: 'stage' } })).toHaveLength(1);
   });
 
@@ -102,7 +102,7 @@ describe('is refused', () => {
     ['a selected context that is not there', '{ "selected": "b", "contexts": { "a": { "nats": "h" } } }'],
   ])('a file with %s', async (_, text) => {
     put('.config/stopgate/contexts.json', text);
-    expect(await problemsOf(named())).toEqual([expect.stringContaining('mend or delete the file')]);
+    expect(await problemsOf(named())).toEqual([expect.stringContaining('correct or delete the file')]);
   });
 
   test('an invalid value, with its context', async () => {

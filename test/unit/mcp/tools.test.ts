@@ -1,6 +1,6 @@
 /** The tools over a service in memory: what they send, what they return, and what they check before they publish. */
 import { describe, expect, test } from 'vitest';
-import { createKeyedMutex } from '../../../src/concurrency/semaphore.ts';
+import { createKeyedMutex } from '../../../src/concurrency/keyed-mutex.ts';
 import { AppError } from '../../../src/errors.ts';
 import { tools } from '../../../src/mcp/tools/index.ts';
 import { createFakeService } from '../../integration/http/fake-service.ts';

@@ -2,7 +2,7 @@
 import type { StreamInfo } from '@nats-io/jetstream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
-import { confirmLoss } from '../../../src/nats/log/log-continuity.ts';
+import { confirmLoss } from '../../../src/nats/log/confirm-loss.ts';
 
 const whole = {} as StreamInfo;
 const lost = new AppError('log.lost', 'the log STOPGATE_main ends at entry 7, and entry 9 was folded');

@@ -1,5 +1,5 @@
 /** dead-letters: lists the entries that were not valid. The machines ignore them. */
-import { parseDeadLetter } from '../../../nats/log/stored-log.ts';
+import { parseDeadLetter } from '../../../nats/log/store-report.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { findWorker } from '../../actor-id.ts';
 import { defineCommand, option } from '../../command.ts';

@@ -1,7 +1,7 @@
 /** The fast path reads entries without their schema, with the same result. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { quickRead } from '../../../../machines/entries/read-entry.ts';
+import { quickRead } from '../../../../machines/entries/quick-read.ts';
 import { entrySchemas } from '../../../../machines/index.ts';
 
 const text = fc.oneof(

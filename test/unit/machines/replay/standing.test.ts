@@ -188,7 +188,7 @@ describe('a task', () => {
     [
       'in none',
       [['task.T-1.hook.registered', { hook: 'h1', type: 'tdd' }]],
-      { kind: 'claim', text: 'it is in no queue, so no worker gets it' },
+      { kind: 'claim', text: 'it is in no queue, so no worker will take it' },
     ],
     [
       'after another',

@@ -55,7 +55,7 @@ test('questions with the same text cannot be answered, only denied', () => {
   const asked = { request: 'r1', seq: 7, since: '', kind: 'question', tool: null, message: null, detail };
   const asking = { worker: 'w1', inputs: [asked], lastAnswer: null };
   expect(() => createAnswer(asking, { verdict: 'allow', message })).toThrow(
-    'worker w1 asks questions that look alike, so that its answers could not be told apart; deny it',
+    'worker w1 asks questions with equal texts, so its answers could not be distinguished; deny it',
   );
   expect(createAnswer(asking, { verdict: 'deny' })).toEqual({ request: 'r1', verdict: 'deny' });
 });

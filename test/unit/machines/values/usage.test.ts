@@ -1,7 +1,7 @@
 /** Sums of usage: money without rounding errors, and only safe integers. */
 import { expect, test } from 'vitest';
 import {
-  addUse,
+  addToPeriod,
   addUsed,
   beginPeriod,
   countedOf,
@@ -32,8 +32,8 @@ test('sums stop at the largest safe integer', () => {
 });
 
 test('a grant counts from the current sum', () => {
-  const period = addUse(beginPeriod(0), { tokens: 12, nanoUsd: 0, turns: 2 });
-  const later = addUse(grantPeriod(period, 60), { tokens: 3, nanoUsd: 0, turns: 1 });
+  const period = addToPeriod(beginPeriod(0), { tokens: 12, nanoUsd: 0, turns: 2 });
+  const later = addToPeriod(grantPeriod(period, 60), { tokens: 3, nanoUsd: 0, turns: 1 });
   expect(countedOf(later)).toEqual({ tokens: 3, nanoUsd: 0, turns: 1 });
   expect(viewUsage(later)).toEqual({ tokens: 15, usd: 0, turns: 3 });
 });

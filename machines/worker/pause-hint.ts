@@ -7,7 +7,7 @@ import type { Policy } from '../policy/policy.ts';
  * Agents whose adapters read `/stopgate off` in a person's prompt. A fact of the rules, because it decides the text of
  * decisions; `test/unit/agents/agents.test.ts` compares it with the adapters.
  */
-export const promptedAgents: ReadonlySet<string> = new Set([
+export const agentsWithPauseCommand: ReadonlySet<string> = new Set([
   'claude',
   'cline',
   'codex',
@@ -22,17 +22,17 @@ export const promptedAgents: ReadonlySet<string> = new Set([
   'qwen',
 ]);
 
-const wayOut = 'A person can let it stop unjudged by typing /stopgate off.';
+const pauseHint = 'A person can let it stop unjudged by typing /stopgate off.';
 
-/** Returns the prompt with the way out, if there is one, at the end of its first paragraph. */
-export function promptOf(
+/** Returns the prompt with the hint at the end of its first paragraph, if a person can pause the worker like that. */
+export function withPauseHint(
   { agent, interactive }: Pick<JudgedWorker, 'agent' | 'interactive'>,
   { pause }: Pick<Policy, 'pause'>,
   { decision, nextPrompt }: Pick<Ruling, 'decision' | 'nextPrompt'>,
 ): string | null {
   if (decision !== 'block' || nextPrompt === null) return nextPrompt;
-  const works = interactive !== false && promptedAgents.has(agent ?? '') && pause === 'allow';
-  if (!works) return nextPrompt;
+  const canPause = interactive !== false && agentsWithPauseCommand.has(agent ?? '') && pause === 'allow';
+  if (!canPause) return nextPrompt;
   const [first = '', ...others] = nextPrompt.split('\n\n');
-  return [`${first} ${wayOut}`, ...others].join('\n\n');
+  return [`${first} ${pauseHint}`, ...others].join('\n\n');
 }
