@@ -200,7 +200,7 @@ const workerRules: readonly Rule[] = [
     (_, worker) => unless(last(worker)?.decision === 'block' || worker.held.size === 0, 'it was not blocked'),
   ],
   [/^It asked for a person, and has continued$/, (_, worker) => unless(worker.escalation === null, 'it still waits')],
-  [/^Its session has ended/, (_, worker) => unless(worker.isEnded, 'it has not')],
+  [/^Its session (?:has )?ended/, (_, worker) => unless(worker.isEnded, 'it has not')],
   [/^(The session has ended|Back in service)$/, () => null],
   [/^Hook evaluation failed: |^The task/, (_, worker) => unless(worker.escalation !== null, 'it is not escalated')],
   // The idle timeout has passed.
