@@ -1,5 +1,5 @@
 /** Examines the service and the settings of agents, for `doctor` and `up`. */
-import { homedir } from 'node:os';
+
 import {
   type Answer,
   bad,
@@ -16,6 +16,7 @@ import { checkWorkers, findPolicies } from '../../../agents/doctor/worker-checks
 import { type Agent, agents } from '../../../agents/index.ts';
 import { findProgram, type LocalContext } from '../../../agents/setup/local-context.ts';
 import { type Config, loadConfig } from '../../../config/config.ts';
+import { homeFolder } from '../../../config/environment.ts';
 import { withholdSecrets } from '../../../config/own-address.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { formatAgo } from '../../text/state-text.ts';
@@ -41,7 +42,7 @@ export async function diagnose(
   { cwd, env }: Pick<Io, 'cwd' | 'env'>,
   signal: AbortSignal,
 ): Promise<Finding[]> {
-  const places: LocalContext = { cwd, home: env.HOME || homedir(), env };
+  const places: LocalContext = { cwd, home: homeFolder(env), env };
   const loaded = await loadConfig({ flags: { http, fleet, config: configFile }, cwd, env, contexts: { named } });
   // An untrusted checkout may name any server, so its configuration does not get the token.
   const config = withholdSecrets(loaded);

@@ -1,9 +1,10 @@
 /** down: undoes what `up` has done in this folder. */
+
 import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { z } from 'zod';
 import { askHttp } from '../../../agents/doctor/session.ts';
 import { loadConfig } from '../../../config/config.ts';
+import { homeFolder } from '../../../config/environment.ts';
 import type { ServiceFile } from '../../../config/store.ts';
 import { type Context, defineCommand, type Flags, flag } from '../../command.ts';
 import {
@@ -47,7 +48,7 @@ export const down = defineCommand({
 async function undo(record: UpRecord, running: ServiceFile | null, context: DownContext): Promise<number> {
   const { flags, io, out } = context;
   const { cwd: folder, env } = io;
-  const places = { cwd: folder, home: env.HOME || homedir(), env };
+  const places = { cwd: folder, home: homeFolder(env), env };
   const isUnused = running !== null && record.madeStore && (await isUntouched(running, context));
   // First the hooks, so that no agent calls a service that is gone. The supervisor needs its own file to stop it.
   const hooks = await undoFiles(

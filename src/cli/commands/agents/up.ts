@@ -1,7 +1,6 @@
 /** up: sets up everything that a laptop needs, in one command: service, policy, agent, and a test that a stop is judged. */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { homedir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import type { Finding } from '../../../agents/doctor/doctor.ts';
 import { describePlans } from '../../../agents/doctor/worker-checks.ts';
@@ -10,7 +9,7 @@ import { findProgram, type LocalContext, rootOf } from '../../../agents/setup/lo
 import { type Change, openSettings, readText, writeSettings } from '../../../agents/setup/settings-file.ts';
 import type { SettingsSetup } from '../../../agents/setup/setup.ts';
 import { type Config, loadConfig } from '../../../config/config.ts';
-import { readVariable } from '../../../config/environment.ts';
+import { homeFolder, readVariable } from '../../../config/environment.ts';
 import { readConfigFile } from '../../../config/file-reader.ts';
 import type { ServiceFile } from '../../../config/store.ts';
 import { AppError } from '../../../errors.ts';
@@ -125,7 +124,7 @@ type Plan = {
 /** Changes nothing. @throws AppError if something is in the way */
 async function makePlan(context: UpContext): Promise<Plan> {
   const { cwd: folder, env } = context.io;
-  const places: LocalContext = { cwd: folder, home: env.HOME || homedir(), env };
+  const places: LocalContext = { cwd: folder, home: homeFolder(env), env };
   const earlier = readRecord(folder, env);
   const config = await loadConfig({ cwd: folder, env, serving: true });
   const running = await findRunning(folder);
