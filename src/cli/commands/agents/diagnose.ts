@@ -9,7 +9,7 @@ import {
   skip,
   type TokenPass,
 } from '../../../agents/doctor/doctor.ts';
-import { checkConfig, checkService, type ServiceState } from '../../../agents/doctor/service-checks.ts';
+import { checkConfig, checkPrograms, checkService, type ServiceState } from '../../../agents/doctor/service-checks.ts';
 import { readSession, type Session } from '../../../agents/doctor/session.ts';
 import { checkOwnService, checkSession, refusalOf } from '../../../agents/doctor/session-checks.ts';
 import { checkWorkers, findPolicies } from '../../../agents/doctor/worker-checks.ts';
@@ -60,7 +60,11 @@ export async function diagnose(
     isFirst,
     signal,
   };
-  const found = findingsAbout('service', [...service.answers, checkConfig(config, policies)]);
+  const found = findingsAbout('service', [
+    ...service.answers,
+    checkConfig(config, policies),
+    ...checkPrograms(config, env),
+  ]);
   let isConnected = false;
   for (const each of agents.values()) {
     if (agent !== undefined && agent !== each.name) continue;

@@ -1,10 +1,11 @@
 /** down: undoes what `up` has done in this folder. */
 
 import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { askHttp } from '../../../agents/doctor/session.ts';
 import { loadConfig } from '../../../config/config.ts';
-import { homeFolder } from '../../../config/environment.ts';
+import { type Environment, homeFolder } from '../../../config/environment.ts';
 import type { ServiceFile } from '../../../config/store.ts';
 import { type Context, defineCommand, type Flags, flag } from '../../command.ts';
 import {
@@ -37,7 +38,8 @@ export const down = defineCommand({
         running === null ? '' : `; the service that runs here (process ${running.pid}) was started in another way`;
       if (context.flags.json)
         await context.out.json({ down: false, stopped: null, restored: [], removed: [], kept: [] });
-      else note(`"stopgate up" was not run in ${folder}, so there is nothing to undo${also}`);
+      else
+        note(`"stopgate up" was not run in ${folder}, so there is nothing to undo${also}${describeAbove(folder, env)}`);
       return 0;
     }
     io.interrupt(); // the first Ctrl-C must not leave half of it; after a second one, the record is still there
@@ -97,6 +99,13 @@ async function undo(record: UpRecord, running: ServiceFile | null, context: Down
   ];
   await out.print(...lines, 'Everything that "stopgate up" did is undone.');
   return 0;
+}
+
+/** Names the folder above in which `up` was run, for somebody who is in a wrong one. */
+function describeAbove(folder: string, env: Environment): string {
+  for (let above = dirname(folder); above !== dirname(above); above = dirname(above))
+    if (existsSync(join(stateFolderOf(above, env), 'up.json'))) return `; it was run in ${above}`;
+  return '';
 }
 
 /** Nobody misses a store without a reported entry: it has only what the service itself wrote. */

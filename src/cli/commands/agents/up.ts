@@ -73,7 +73,7 @@ export const up = defineCommand({
     if (!flags.json) await context.out.print(...describePlan(plan, isUp).map(context.asTyped));
     if (isUp || flags['dry-run']) {
       if (flags.json) await context.out.json(reportOf(plan, { running: plan.running, isUp, findings: [] }));
-      else if (isUp) await context.out.print(`It is up already. ${context.asTyped(sentenceFor(plan, plan.url))}`);
+      else if (isUp) await context.out.print(context.asTyped(`It is up already. ${alreadyUp(plan)}`));
       return 0;
     }
     if (!flags.yes) {
@@ -116,6 +116,8 @@ type Plan = {
   readonly supervisor: Supervisor | null;
   readonly supervisorFiles: readonly Change[];
   readonly url: string;
+  /** The nearest folder above whose service runs. Null if there is none. */
+  readonly above: string | null;
   /** Null if the folder has a stopgate.yaml. */
   readonly rules: Rules | null;
   readonly connections: readonly Connection[];
@@ -151,7 +153,10 @@ async function makePlan(context: UpContext): Promise<Plan> {
     const rest = { blockCap: undefined, planTools, usage: false, remove: false };
     connections.push({ agent, setup, changes: setup.plan({ scope, places, line, ...rest }) });
   }
-  return { folder, places, earlier, running, supervisor, supervisorFiles, url, rules, connections };
+  const outer = config.store;
+  const outerFolder = outer === null || outer.folder === storeOf(folder) ? null : dirname(outer.folder);
+  const above = outerFolder !== null && (await findRunning(outerFolder)) !== null ? outerFolder : null;
+  return { folder, places, earlier, running, supervisor, supervisorFiles, url, above, rules, connections };
 }
 
 function planRules(config: Config, folder: string): Rules | null {
@@ -244,7 +249,7 @@ function ruleOf({ tests }: Pick<Rules, 'tests'>): string {
 }
 
 function describePlan(plan: Plan, isUp: boolean): string[] {
-  const { places, running, supervisor, url, rules, connections } = plan;
+  const { places, running, supervisor, url, above, rules, connections } = plan;
   if (isUp) return [];
   const verb = (change: Change) => (kindOf(change) === 'created' ? 'create' : 'change');
   return [
@@ -262,6 +267,11 @@ function describePlan(plan: Plan, isUp: boolean): string[] {
       ),
     ),
     ...connections.flatMap(({ setup }) => setup.trust?.describe(places) ?? []).map((text) => `  ${text}`),
+    ...(above === null || running !== null
+      ? []
+      : [
+          `  note    the service of ${above} runs already; to use it and its rules here, run "stopgate up" there instead`,
+        ]),
     'The log goes to .stopgate. "stopgate down" undoes all of this.',
   ];
 }
@@ -293,7 +303,7 @@ const reportOf = (plan: Plan, { running, isUp, findings }: Result) => ({
 });
 
 async function carryOut(plan: Plan, context: UpContext): Promise<number> {
-  const { flags, io, out, note } = context;
+  const { flags, io, out, note, asTyped } = context;
   const signal = io.interrupt();
   const work = createWork(plan, io.env);
   const say = async (text: string) => {
@@ -336,7 +346,7 @@ async function carryOut(plan: Plan, context: UpContext): Promise<number> {
       await out.print(
         ...shown.flatMap((finding) => formatFinding(finding, out.colors)),
         '',
-        sentenceFor(plan, plan.url),
+        asTyped(isBad ? notJudged(plan) : sentenceFor(plan)),
       );
     }
     return isBad ? 1 : 0;
@@ -349,14 +359,30 @@ async function carryOut(plan: Plan, context: UpContext): Promise<number> {
   }
 }
 
-/** One sentence about what happens next. */
-function sentenceFor({ connections, rules }: Plan, url: string): string {
-  const who = connections.map(({ agent }) => agent.title).join(' and ');
-  if (who === '')
-    return `The service runs, but no agent was found on PATH, so nothing is judged: install one and run "stopgate up" again, or see "stopgate init shell". Watch it at ${url}.`;
-  const rule = rules === null ? `${rulesFile} says when it may` : `for that, ${ruleOf(rules)}`;
-  return `From its next session in this folder on, ${who} asks before it stops: ${rule}. Watch it at ${url}; "stopgate down" undoes all of this.`;
+const titlesOf = ({ connections }: Plan) => connections.map(({ agent }) => agent.title).join(' and ');
+const closing = ({ url }: Plan) => `Watch it at ${url}; "stopgate down" undoes all of this.`;
+
+/** What happens next. */
+function sentenceFor(plan: Plan): string {
+  const rule = plan.rules === null ? `${rulesFile} says when it may` : `for that, ${ruleOf(plan.rules)}`;
+  return `From its next session in this folder on, ${titlesOf(plan)} asks before it stops: ${rule}. ${closing(plan)}`;
 }
+
+/** What is still missing. */
+function notJudged(plan: Plan): string {
+  if (plan.connections.length === 0)
+    return `The service runs, but no agent was found on PATH, so nothing is judged: install one and run "stopgate up" again, or see "stopgate init shell". Watch it at ${plan.url}.`;
+  return `Until what is marked with ✗ is fixed, stops of ${titlesOf(plan)} may not be judged; "${doctorOf(plan)}" checks again. ${closing(plan)}`;
+}
+
+/** Whether stops are judged is not examined again. */
+function alreadyUp(plan: Plan): string {
+  if (plan.connections.length === 0) return notJudged(plan);
+  return `${titlesOf(plan)} is connected; "${doctorOf(plan)}" checks that its stops are judged. ${closing(plan)}`;
+}
+
+const doctorOf = ({ connections }: Plan) =>
+  connections.length === 1 ? `stopgate doctor ${connections[0]?.agent.name}` : 'stopgate doctor';
 
 /** What was done so far, each step recorded before it is taken. */
 type Work = {
