@@ -124,6 +124,8 @@ async function askAttempt(
     const entity = verb === 'verify-task' ? 'task' : 'worker';
     const longer = io.isTTY ? await describeLonger(id, { requester, entity, fleet }).catch(() => null) : null;
     if (longer !== null) context.note(`stopgate: no ${entity} is called ${id} yet; did you mean ${longer}?`);
+    else if (verb === 'probe' && (await isNew(id, requester)))
+      context.note(`stopgate: worker ${id} is unknown; this is the answer for a new one`);
     try {
       const request = requester.request(verb, id, body, timeoutMs);
       const shown = io.isTTY && verb === 'decide' ? withProgress(request, id, requester, context) : request;
@@ -141,6 +143,13 @@ async function askAttempt(
     }
   });
 }
+
+/** False too if the service does not say it. */
+const isNew = (worker: string, requester: Requester): Promise<boolean> =>
+  requester.request('get', `worker.${worker}`, {}, progressMs).then(
+    () => false,
+    (error: unknown) => error instanceof AppError && error.code === 'actor.unknown',
+  );
 
 /** A decision without checks takes milliseconds. */
 const progressMs = 1_000;
