@@ -124,7 +124,7 @@ async function askAttempt(
     const entity = verb === 'verify-task' ? 'task' : 'worker';
     const longer = io.isTTY ? await describeLonger(id, { requester, entity, fleet }).catch(() => null) : null;
     if (longer !== null) context.note(`stopgate: no ${entity} is called ${id} yet; did you mean ${longer}?`);
-    else if (verb === 'probe' && (await isNew(id, requester)))
+    else if (io.isTTY && verb === 'probe' && (await isNew(id, requester)))
       context.note(`stopgate: worker ${id} is unknown; this is the answer for a new one`);
     try {
       const request = requester.request(verb, id, body, timeoutMs);
