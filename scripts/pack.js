@@ -122,17 +122,14 @@ async function stageProgramPackage(folder) {
   cpSync(join(staging, 'client/index.d.ts'), types('src/client/index.d.ts'));
   cpSync(join(staging, 'client/claude-agent-sdk.d.ts'), types('src/agents/claude/agent-sdk.d.ts'));
   for (const page of ['CHANGELOG.md', 'SECURITY.md']) cpSync(join(root, page), join(folder, page));
-  cpSync(join(root, 'templates'), join(folder, 'templates'), { recursive: true });
+  for (const name of ['bin', 'templates']) cpSync(join(root, name), join(folder, name), { recursive: true });
   // The pages are files too, since messages name them. Pictures, decisions and examples would double the size.
   const isPage = (file) => !/^docs.(pictures|decisions|examples)\b/.test(relative(root, file));
   cpSync(join(root, 'docs'), join(folder, 'docs'), { recursive: true, filter: isPage });
   const { files, scripts, dependencies, devDependencies, overrides, peerDependencies, peerDependenciesMeta, ...rest } =
     about;
   const bundled = JSON.parse(readFileSync(join(dist, 'bundled.json'), 'utf8')).map((path) => join(root, path));
-  describe(folder, bundled, join(root, 'README.md'), {
-    ...rest,
-    bin: { stopgate: 'dist/src/main.js' },
-  });
+  describe(folder, bundled, join(root, 'README.md'), rest);
 }
 
 function removePictures(file) {

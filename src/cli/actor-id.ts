@@ -29,11 +29,24 @@ export async function getActor<View>(id: string, search: Search): Promise<View> 
     return (await explainUnknown(get(id), entity, fleet)) as View;
   } catch (error) {
     const found = isUnknown(error) ? await findByPrefix(id, search) : null;
-    if (found === null) throw error;
+    if (found === null) throw (await isOther(id, search)) ? nameOther(error, id, entity) : error;
     note(`stopgate: ${entity} ${found}`);
     return (await explainUnknown(get(found), entity, fleet)) as View;
   }
 }
+
+const otherOf = { worker: 'task', task: 'worker' } as const;
+
+/** Whether a worker has the id that was given for a task, or the other way round. */
+async function isOther(id: string, { requester, entity, timeoutMs = timeoutMsDefault }: Search): Promise<boolean> {
+  return requester.request('get', `${otherOf[entity]}.${id}`, {}, timeoutMs).then(
+    () => true,
+    () => false,
+  );
+}
+
+const nameOther = (cause: unknown, id: string, entity: Entity): AppError =>
+  new AppError('actor.unknown', `${entity} ${id} is unknown, but there is a ${otherOf[entity]} ${id}`, { cause });
 
 /**
  * Finds the id of a worker for a command that reads the log. Returns `id` unchanged if it is the id of a worker, if no

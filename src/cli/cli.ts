@@ -88,6 +88,23 @@ function findCommand(argv: readonly string[]): { name: string | null; rest: read
   return { name: null, rest: argv };
 }
 
+/** What other tools call something that we have under another name. */
+const otherWords: Readonly<Record<string, string>> = {
+  start: '"stopgate up" sets up this folder, "stopgate dev" starts a service',
+  install: '"stopgate up" sets up this folder',
+  setup: '"stopgate up" sets up this folder',
+  stop: '"stopgate down" undoes "stopgate up", Ctrl-C ends "stopgate dev"',
+  uninstall: '"stopgate down" undoes "stopgate up", "stopgate init AGENT --remove" removes the hooks of an agent',
+  status: '"stopgate doctor" checks the setup, "stopgate workers" lists the agents',
+  list: '"stopgate workers" lists the agents',
+  ls: '"stopgate workers" lists the agents',
+  logs: '"stopgate tail" prints the log',
+  config: '"stopgate check" checks a stopgate.yaml',
+  validate: '"stopgate check" checks a stopgate.yaml',
+  lint: '"stopgate check" checks a stopgate.yaml',
+  version: '"stopgate --version" prints the version',
+};
+
 /** Converts a parser error into one line that says what is wrong and which help to read. */
 async function toUsageError({ code, message }: CommanderError, words: readonly string[]): Promise<AppError> {
   const fault = message
@@ -96,7 +113,11 @@ async function toUsageError({ code, message }: CommanderError, words: readonly s
     .replaceAll('\n', ' ');
   const name = words[0] ?? '';
   const command = Object.hasOwn(commands, name) ? await commands[name]?.load() : undefined;
-  if (command === undefined) return new AppError('input.bad', `${fault}; "stopgate help" lists all commands`);
+  if (command === undefined) {
+    const usual = Object.hasOwn(otherWords, name) ? otherWords[name] : undefined;
+    const [known, hint] = usual === undefined ? [fault, ''] : [`unknown command '${name}'`, `${usual}, and `];
+    return new AppError('input.bad', `${known}; ${hint}"stopgate help" lists all commands`);
+  }
   const isBare = code === 'commander.unknownOption' && takesCommandLine(command) && !words.includes('--');
   const hint = isBare ? '; put your command after "--"' : '';
   return new AppError('input.bad', `${fault}${hint} (see "stopgate ${name} --help")`);

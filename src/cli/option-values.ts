@@ -52,7 +52,7 @@ export function toDuration(text: string): number {
   throw refuse(`'${text}' is not a duration; write 250ms, 50s, 10m, 2h, 7d or a number of milliseconds`);
 }
 
-/** Parses a duration of at least 1 ms, such as a timeout. */
+/** Parses a duration of at least 1 ms, such as a timeout or a pause. */
 export function toTimeout(text: string): number {
   const ms = toDuration(text);
   if (/^\d+$/.test(text) && ms > 0 && ms < bareMsMin)

@@ -5,13 +5,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { AppError } from '../errors.ts';
 import { readPlainFile } from '../plain-file.ts';
 import { describeSystemError } from '../system-error.ts';
 import { tryJson } from '../text/json-text.ts';
-import { type Environment, readVariable } from './environment.ts';
+import { type Environment, homeFolder, readVariable } from './environment.ts';
 
 export const contextFields = ['nats', 'creds', 'fleet', 'http'] as const;
 type Field = (typeof contextFields)[number];
@@ -36,7 +35,7 @@ export function contextsFile(env: Environment, home?: string): string {
   const given = readVariable('XDG_CONFIG_HOME', env);
   // The XDG specification ignores a relative path.
   const isGiven = given !== undefined && isAbsolute(given);
-  const folder = isGiven ? given : join(home ?? readVariable('HOME', env) ?? homedir(), '.config');
+  const folder = isGiven ? given : join(home ?? homeFolder(env), '.config');
   return join(folder, 'stopgate', 'contexts.json');
 }
 

@@ -59,20 +59,31 @@ function describeIssue(issue: Issue): string {
     if (input === undefined) return `"${String(issue.path.at(-1))}" is missing`;
     const quotes =
       issue.expected === 'string' && ['number', 'boolean'].includes(typeof input) ? ': put it in quotes' : '';
-    return `expected ${describeExpected(issue)}${describeExample(issue)}, got ${describeValue(input)}${quotes}`;
+    return `expected ${describeExpected(issue)}${describeExample(issue)}, got ${describeValue(input)}${quotes}${describeName(issue)}`;
   }
   if (code === 'invalid_value') return `${describeValue(input)} is not ${describeExpected(issue)}`;
   // Our own messages continue a sentence that starts with the value.
-  if (message.startsWith('is ')) return `${describeValue(input)} ${message}`;
+  if (message.startsWith('is ')) return `${describeValue(input)} ${message}${describeName(issue)}`;
   return describeOne(issue, input);
 }
 
 /** An example for common mistakes: a word, or a shell command line. */
-function describeExample({ path, input }: Issue): string {
-  if (typeof input !== 'string' || !/^[\w./ -]+$/.test(input)) return '';
-  if (path.at(-1) === 'run') return ` such as [${input.trim().split(/\s+/).join(', ')}]`;
-  return path.at(-2) === 'checks' ? ' such as { plan: {} }' : '';
+function describeExample({ path, input, expected }: z.core.$ZodIssueInvalidType): string {
+  const [parent, key] = [path.at(-2), path.at(-1)];
+  if (typeof input === 'string' && /^[\w./ -]+$/.test(input)) {
+    const words = `[${input.trim().split(/\s+/).join(', ')}]`;
+    if (key === 'run' || key === 'files') return ` such as ${words}`;
+    if (parent === 'commands') return ` such as { run: ${words} }`;
+    if (parent === 'checks') return ' such as { plan: {} }';
+  }
+  if (key === 'checks' && expected === 'array') return ' such as [{ plan: {} }]';
+  if (key === 'budget' && expected === 'object') return ' such as { usd: 10 }';
+  return key === 'git' && path.includes('checks') ? ' such as { clean: true }' : '';
 }
+
+/** A command line in a check is a common mistake. */
+const describeName = ({ path }: Issue): string =>
+  path.at(-1) === 'command' && path.includes('checks') ? '; a check names one of the commands under "commands"' : '';
 
 function describeUnion(issues: readonly Issue[], input: unknown): string {
   return `expected ${[...new Set(issues.map(describeExpected))].join(' or ')}, got ${describeValue(input)}`;

@@ -64,6 +64,15 @@ function ignoresHangup(): boolean {
   }
 }
 
+/**
+ * Ends as the closed terminal asked, once everything is closed. Node 20 resets its terminal at the exit, and aborts if
+ * that is gone: the desktop would report a crash.
+ */
+function endByHangup(): void {
+  process.removeAllListeners('SIGHUP');
+  process.kill(process.pid, 'SIGHUP');
+}
+
 /** Returns the parts of the real process. A second Ctrl-C exits at once; `exit` handlers still run. */
 export function processIo(env: Io['env']): Io {
   return {
@@ -88,12 +97,14 @@ export function processIo(env: Io['env']): Io {
           controller.abort();
         } else if (performance.now() - sinceMs > doubledMs) process.exit(code);
       };
+      const isTerminal = [0, 1, 2].some((fd) => isatty(fd));
       for (const [signal, code] of [
         ['SIGINT', 130],
         ['SIGTERM', 143],
         ['SIGHUP', 129],
       ] as const)
         if (signal !== 'SIGHUP' || !ignoresHangup()) process.on(signal, () => take(code));
+      if (isTerminal && !ignoresHangup()) process.once('SIGHUP', () => process.once('exit', endByHangup));
       return controller.signal;
     },
   };

@@ -2,13 +2,14 @@
  * The shipped `stopgate dev`: the lines that it prints can be pasted. npm-start.test.ts and commands.test.ts test
  * signals.
  */
-import { execFile } from 'node:child_process';
-import { chmod } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { isRunning } from '../integration/runner/workspace.ts';
-import { ownFolder, serverPid, startDev } from '../support/dev.ts';
+import { cleanEnv } from '../support/command.ts';
+import { exists, inStore, ownFolder, serverPid, startDev } from '../support/dev.ts';
 import { serveShipped } from '../support/service.ts';
 import { main } from '../support/shipped.ts';
 
@@ -53,5 +54,23 @@ test('a closed terminal ends it, and its nats-server', async () => {
   const dev = await startDev(folder, serveShipped);
   const pid = await serverPid(folder);
   expect(await dev.kill('SIGHUP')).toBe(0);
+  expect(await isRunning(pid)).toBe(false);
+});
+
+test('it ends by the hangup, where Node would abort because the terminal is gone', { timeout: 60_000 }, async () => {
+  const folder = await ownFolder();
+  // The shell gets the hangup and passes it on, like one that a person uses. The second wait is for the exit.
+  const dev = `'${process.execPath}' '${main}' dev --port 0 --http 127.0.0.1:0`;
+  const line = `trap 'kill -HUP $pid' HUP; ${dev} & pid=$!; wait $pid; wait $pid; echo $? > status`;
+  const terminal = spawn('script', ['-qec', line, '/dev/null'], {
+    cwd: folder.path,
+    env: cleanEnv(folder.path),
+    stdio: 'ignore',
+  });
+  await expect.poll(() => exists(inStore(folder, 'service.json')), { timeout: 30_000 }).toBe(true);
+  const pid = await serverPid(folder);
+  terminal.kill('SIGKILL'); // its end of the terminal is closed
+  const status = () => readFile(join(folder.path, 'status'), 'utf8').catch(() => '');
+  await expect.poll(status, { timeout: 20_000 }).toBe('129\n');
   expect(await isRunning(pid)).toBe(false);
 });

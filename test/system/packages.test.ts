@@ -167,6 +167,15 @@ test(
   timeout,
 );
 
+test('on an old Node, the installed command says which one it needs', async () => {
+  const old = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '18.20.8' })`;
+  const running = run(process.execPath, ['--import', old, installed('.bin/stopgate'), 'up'], { env: env() });
+  await expect(running).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^stopgate: Node 20\.19 or later is needed/),
+  });
+});
+
 test('the pages of the documentation come with the service, and link to each other', async () => {
   const folder = installed('stopgate');
   const pages = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.md'));

@@ -6,6 +6,7 @@ import { AppError } from '../../errors.ts';
 import { accountLimit, askAccountLimit } from '../../nats/accounts.ts';
 import { findBinary, updateCommand } from '../../nats/embedded/server-binary.ts';
 import { isUnsafe } from '../../nats/server-version.ts';
+import { missingPrograms } from '../setup/local-context.ts';
 import { type Answer, bad, type Checks, ok, runChecks, skip, warn } from './doctor.ts';
 import { askHttp, type Reply } from './session.ts';
 
@@ -125,6 +126,17 @@ export function checkConfig({ warnings, filePath, fileText }: Config, policies: 
   return warn(
     `there is no ${filePath}; a service that was started in another folder has its own`,
     'without policies every stop is allowed: add some (docs/policies.md), or check the other file',
+  );
+}
+
+/** The commands run here only if the service runs in this folder. Its PATH may differ from ours. */
+export function checkPrograms({ file, filePath, store }: Config, env: Environment): Answer[] {
+  if (store?.service == null) return [];
+  return [...missingPrograms(file.commands, env)].map(([name, program]) =>
+    warn(
+      `command ${name}: there is no program '${program}' on PATH, so it cannot be run`,
+      `install it, or change the command in ${filePath}`,
+    ),
   );
 }
 

@@ -57,6 +57,17 @@ export function findInstalled({ name, title, program }: NamedProgram, places: Lo
   };
 }
 
+/** The program of each command, by the command's name, that is not on PATH. One with a path depends on the worker's folder. */
+export const missingPrograms = (
+  commands: Readonly<Record<string, { readonly run: readonly string[] }>>,
+  env: LocalContext['env'],
+): ReadonlyMap<string, string> =>
+  new Map(
+    Object.entries(commands)
+      .map(([name, { run }]) => [name, run[0] ?? ''] as const)
+      .filter(([, program]) => !program.includes('/') && findProgram(program, env) === null),
+  );
+
 export function findProgram(name: string, env: LocalContext['env']): string | null {
   for (const folder of (env.PATH ?? '').split(delimiter)) {
     const file = join(folder, name);

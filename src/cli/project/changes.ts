@@ -4,14 +4,13 @@
  * write any file.
  */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { agents } from '../../agents/index.ts';
 import { hookProgram, type Line } from '../../agents/setup/line.ts';
 import type { LocalContext } from '../../agents/setup/local-context.ts';
 import { type Change, openSettings, readText, writeSettings } from '../../agents/setup/settings-file.ts';
-import type { Environment } from '../../config/environment.ts';
+import { type Environment, homeFolder } from '../../config/environment.ts';
 import { AppError } from '../../errors.ts';
 import { tryJson } from '../../text/json-text.ts';
 import { projectName, supervisorKinds } from './service.ts';
@@ -46,7 +45,7 @@ const recordSchema = z.object({
 export type UpRecord = z.output<typeof recordSchema>;
 
 export const stateFolderOf = (folder: string, env: Environment): string =>
-  join(env.XDG_STATE_HOME || join(env.HOME || homedir(), '.local/state'), 'stopgate', projectName(folder));
+  join(env.XDG_STATE_HOME || join(homeFolder(env), '.local/state'), 'stopgate', projectName(folder));
 
 /** @returns null if `up` was not run in this folder. @throws AppError input.bad if the record cannot be understood */
 export function readRecord(folder: string, env: Environment): UpRecord | null {

@@ -4,10 +4,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { basename, join } from 'node:path';
 import { shellWord } from '../../agents/shared/text.ts';
-import type { Environment } from '../../config/environment.ts';
+import { type Environment, homeFolder } from '../../config/environment.ts';
 import type { ConfigFile } from '../../config/file.ts';
 import { findStore, type ServiceFile } from '../../config/store.ts';
 import { AppError } from '../../errors.ts';
@@ -161,7 +161,7 @@ function createUnit(options: ServiceOptions): Supervisor {
   const { folder, env } = options;
   const script = createScript(options);
   const unit = `stopgate-${projectName(folder)}.service`;
-  const configFolder = env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config');
+  const configFolder = env.XDG_CONFIG_HOME || join(homeFolder(env), '.config');
   const control = (...args: string[]) => run('systemctl', ['--user', ...args], env);
   // `%` is a specifier of systemd, and `$` a variable in commands.
   const quoted = `"${script.path.replaceAll(/["\\]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`;
@@ -201,7 +201,7 @@ function createLaunchAgent(options: ServiceOptions): Supervisor {
   const { folder, env } = options;
   const script = createScript(options);
   const label = `stopgate.${projectName(folder)}`;
-  const path = join(env.HOME || homedir(), 'Library/LaunchAgents', `${label}.plist`);
+  const path = join(homeFolder(env), 'Library/LaunchAgents', `${label}.plist`);
   const escaped = script.path.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
   const text = `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">

@@ -189,10 +189,7 @@ function formatFaults({ damagedLines, refusedCalls }: Summary): string[] {
   return faults.length === 0 ? [] : ['', `Note: ${faults.join(', ')}.`];
 }
 
-const closing = [
-  'Try other rules:  stopgate backtest --policy FILE',
-  'Use them:         stopgate dev, and in a second terminal stopgate init',
-];
+const closing = ['Try other rules:  stopgate backtest --policy FILE', 'Use them:         stopgate up'];
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 

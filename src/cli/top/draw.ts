@@ -23,14 +23,20 @@ const help = [
 const listMin = 4;
 
 /** Without a connection, ages stay those of the last read and the screen is dimmed. */
-export function draw(model: Model, fleet: string, colors: Colors, { columns, rows }: Size): string[] {
+export function draw(
+  model: Model,
+  fleet: string,
+  colors: Colors,
+  { columns, rows }: Size,
+  asTyped: (text: string) => string = String,
+): string[] {
   const head = [headLine(model, fleet, colors, columns), countsLine(model, colors, columns), ''];
   const foot = [footLine(model, colors, columns)];
   if (model.mode.kind === 'help') return [...head, ...help.map((line) => cut(line, columns)), '', ...foot];
   const room = rows - 1 - head.length - foot.length;
   const isOutdated = model.fault !== null;
   const paints = isOutdated ? createColors(false) : colors;
-  const detail = detailLines(model, paints, columns).slice(0, Math.max(0, room - listMin));
+  const detail = detailLines(model, { colors: paints, columns, asTyped }).slice(0, Math.max(0, room - listMin));
   const list = listLines(model, paints, columns, room - detail.length);
   const body = [...list, ...detail];
   return [...head, ...(isOutdated ? body.map(colors.dim) : body), ...foot];
@@ -67,7 +73,9 @@ function listLines(model: Model, colors: Colors, columns: number, room: number):
     .slice(0, room);
 }
 
-function detailLines(model: Model, colors: Colors, columns: number): string[] {
+type Details = { readonly colors: Colors; readonly columns: number; readonly asTyped: (text: string) => string };
+
+function detailLines(model: Model, { colors, columns, asTyped }: Details): string[] {
   const view = selectedOf(model);
   if (view === undefined) return [];
   const { escalation, lastDecision, standing } = view;
@@ -76,7 +84,7 @@ function detailLines(model: Model, colors: Colors, columns: number): string[] {
     ...describeWaits(view, model.readMs),
     ...(lastDecision === null
       ? [standing.note ?? '']
-      : explainDecision(withoutReason(lastDecision, escalation?.reason), view)),
+      : explainDecision(withoutReason(lastDecision, escalation?.reason), view).map(asTyped)),
   ];
   return ['', colors.bold(cut(view.worker, columns)), ...texts.flatMap((text) => wrap(clean(text), columns))];
 }

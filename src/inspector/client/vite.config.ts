@@ -25,7 +25,10 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     // Lazily loaded views share these modules. Without a group, they would become many small files.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'common', test: /client\/(data|ui)\// }] } } },
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: 'common', test: /client\/(data|ui)\// }] } },
+      checks: { bundlerTimings: false }, // twelve lines about plugins, on a busy machine
+    },
     // In KB.
     chunkSizeWarningLimit: 500,
   },

@@ -84,7 +84,7 @@ export function readKey(pem: string, use: 'private' | 'public'): KeyObject {
   try {
     key = use === 'private' ? createPrivateKey(pem) : createPublicKey(pem);
   } catch (cause) {
-    const message = `the key is not a ${use} key in PEM; "${create[use]}" prints one`;
+    const message = `the key is not a ${use} key in PEM; "${create[use]}" makes one`;
     throw new AppError('input.bad', message, { cause });
   }
   if (key.asymmetricKeyType === 'ed25519') return key;

@@ -56,6 +56,14 @@ test.each([
   expect(await run(['worker', id])).toEqual({ code: 1, stdout: '', stderr: `stopgate: ${says}\n` });
 });
 
+test.each([
+  [['worker', 'T-1001'], 'worker T-1001 is unknown, but there is a task T-1001'],
+  [['task', 'many0'], 'task many0 is unknown, but there is a worker many0'],
+  [['explain', 'T-1001'], 'T-1001 is a task; "npx stopgate task T-1001" shows it, and its worker'],
+])('%j: an id of the other kind is named', async (argv, says) => {
+  expect(await run(argv)).toEqual({ code: 1, stdout: '', stderr: `stopgate: ${says}\n` });
+});
+
 test('a known id is never taken for the beginning of another', async () => {
   await client.publish(`worker.${first}-2.worker.registered`);
   const { stdout, stderr } = await run(['worker', first]);

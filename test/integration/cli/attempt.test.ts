@@ -38,6 +38,17 @@ test('on a terminal, decide says what a slow decision waits for', async () => {
   expect(await runOnce(argv, { isTTY: true })).toMatchObject({ code: 0, stderr: 'stopgate: w1: Waits for slow\n' });
 });
 
+test('on a terminal, probe says that a worker is unknown, since its id may be mistyped', async () => {
+  const fleet = standIn.newFleet();
+  await standIn.answer(fleet, 'probe.w1', () => allowed);
+  await standIn.answer(fleet, 'get.worker.w1', refuse(404, 'NOT_FOUND', 'unknown'));
+  const { code, stderr } = await runOnce(['probe', 'w1', '--nats', standIn.url(), '--fleet', fleet], { isTTY: true });
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: 'stopgate: worker w1 is unknown; this is the answer for a new one\n',
+  });
+});
+
 test('the feedback of a command names the line that failed, not only its exit code', async () => {
   const details =
     ' FAIL  sum.test.ts > adds\nAssertionError: expected 3 to be 4\n\n Tests  1 failed (4)\n Duration  1.2s';

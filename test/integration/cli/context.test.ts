@@ -18,7 +18,7 @@ const file = () => join(folder, 'stopgate/contexts.json');
 
 test('adds, lists, selects, shows and removes', async () => {
   writeFileSync(join(folder, 'prod.creds'), '');
-  expect((await run('context')).stdout).toContain('stopgate context add NAME --nats URL');
+  expect((await run('context')).stdout).toContain('npx stopgate context add NAME --nats URL');
   await run('context', 'add', 'prod', '--nats', 'tls://prod.example', '--creds', 'prod.creds', '--fleet', 'web');
   await run('context', 'add', 'lab', '--nats', 'lab.example');
   await run('context', 'use', 'prod');

@@ -142,7 +142,7 @@ describe('explain', () => {
   });
 
   test.each([
-    [['w9'], 'this log has no decision of worker w9; "npx stopgate probe w9" shows what it would be'],
+    [['w9'], 'this log has no worker w9; "npx stopgate workers" lists the known ones'],
     [['w1', '--attempt', 'a9'], 'this log has no decided attempt a9 of worker w1'],
   ])('%s: exit code 1', async (argv, says) => {
     expect(await explain(...argv)).toEqual({ code: 1, stdout: '', stderr: `stopgate: ${says}\n` });

@@ -167,7 +167,8 @@ test.each([
   { argv: ['ack', 'w 1'], says: `'w 1' is not the id of a worker` },
   { argv: ['ack'], says: "missing required argument 'WORKER'" },
   { argv: ['pause', 'w1', '--for', '8d'], says: 'at most 7d' },
-  { argv: ['pause', 'w1', '--for', '0s'], says: 'at most 7d' },
+  { argv: ['pause', 'w1', '--for', '0s'], says: 'leaves no time' },
+  { argv: ['pause', 'w1', '--for', '30'], says: `--for '30' would be 30 ms; write 30s for seconds, or 30ms` },
   { argv: ['pause', 'w1', '--for', 'ever'], says: "--for 'ever' is not a duration" },
   { argv: ['retire', 'w1', '--task'], says: `unknown option '--task'` },
 ])('bad usage: $argv', async ({ argv, says }) => {

@@ -44,6 +44,7 @@ describe('one entry', () => {
   test.each([
     ['step.updated', { step: '1', status: 'finished' }, "not 'finished'"],
     ['step.updated', { step: '1', status: 'done' }, ''],
+    ['step.updated', { step: '1', titel: 'Write' }, "the field 'titel' is unknown and ignored; did you mean 'title'?"],
     ['task.claimed', { task: 'T-9' }, 'task T-9 did not exist; the claim created it'],
   ])('%s %j: stderr says what its author may not expect', async (type, data, says) => {
     const log = await openLog();

@@ -1,6 +1,6 @@
 /** A failure of the environment (server, credentials, folder, port, file) prints one line with the next step. */
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -230,6 +230,31 @@ test('check notes the programs of commands that this machine does not have', asy
     code: 0,
     stderr: "note: commands.test: there is no program 'nmp' on the PATH of this machine\n",
   });
+});
+
+test.each([
+  [
+    'policies of which none is the default',
+    'policies: { Default: {} }',
+    'no policy is named "default": a worker for which none is chosen may always stop',
+  ],
+  [
+    'a timeout in seconds without a unit',
+    'policies: { default: { checks: [{ command: node, timeout: 9 }] } }\ncommands: { node: { run: [node], timeout: 5 } }',
+    'commands.node: its timeout is 5 ms; write 5s for seconds\nnote: check node of policy default: its timeout is 9 ms; write 9s for seconds',
+  ],
+  [
+    'a folder that is not there',
+    'policies: { default: {} }\ncommands: { node: { run: [node], cwd: nowhere } }',
+    /^note: commands\.node: there is no folder '\S+nowhere' on this machine$/,
+  ],
+])('check notes %s', async (_what, text, noted) => {
+  const folder = await mkdtemp(join(elsewhere.path, 'noted-'));
+  await writeFile(join(folder, 'stopgate.yaml'), `${text}\n`);
+  const { code, stderr } = await runCommand(['check'], { cwd: folder });
+  expect(code).toBe(0);
+  if (typeof noted === 'string') expect(stderr).toBe(`note: ${noted}\n`);
+  else expect(stderr.trim()).toMatch(noted);
 });
 
 test.each([

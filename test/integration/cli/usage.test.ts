@@ -19,6 +19,10 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
     },
     { argv: ['wrokers'], says: '(Did you mean workers?)' },
     { argv: ['frobnicate'], says: `unknown command 'frobnicate'; "npx stopgate help" lists all commands` },
+    {
+      argv: ['status'],
+      says: `unknown command 'status'; "npx stopgate doctor" checks the setup, "npx stopgate workers" lists the agents`,
+    },
     { argv: ['toString'], says: `unknown command 'toString'` },
     { argv: ['help', 'nothing'], says: `unknown command 'nothing'` },
     {

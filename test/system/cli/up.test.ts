@@ -198,6 +198,33 @@ esac
   expect(await readdir(cwd)).not.toContain('.stopgate');
 });
 
+test('a program that is missing is named, and nobody is told that its stops are judged', async () => {
+  const { run, cwd } = await place();
+  await writeFile(join(cwd, 'package.json'), '{ "scripts": { "test": "x" } }');
+  await writeFile(join(cwd, 'pnpm-lock.yaml'), '');
+  const { code, stdout } = await run('up', '--yes', '--agent', 'gemini');
+  expect(code).toBe(1);
+  expect(stdout).toContain("command tests: there is no program 'pnpm' on PATH");
+  expect(stdout).toContain('gemini is not on PATH');
+  expect(stdout).toMatch(/stops of Gemini CLI may not be judged; "npx stopgate doctor gemini" checks again/);
+  expect(stdout).not.toContain('From its next session');
+  expect((await run('up', '--yes')).stdout).toMatch(/^It is up already\. Gemini CLI is connected/);
+});
+
+test('in a folder below, up and down name the service of the folder above', async () => {
+  const { run, cwd, env } = await place();
+  await run('up', '--yes', '--json');
+  const below = join(cwd, 'src');
+  await mkdir(below);
+  const said = async (...args: string[]) => {
+    const command = startShipped(args, { cwd: below, env });
+    await command.ended;
+    return command.stdout() + command.stderr();
+  };
+  expect(await said('up', '--dry-run')).toContain(`the service of ${cwd} runs already`);
+  expect(await said('down')).toContain(`it was run in ${cwd}`);
+});
+
 test('several agents are not guessed', async () => {
   const { run, folder } = await place();
   await mkdir(join(folder.path, 'bin'), { recursive: true });

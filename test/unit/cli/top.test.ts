@@ -50,3 +50,11 @@ test('shows open requests, and drops answered ones', () => {
   expect(resolved).toContain('ann resumed it');
   expect(draw(reading(asks), 'main', plain, size).join('\n')).toContain('asks: permission Bash make deploy');
 });
+
+test('names commands as they are typed', () => {
+  const worker = workersOf(['worker.w1.stop.attempted', { attempt: 'a1' }], ['worker.w1.prompt.submitted', {}]);
+  const asTyped = (text: string) => text.replace('stopgate probe', 'npx stopgate probe');
+  expect(draw(reading(worker), 'main', plain, size, asTyped).join('\n')).toContain(
+    '"npx stopgate probe w1" asks again',
+  );
+});

@@ -64,6 +64,27 @@ describe('a secret of the service in a command', () => {
 describe('a wrong value', () => {
   test.each([
     ['a number for a string', 'fleet: 3', '1:8 expected a string, got 3: put it in quotes'],
+    [
+      'a command line in a check',
+      'policies: { a: { checks: [{ command: npm test }] } }',
+      '1:38 "npm test" is not an id: it must start with a letter or digit and contain only letters, digits, _ and - (128 at most); a check names one of the commands under "commands"',
+    ],
+    [
+      'a list for the name of a command',
+      'policies: { a: { checks: [{ command: [npm, test] }] } }',
+      '1:38 expected a string, got a list; a check names one of the commands under "commands"',
+    ],
+    [
+      'a command line for a command',
+      'commands: { tests: npm test }',
+      '1:20 expected a map such as { run: [npm, test] }, got "npm test"',
+    ],
+    [
+      'a word for a list of files',
+      'policies: { a: { checks: [{ files: report.md }] } }',
+      '1:36 expected a list such as [report.md], got "report.md"',
+    ],
+    ['a number for a budget', 'policies: { a: { budget: 5 } }', '1:26 expected a map such as { usd: 10 }, got 5'],
     ['a list for a map', 'commands:\n  - a', '2:3 expected a map, got a list'],
     [
       'a string for a list',

@@ -1,5 +1,5 @@
 /** Examines the service and the settings of agents, for `doctor` and `up`. */
-import { homedir } from 'node:os';
+
 import {
   type Answer,
   bad,
@@ -9,13 +9,14 @@ import {
   skip,
   type TokenPass,
 } from '../../../agents/doctor/doctor.ts';
-import { checkConfig, checkService, type ServiceState } from '../../../agents/doctor/service-checks.ts';
+import { checkConfig, checkPrograms, checkService, type ServiceState } from '../../../agents/doctor/service-checks.ts';
 import { readSession, type Session } from '../../../agents/doctor/session.ts';
 import { checkOwnService, checkSession, refusalOf } from '../../../agents/doctor/session-checks.ts';
 import { checkWorkers, findPolicies } from '../../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../../agents/index.ts';
 import { findProgram, type LocalContext } from '../../../agents/setup/local-context.ts';
 import { type Config, loadConfig } from '../../../config/config.ts';
+import { homeFolder } from '../../../config/environment.ts';
 import { withholdSecrets } from '../../../config/own-address.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { formatAgo } from '../../text/state-text.ts';
@@ -41,7 +42,7 @@ export async function diagnose(
   { cwd, env }: Pick<Io, 'cwd' | 'env'>,
   signal: AbortSignal,
 ): Promise<Finding[]> {
-  const places: LocalContext = { cwd, home: env.HOME || homedir(), env };
+  const places: LocalContext = { cwd, home: homeFolder(env), env };
   const loaded = await loadConfig({ flags: { http, fleet, config: configFile }, cwd, env, contexts: { named } });
   // An untrusted checkout may name any server, so its configuration does not get the token.
   const config = withholdSecrets(loaded);
@@ -59,7 +60,11 @@ export async function diagnose(
     isFirst,
     signal,
   };
-  const found = findingsAbout('service', [...service.answers, checkConfig(config, policies)]);
+  const found = findingsAbout('service', [
+    ...service.answers,
+    checkConfig(config, policies),
+    ...checkPrograms(config, env),
+  ]);
   let isConnected = false;
   for (const each of agents.values()) {
     if (agent !== undefined && agent !== each.name) continue;

@@ -1,9 +1,10 @@
 /** down: undoes everything that `up` did in this folder. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { askHttp } from '../../../agents/doctor/session.ts';
 import { loadConfig } from '../../../config/config.ts';
+import { type Environment, homeFolder } from '../../../config/environment.ts';
 import type { ServiceFile } from '../../../config/store.ts';
 import { type Context, defineCommand, type Flags, flag } from '../../command.ts';
 import {
@@ -36,7 +37,8 @@ export const down = defineCommand({
         running === null ? '' : `; the service that runs here (process ${running.pid}) was started in another way`;
       if (context.flags.json)
         await context.out.json({ down: false, stopped: null, restored: [], removed: [], kept: [] });
-      else note(`"stopgate up" was not run in ${folder}, so there is nothing to undo${also}`);
+      else
+        note(`"stopgate up" was not run in ${folder}, so there is nothing to undo${also}${describeAbove(folder, env)}`);
       return 0;
     }
     // The first Ctrl-C must not leave it half undone. After a second one, the record still exists.
@@ -48,7 +50,7 @@ export const down = defineCommand({
 async function undo(record: UpRecord, running: ServiceFile | null, context: DownContext): Promise<number> {
   const { flags, io, out } = context;
   const { cwd: folder, env } = io;
-  const places = { cwd: folder, home: env.HOME || homedir(), env };
+  const places = { cwd: folder, home: homeFolder(env), env };
   const isUnused = running !== null && record.madeStore && (await isUntouched(running, context));
   // Hooks go first, so that no agent calls a service that is gone. The supervisor's file goes last: stopping needs it.
   const hooks = await undoFiles(
@@ -97,6 +99,13 @@ async function undo(record: UpRecord, running: ServiceFile | null, context: Down
   ];
   await out.print(...lines, 'Everything that "stopgate up" did is undone.');
   return 0;
+}
+
+/** Names the folder above in which `up` was run, for somebody who is in a wrong one. */
+function describeAbove(folder: string, env: Environment): string {
+  for (let above = dirname(folder); above !== dirname(above); above = dirname(above))
+    if (existsSync(join(stateFolderOf(above, env), 'up.json'))) return `; it was run in ${above}`;
+  return '';
 }
 
 /** Keeps a store with entries that somebody reported. @returns null if there is no store */

@@ -1,5 +1,5 @@
 /** init: changes an agent's settings so that it asks before it stops. */
-import { homedir } from 'node:os';
+
 import { join } from 'node:path';
 import type { Answer } from '../../../agents/doctor/doctor.ts';
 import { checkAnswer } from '../../../agents/doctor/service-checks.ts';
@@ -13,6 +13,7 @@ import { type Change, diffTexts, openSettings, writeSettings } from '../../../ag
 import type { LineSetup, SettingsSetup } from '../../../agents/setup/setup.ts';
 import { shellWord } from '../../../agents/shared/text.ts';
 import { type Config, loadConfig } from '../../../config/config.ts';
+import { homeFolder } from '../../../config/environment.ts';
 import { AppError } from '../../../errors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { formatTable } from '../../../terminal/table.ts';
@@ -62,14 +63,14 @@ export const init = defineCommand({
     if (setup.kind === 'line') return printLine(agent, setup, context);
     if (flags.worker !== undefined)
       throw new AppError('input.bad', `--worker is only for shell: each session of ${name} is its own worker`);
-    const places: LocalContext = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
+    const places: LocalContext = { cwd: io.cwd, home: homeFolder(io.env), env: io.env };
     return connect({ agent, setup, places, context });
   },
 });
 
 /** Lists the agents on this machine and asks which one to set up. Returns null if nobody can be asked. */
 async function chooseAgent({ io, out, note, flags }: InitContext): Promise<string | null> {
-  const found = await findAll({ cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env });
+  const found = await findAll({ cwd: io.cwd, home: homeFolder(io.env), env: io.env });
   if (flags.json) {
     await out.json(found);
     return null;

@@ -1,7 +1,6 @@
 /** up: sets up everything that a developer needs: service, policy, agent, and a test that a stop is judged. */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { homedir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import type { Finding } from '../../../agents/doctor/doctor.ts';
 import { describePlans } from '../../../agents/doctor/worker-checks.ts';
@@ -10,7 +9,7 @@ import { findProgram, type LocalContext, rootOf } from '../../../agents/setup/lo
 import { type Change, openSettings, readText, writeSettings } from '../../../agents/setup/settings-file.ts';
 import type { SettingsSetup } from '../../../agents/setup/setup.ts';
 import { type Config, loadConfig } from '../../../config/config.ts';
-import { readVariable } from '../../../config/environment.ts';
+import { homeFolder, readVariable } from '../../../config/environment.ts';
 import { readConfigFile } from '../../../config/file-reader.ts';
 import type { ServiceFile } from '../../../config/store.ts';
 import { AppError } from '../../../errors.ts';
@@ -74,7 +73,7 @@ export const up = defineCommand({
     if (!flags.json) await context.out.print(...describePlan(plan, isUp).map(context.asTyped));
     if (isUp || flags['dry-run']) {
       if (flags.json) await context.out.json(reportOf(plan, { running: plan.running, isUp, findings: [] }));
-      else if (isUp) await context.out.print(`It is already up. ${context.asTyped(sentenceFor(plan, plan.url))}`);
+      else if (isUp) await context.out.print(context.asTyped(`It is already up. ${alreadyUp(plan)}`));
       return 0;
     }
     if (!flags.yes) {
@@ -117,6 +116,8 @@ type Plan = {
   readonly supervisor: Supervisor | null;
   readonly supervisorFiles: readonly Change[];
   readonly url: string;
+  /** The nearest folder above whose service runs. Null if there is none. */
+  readonly above: string | null;
   /** Null if the folder has a stopgate.yaml. */
   readonly rules: Rules | null;
   readonly connections: readonly Connection[];
@@ -125,7 +126,7 @@ type Plan = {
 /** Changes nothing. @throws AppError if something is in the way */
 async function makePlan(context: UpContext): Promise<Plan> {
   const { cwd: folder, env } = context.io;
-  const places: LocalContext = { cwd: folder, home: env.HOME || homedir(), env };
+  const places: LocalContext = { cwd: folder, home: homeFolder(env), env };
   const earlier = readRecord(folder, env);
   const config = await loadConfig({ cwd: folder, env, serving: true });
   const running = await findRunning(folder);
@@ -152,7 +153,10 @@ async function makePlan(context: UpContext): Promise<Plan> {
     const rest = { blockCap: undefined, planTools, usage: false, remove: false };
     connections.push({ agent, setup, changes: setup.plan({ scope, places, line, ...rest }) });
   }
-  return { folder, places, earlier, running, supervisor, supervisorFiles, url, rules, connections };
+  const outer = config.store;
+  const outerFolder = outer === null || outer.folder === storeOf(folder) ? null : dirname(outer.folder);
+  const above = outerFolder !== null && (await findRunning(outerFolder)) !== null ? outerFolder : null;
+  return { folder, places, earlier, running, supervisor, supervisorFiles, url, above, rules, connections };
 }
 
 function planRules(config: Config, folder: string): Rules | null {
@@ -249,7 +253,7 @@ function ruleOf({ tests }: Pick<Rules, 'tests'>): string {
 }
 
 function describePlan(plan: Plan, isUp: boolean): string[] {
-  const { places, running, supervisor, url, rules, connections } = plan;
+  const { places, running, supervisor, url, above, rules, connections } = plan;
   if (isUp) return [];
   const verb = (change: Change) => (kindOf(change) === 'created' ? 'create' : 'change');
   return [
@@ -267,6 +271,11 @@ function describePlan(plan: Plan, isUp: boolean): string[] {
       ),
     ),
     ...connections.flatMap(({ setup }) => setup.trust?.describe(places) ?? []).map((text) => `  ${text}`),
+    ...(above === null || running !== null
+      ? []
+      : [
+          `  note    the service of ${above} runs already; to use it and its rules here, run "stopgate up" there instead`,
+        ]),
     'The log goes to .stopgate. "stopgate down" undoes all of this.',
   ];
 }
@@ -298,7 +307,7 @@ const reportOf = (plan: Plan, { running, isUp, findings }: Result) => ({
 });
 
 async function carryOut(plan: Plan, context: UpContext): Promise<number> {
-  const { flags, io, out, note } = context;
+  const { flags, io, out, note, asTyped } = context;
   const signal = io.interrupt();
   const work = createWork(plan, io.env);
   const say = async (text: string) => {
@@ -341,7 +350,7 @@ async function carryOut(plan: Plan, context: UpContext): Promise<number> {
       await out.print(
         ...shown.flatMap((finding) => formatFinding(finding, out.colors)),
         '',
-        sentenceFor(plan, plan.url),
+        asTyped(isBad ? notJudged(plan) : sentenceFor(plan)),
       );
     }
     return isBad ? 1 : 0;
@@ -354,14 +363,30 @@ async function carryOut(plan: Plan, context: UpContext): Promise<number> {
   }
 }
 
+const titlesOf = ({ connections }: Plan) => connections.map(({ agent }) => agent.title).join(' and ');
+const closing = ({ url }: Plan) => `Watch it at ${url}; "stopgate down" undoes all of this.`;
+
 /** Says what happens next. */
-function sentenceFor({ connections, rules }: Plan, url: string): string {
-  const who = connections.map(({ agent }) => agent.title).join(' and ');
-  if (who === '')
-    return `The service runs, but no agent was found on PATH, so nothing is judged: install one and run "stopgate up" again, or see "stopgate init shell". Watch it at ${url}.`;
-  const rule = rules === null ? `${rulesFile} says when it may` : `for that, ${ruleOf(rules)}`;
-  return `Starting with its next session in this folder, ${who} asks before it stops: ${rule}. Watch it at ${url}; "stopgate down" undoes all of this.`;
+function sentenceFor(plan: Plan): string {
+  const rule = plan.rules === null ? `${rulesFile} says when it may` : `for that, ${ruleOf(plan.rules)}`;
+  return `Starting with its next session in this folder, ${titlesOf(plan)} asks before it stops: ${rule}. ${closing(plan)}`;
 }
+
+/** Says what is still missing. */
+function notJudged(plan: Plan): string {
+  if (plan.connections.length === 0)
+    return `The service runs, but no agent was found on PATH, so nothing is judged: install one and run "stopgate up" again, or see "stopgate init shell". Watch it at ${plan.url}.`;
+  return `Until what is marked with ✗ is fixed, stops of ${titlesOf(plan)} may not be judged; "${doctorOf(plan)}" checks again. ${closing(plan)}`;
+}
+
+/** Does not examine again whether stops are judged. */
+function alreadyUp(plan: Plan): string {
+  if (plan.connections.length === 0) return notJudged(plan);
+  return `${titlesOf(plan)} is connected; "${doctorOf(plan)}" checks that its stops are judged. ${closing(plan)}`;
+}
+
+const doctorOf = ({ connections }: Plan) =>
+  connections.length === 1 ? `stopgate doctor ${connections[0]?.agent.name}` : 'stopgate doctor';
 
 /** Takes the steps of a plan and undoes them. Each step is recorded before it is taken. */
 type Work = {

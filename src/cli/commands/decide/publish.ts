@@ -56,7 +56,7 @@ async function sendOne(context: PublishContext): Promise<number> {
   if (subject.length > 2 && !id.split('.').every(isId)) readId(entity, id);
   const draft = readDraft(subject.join('.'), text.trim(), flags.id, fleet);
   return withRequester(flags, io, async (requester) => {
-    const surprise = describeStatus(draft) ?? (await describeNewTask(draft, requester));
+    const surprise = describeStatus(draft) ?? describeField(draft) ?? (await describeNewTask(draft, requester));
     const { seq } = await send(draft, requester, context);
     const refused = await refusalOf(draft, seq, requester);
     if (refused !== null) context.note(`stopgate: the entry was stored, but changes nothing: ${refused}`);
@@ -74,6 +74,18 @@ function describeStatus({ tail, data }: EntryDraft): string | null {
   const { status } = data as { status?: unknown };
   if (!tail.endsWith('.step.updated') || typeof status !== 'string' || usualStatuses.includes(status)) return null;
   return `the step counts as not done: a step is done with the status done, completed or cancelled, not '${status}'`;
+}
+
+/** Unknown fields are ignored, so a mistyped one goes unnoticed. */
+function describeField({ tail, data }: EntryDraft): string | null {
+  const [area = '', , ...type] = tail.split('.');
+  const schema = (entrySchemas[area as Area] as Readonly<Record<string, unknown>> | undefined)?.[type.join('.')];
+  const known = Object.keys((schema as { readonly shape?: object } | undefined)?.shape ?? {});
+  for (const field of Object.keys(data)) {
+    const meant = known.includes(field) ? null : nearestOf(field, known);
+    if (meant !== null) return `the field '${field}' is unknown and ignored; did you mean '${meant}'?`;
+  }
+  return null;
 }
 
 /** A claim of an unknown task creates it, so a mistyped id goes unnoticed. */

@@ -123,6 +123,8 @@ async function askAttempt(
     const entity = verb === 'verify-task' ? 'task' : 'worker';
     const similar = io.isTTY ? await describeIdsWithPrefix(id, { requester, entity, fleet }).catch(() => null) : null;
     if (similar !== null) context.note(`stopgate: no ${entity} is called ${id} yet; did you mean ${similar}?`);
+    else if (io.isTTY && verb === 'probe' && (await isNew(id, requester)))
+      context.note(`stopgate: worker ${id} is unknown; this is the answer for a new one`);
     try {
       const request = requester.request(verb, id, body, timeoutMs);
       const shown = io.isTTY && verb === 'decide' ? withProgress(request, id, requester, context) : request;
@@ -140,6 +142,13 @@ async function askAttempt(
     }
   });
 }
+
+/** False too if the service does not say it. */
+const isNew = (worker: string, requester: Requester): Promise<boolean> =>
+  requester.request('get', `worker.${worker}`, {}, progressMs).then(
+    () => false,
+    (error: unknown) => error instanceof AppError && error.code === 'actor.unknown',
+  );
 
 /** A decision without checks takes milliseconds. */
 const progressMs = 1_000;

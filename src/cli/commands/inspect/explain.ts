@@ -50,8 +50,10 @@ export const explain = defineCommand({
     const worker = (isKnown ? null : onlyIdWithPrefix('worker', flags.worker, [...found.keys()])) ?? flags.worker;
     if (worker !== flags.worker) note(`stopgate: worker ${worker}`);
     const decision = found.get(worker);
-    if (decision === undefined)
-      throw describeMissing(worker, { attempt: flags.attempt, startSeq, isBadFile: code !== 0 });
+    if (decision === undefined) {
+      const isTask = Object.values(folded.view().fleets).some(({ tasks }) => Object.hasOwn(tasks, worker));
+      throw describeMissing(worker, { attempt: flags.attempt, startSeq, isBadFile: code !== 0, isKnown, isTask });
+    }
     const now = folded.view().fleets[decision.fleet]?.workers[worker] ?? null;
     const sentences = explainDecision(decision, now).map(asTyped);
     const notRun = checksNotRun(decision);
@@ -110,9 +112,13 @@ type Searched = {
   readonly startSeq: number;
   /** Whether the file has lines that are not entries, so that the file needs fixing. */
   readonly isBadFile: boolean;
+  /** The log has entries of that worker. */
+  readonly isKnown: boolean;
+  /** The log has a task of that id. */
+  readonly isTask: boolean;
 };
 
-function describeMissing(worker: string, { attempt, startSeq, isBadFile }: Searched): AppError {
+function describeMissing(worker: string, { attempt, startSeq, isBadFile, isKnown, isTask }: Searched): AppError {
   const what =
     attempt === undefined ? `decision of worker ${worker}` : `decided attempt ${attempt} of worker ${worker}`;
   if (startSeq > 0) {
@@ -121,6 +127,10 @@ function describeMissing(worker: string, { attempt, startSeq, isBadFile }: Searc
   }
   if (isBadFile)
     return new AppError('input.bad', `the readable lines have no ${what}; "stopgate export" prints a valid log`);
+  if (!isKnown && isTask)
+    return new AppError('actor.unknown', `${worker} is a task; "stopgate task ${worker}" shows it, and its worker`);
+  if (!isKnown)
+    return new AppError('actor.unknown', `this log has no worker ${worker}; "stopgate workers" lists the known ones`);
   const hint = attempt === undefined ? `; "stopgate probe ${worker}" shows what it would be` : '';
   return new AppError('actor.unknown', `this log has no ${what}${hint}`);
 }

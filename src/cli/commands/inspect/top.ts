@@ -32,7 +32,7 @@ export const top = defineCommand({
     'Needs a terminal. For scripts, use "stopgate workers --watch --json".',
   ],
   examples: ['stopgate top', 'stopgate top --fleet research --every 5s'],
-  run: async ({ flags, io, out }) => {
+  run: async ({ flags, io, out, asTyped }) => {
     if (!canAsk(io))
       throw new AppError('input.bad', 'top needs a terminal; in scripts, use "stopgate workers --watch"');
     const { every: everyMs = 1_000 } = flags;
@@ -45,7 +45,7 @@ export const top = defineCommand({
     const show = async () => {
       if (end.aborted) return;
       const size = io.size();
-      const lines = draw(model, address.fleet, out.colors, size).slice(0, size.rows);
+      const lines = draw(model, address.fleet, out.colors, size, asTyped).slice(0, size.rows);
       await out.write(repaint(lines));
     };
     const refresh = async () => {

@@ -9,7 +9,7 @@ import type { Requester } from '../../../nats/requester.ts';
 import { createAnswer, openRequest, throwIfRetired } from '../../../service/refusal.ts';
 import { cut } from '../../../terminal/text.ts';
 import { argument, defineCommand, flag, option, words } from '../../command.ts';
-import { timeoutMsDefault, toDuration } from '../../option-values.ts';
+import { timeoutMsDefault, toTimeout } from '../../option-values.ts';
 import { describeInput, describePaused } from '../../text/actor-text.ts';
 import { operatorArgs, publishOperatorEntry, taskFlag, type View } from './operator-entry.ts';
 
@@ -264,9 +264,9 @@ export const pause = defineCommand({
 });
 
 function toPauseTime(text: string): number {
-  const ms = toDuration(text);
-  if (ms > 0 && ms <= pauseMsMax) return ms;
-  throw new AppError('input.bad', `'${text}' is not a valid pause; write more than 0 and at most 7d, for example 30m`);
+  const ms = toTimeout(text);
+  if (ms <= pauseMsMax) return ms;
+  throw new AppError('input.bad', `'${text}' is too long for a pause; write at most 7d, for example 30m`);
 }
 
 export const unpause = defineCommand({

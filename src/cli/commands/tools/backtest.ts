@@ -1,6 +1,6 @@
 /** backtest: folds the recorded sessions of agents under a policy, without a service and without any setup. */
+
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { formatIsoTime, type PolicySet } from '../../../../machines/index.ts';
 import { findSessions } from '../../../backtest/find-sessions.ts';
@@ -9,6 +9,7 @@ import type { JudgedSession } from '../../../backtest/past-stop.ts';
 import type { SessionFiles } from '../../../backtest/session-files.ts';
 import { starterPolicy } from '../../../backtest/starter-policy.ts';
 import { createSummary, type Summary } from '../../../backtest/summary.ts';
+import { homeFolder } from '../../../config/environment.ts';
 import { readConfigFile } from '../../../config/file-reader.ts';
 import { AppError } from '../../../errors.ts';
 import { clean } from '../../../terminal/text.ts';
@@ -107,7 +108,7 @@ async function choosePolicy(context: BacktestContext): Promise<UsedPolicy> {
 
 /** Returns the folders in which the agents keep their sessions. */
 function usualFolders({ env }: BacktestContext['io']): string[] {
-  const home = env.HOME || homedir();
+  const home = homeFolder(env);
   const claude = env.CLAUDE_CONFIG_DIR || join(home, '.claude');
   const codex = env.CODEX_HOME || join(home, '.codex');
   return [join(claude, 'projects'), join(codex, 'sessions')];

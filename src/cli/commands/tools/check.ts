@@ -1,7 +1,7 @@
 /** check: validates a stopgate.yaml without a service, for editors and CI. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { findProgram } from '../../../agents/setup/local-context.ts';
+import { missingPrograms } from '../../../agents/setup/local-context.ts';
 import { loadConfig, missingSecrets } from '../../../config/config.ts';
 import type { ConfigFile } from '../../../config/file.ts';
 import { readConfigFile } from '../../../config/file-reader.ts';
@@ -42,8 +42,13 @@ export const check = defineCommand({
     const notes = read.ok
       ? [
           ...withoutRules(read.file),
+          ...withoutDefault(read.file),
+          ...shortTimeouts(read.file),
+          ...missingFolders(read.file.commands),
           ...missingRoots(read.file.roots),
-          ...missingPrograms(read.file.commands, io.env),
+          ...[...missingPrograms(read.file.commands, io.env)].map(
+            ([name, program]) => `commands.${name}: there is no program '${program}' on the PATH of this machine`,
+          ),
           ...(flags.elsewhere ? here : []),
         ]
       : [];
@@ -63,6 +68,31 @@ export const check = defineCommand({
 /** The file of a runner is not noted, because it has commands instead of policies. */
 const withoutRules = ({ policyForm, commands }: ConfigFile): string[] =>
   policyForm === null && Object.keys(commands).length === 0 ? ['no policies: every stop is allowed'] : [];
+
+/** A worker for which nobody chose a policy gets `default`. */
+function withoutDefault({ policySet: { policies } }: ConfigFile): string[] {
+  if (policies.size === 0 || policies.has('default')) return [];
+  return ['no policy is named "default": a worker for which none is chosen may always stop'];
+}
+
+/** A number without a unit is in milliseconds, so a small one is probably meant in seconds. */
+const shortMs = 100;
+
+function shortTimeouts({ commands, policySet: { policies } }: ConfigFile): string[] {
+  const ofCommands = Object.entries(commands).map(([name, { timeoutMs }]) => [`commands.${name}`, timeoutMs] as const);
+  const ofChecks = [...policies].flatMap(([name, { checks }]) =>
+    checks.map((check) => [`check ${check.name} of policy ${name}`, check.timeoutMs] as const),
+  );
+  return [...ofCommands, ...ofChecks]
+    .filter(([, ms]) => ms !== null && ms < shortMs)
+    .map(([what, ms]) => `${what}: its timeout is ${ms} ms; write ${ms}s for seconds`);
+}
+
+function missingFolders(commands: ConfigFile['commands']): string[] {
+  return Object.entries(commands)
+    .filter(([, { cwd }]) => cwd !== 'worker' && !existsSync(cwd))
+    .map(([name, { cwd }]) => `commands.${name}: there is no folder '${cwd}' on this machine`);
+}
 
 /** Returns what would make a service fail at its start in this environment. */
 async function startFaults(
@@ -85,13 +115,6 @@ async function startFaults(
 
 const missingRoots = (roots: readonly string[]): string[] =>
   roots.filter((root) => !existsSync(root)).map((root) => `the root '${root}' does not exist on this machine`);
-
-/** A command with a path is relative to the worker's folder, which is not known here. */
-function missingPrograms(commands: ConfigFile['commands'], env: Io['env']): string[] {
-  return Object.entries(commands)
-    .filter(([, { run }]) => !run[0].includes('/') && findProgram(run[0], env) === null)
-    .map(([name, { run }]) => `commands.${name}: there is no program '${run[0]}' on the PATH of this machine`);
-}
 
 function count(names: readonly string[], one: string, many: string): string {
   const list = names.length === 0 ? '' : ` (${names.join(', ')})`;

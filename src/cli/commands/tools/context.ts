@@ -62,10 +62,10 @@ type ActionContext = Context<{
 }> & { readonly file: string; readonly contexts: Contexts };
 
 const perform: Readonly<Record<Action, (context: ActionContext) => Promise<void>>> = {
-  async list({ flags, contexts: { selected, byName }, out }) {
+  async list({ flags, contexts: { selected, byName }, out, asTyped }) {
     const rows = [...byName].map(([name, fields]) => ({ name, selected: name === selected, ...fields }));
     if (flags.json) return out.json(rows);
-    if (rows.length === 0) return out.print('No contexts. Add one: stopgate context add NAME --nats URL');
+    if (rows.length === 0) return out.print(asTyped('No contexts. Add one: stopgate context add NAME --nats URL'));
     const table = formatTable(
       ['', 'CONTEXT', 'NATS', 'FLEET', 'HTTP', 'CREDENTIALS'],
       rows.map(({ name, selected: isSelected, nats, fleet, http, creds }) =>
@@ -92,7 +92,7 @@ const perform: Readonly<Record<Action, (context: ActionContext) => Promise<void>
     writeContexts(file, { ...contexts, selected: name });
     await out.print(name === null ? 'no context is selected' : `${name} is selected`);
   },
-  async add({ flags, contexts, file, io, out, note }) {
+  async add({ flags, contexts, file, io, out, note, asTyped }) {
     const name = nameIn(flags);
     if (contexts.byName.has(name))
       throw new AppError('input.bad', `context "${name}" already exists; first run "stopgate context remove ${name}"`);
@@ -114,7 +114,7 @@ const perform: Readonly<Record<Action, (context: ActionContext) => Promise<void>
     };
     writeContexts(file, { ...contexts, byName: new Map([...contexts.byName, [name, added]]) });
     if (creds !== undefined && !isReadable(creds)) note(`stopgate: '${creds}' cannot be read now`);
-    await out.print(`added ${name}; select it with: stopgate context use ${name}`);
+    await out.print(asTyped(`added ${name}; select it with: stopgate context use ${name}`));
   },
   async remove({ flags, contexts: { selected, byName }, file, out }) {
     const name = nameIn(flags);

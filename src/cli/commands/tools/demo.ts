@@ -17,7 +17,7 @@ type Demo = {
 export const demo = defineCommand({
   args: { fast: flag('omit the pauses for reading') },
   details: [
-    'Plays nine scenes with a real service and a real NATS server in a temporary folder, and checks every answer. Nothing remains afterwards, and no agent or model is called.',
+    'Plays ten scenes with a real service and a real NATS server in a temporary folder, and checks every answer. Nothing remains afterwards, and no agent or model is called.',
     'Exit code 0: all answers were as expected. 1: one was not, and is printed. 130: interrupted.',
   ],
   examples: ['stopgate demo', 'stopgate demo --fast'],
