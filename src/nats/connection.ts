@@ -74,13 +74,11 @@ export function subscribe(
 export const isForbidden = (error: unknown): boolean =>
   error instanceof PermissionViolationError || (error as Error).cause instanceof PermissionViolationError;
 
+export const otherRoleHint = 'these credentials are for another role or another fleet';
+
 /** @param what what the connection tried */
 export const notPermitted = (what: string, cause: unknown): AppError =>
-  new AppError(
-    'input.unauthorized',
-    `the NATS server does not let us ${what}: these credentials are for another role or another fleet`,
-    { cause },
-  );
+  new AppError('input.unauthorized', `the NATS server does not let us ${what}: ${otherRoleHint}`, { cause });
 
 /** Creates an inbox under the connection's `inboxPrefix`, which permissions can keep other clients from reading. */
 export const newInbox = (nc: NatsConnection): string => createInbox(inboxPrefixes.get(nc));
