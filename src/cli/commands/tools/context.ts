@@ -16,6 +16,7 @@ import {
 import { AppError } from '../../../errors.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { type Context, defineCommand, flag, option, optionalArgument } from '../../command.ts';
+import { programName } from '../../program-name.ts';
 
 const actions = ['list', 'show', 'use', 'add', 'remove'] as const;
 type Action = (typeof actions)[number];
@@ -114,7 +115,7 @@ const perform: Readonly<Record<Action, (given: Given) => Promise<void>>> = {
     };
     writeContexts(file, { ...contexts, byName: new Map([...contexts.byName, [name, added]]) });
     if (creds !== undefined && !isReadable(creds)) note(`stopgate: '${creds}' cannot be read now`);
-    await out.print(`added ${name}; select it with: stopgate context use ${name}`);
+    await out.print(`added ${name}; select it with: ${programName(io.env)} context use ${name}`);
   },
   async remove({ flags, contexts: { selected, byName }, file, out }) {
     const name = nameIn(flags);
