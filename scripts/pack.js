@@ -126,6 +126,7 @@ async function stageProgramPackage(folder) {
   // The pages are files too, since messages name them. Pictures, decisions and examples would double the size.
   const isPage = (file) => !/^docs.(pictures|decisions|examples)\b/.test(relative(root, file));
   cpSync(join(root, 'docs'), join(folder, 'docs'), { recursive: true, filter: isPage });
+  cpSync(join(root, 'bin'), join(folder, 'bin'), { recursive: true });
   const { files, scripts, dependencies, devDependencies, overrides, peerDependencies, peerDependenciesMeta, ...rest } =
     about;
   const bundled = JSON.parse(readFileSync(join(dist, 'bundled.json'), 'utf8')).map((path) => join(root, path));

@@ -79,7 +79,8 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
   const forbidden = Promise.race([nc, logNc].map((each) => rejectOnPermissionViolation(each, forbiddenHint)));
   forbidden.catch(() => undefined); // only awaited during the start
   if (creds === undefined && !nats.includes('@') && !nc.info?.auth_required) {
-    const hint = 'any client can pose as any other, including the service; give it users and permissions';
+    const hint =
+      'any client can pose as any other, including the service; "stopgate permissions" prints users and permissions for it';
     logger.warn({ nats: nc.getServer() }, `this NATS server requires no credentials: ${hint}`);
   }
   const bus = createBus(nc, logNc, replyPrefixes);

@@ -7,6 +7,7 @@ import type { AttemptFields, Decision, TaskDetail, TaskView, WorkerView } from '
 import { loadConfig, refuseOtherService } from '../config/config.ts';
 import { givenCredentials } from '../config/own-address.ts';
 import { defaultCredentials } from '../config/store.ts';
+import { AppError } from '../errors.ts';
 import { type ClientLink, openClientLink } from '../nats/client-link.ts';
 import { privateInboxPrefix } from '../nats/permissions.ts';
 import { checkId } from '../service/parse-input.ts';
@@ -85,9 +86,14 @@ export type WorkerHandle = {
   releaseTask(task: string): Promise<TaskDetail>;
 };
 
+const roles: readonly unknown[] = ['agent', 'operator', 'check'];
+
 /** @throws StopgateError service.unreachable (no server, or credentials refused), config.bad or input.bad */
 export async function connect(options: ConnectOptions = {}): Promise<Client> {
   const { nats, fleet, creds, checkCreds, role = 'agent', cwd, name = 'stopgate client' } = options;
+  // A program in JavaScript may pass any word, and would get the credentials of none.
+  if (!roles.includes(role))
+    throw new AppError('input.bad', `role must be one of ${roles.join(', ')}, not '${String(role)}'`);
   const config = await loadConfig({
     flags: { nats, creds, fleet, http: 'off' }, // the client does not use HTTP
     ...(cwd === undefined ? {} : { cwd }),
@@ -117,7 +123,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
 }
 
 function createClient(fleet: string, link: ClientLink, checks: ServedChecks, decisions: DecisionCalls): Client {
-  const publish = createPublish(link);
+  const publish = createPublish(link, fleet);
   const queries = createQueries(link);
   const tasks = createTaskCalls(link, publish, queries);
   const close = async () => {

@@ -2,7 +2,7 @@
 import { type entrySchemas, readEntry, readSubject } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { ClientLink } from '../nats/client-link.ts';
-import { checkBytes } from '../service/parse-input.ts';
+import { checkBytes, checkId } from '../service/parse-input.ts';
 
 type Areas = {
   readonly worker: 'worker';
@@ -38,11 +38,12 @@ export type Publish = <Entity extends EntryEntity, Type extends EntryType<Entity
 ) => Promise<Stored>;
 
 export const createPublish =
-  (link: ClientLink): Publish =>
+  (link: ClientLink, fleet: string): Publish =>
   async (entity, id, type, data, { messageId } = {}) => {
     const fields: object = data ?? {};
+    checkId(entity.replace(/^own\./, ''), id);
     const tail = `${entity}.${id}.${type}`;
-    checkEntry(tail, type, fields);
+    checkEntry(`stopgate.${fleet}.${tail}`, type, fields);
     const stored = await link.publish(tail, fields, messageId);
     if (entity !== 'queue') await throwIfRefused(link, entity.replace(/^own\./, ''), id, stored.seq);
     return stored;
@@ -64,10 +65,9 @@ async function throwIfRefused(link: ClientLink, entity: string, id: string, seq:
 }
 
 /** @throws AppError input.bad, entry.large */
-function checkEntry(tail: string, type: string, fields: object): void {
-  const subject = `stopgate.any.${tail}`;
+function checkEntry(subject: string, type: string, fields: object): void {
   const address = readSubject(subject);
-  if (address === null) throw new AppError('input.bad', `'${tail}' is for the service only; it cannot be published`);
+  if (address === null) throw new AppError('input.bad', `'${subject}' is for the service only; it cannot be published`);
   if ('code' in address) throw new AppError('input.bad', address.message);
   const text = JSON.stringify(fields);
   const bytes = Buffer.byteLength(text);

@@ -53,6 +53,8 @@ async function serveCheck(
   checkId('check', name);
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new AppError('input.bad', `concurrency must be a whole number of at least 1, not '${concurrency}'`);
+  if (typeof check !== 'function' && typeof check?.check !== 'function')
+    throw new AppError('input.bad', `check ${name} needs a function, or a checker with a method "check"`);
   const run =
     typeof check === 'function'
       ? check

@@ -109,6 +109,7 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     const lines = [...problems.map(({ path, message }) => `${path}: ${message}`), ...(serving ? danglingNames : [])];
     throw new AppError('config.bad', lines.join('\n'), { issues: problems });
   }
+  if (serving) requireToken(options, opened.file.tokens.length > 0, nameInFile('publicUrl'));
   if (serving) refuseHttpPath(options);
   const isGiven = (option: Option, among: readonly Source[]) => among.some(({ values }) => values[option] != null);
   const isFound = (option: Option) => {
@@ -196,6 +197,15 @@ function insertContext(context: UsedContext | null, sources: readonly Source[]):
     nameOf: (option) => `context "${context.name}", ${option}`,
   };
   return [...before, added, ...sources.slice(index)];
+}
+
+/** A host that is not loopback was refused with the other options. @throws AppError config.bad */
+function requireToken({ http, token, publicUrl }: Options, hasTokens: boolean, name: string): void {
+  if (http === null || token !== null || hasTokens || isPrivate({ host: http.host, publicUrl })) return;
+  throw new AppError(
+    'config.bad',
+    `${name}: others reach HTTP at ${publicUrl}, so it needs a token: set STOPGATE_TOKEN (or --token), or "tokens" in stopgate.yaml`,
+  );
 }
 
 /** Shorter tokens can be guessed by trying. */

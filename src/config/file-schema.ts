@@ -131,6 +131,9 @@ const commandSchema = commandForm
 const bytesPattern = /^(\d{1,15})(KiB|MiB|GiB|TiB)?$/;
 const bytesUnits: Readonly<Record<string, number>> = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
 
+/** Shorter is a number without its unit, and would empty the log. */
+const retainMsMin = 1_000;
+
 const bytesSchema = z
   .union([z.string(), z.int()])
   .refine((value) => bytesPattern.test(String(value)), 'is not a size; write 512MiB, 10GiB or a number of bytes')
@@ -277,7 +280,13 @@ export const fileForm = z.strictObject({
     .describe('how long to keep a stopped worker or task after its last entry; default 7d; null: forever'),
   retain: z
     .strictObject({
-      for: durationSchema.nullable().optional().describe('how long to keep an entry; null (default): forever'),
+      for: durationSchema
+        .refine((ms) => ms >= retainMsMin, {
+          error: ({ input }) => `would keep entries for ${input} ms only: write at least 1s, such as 30d`,
+        })
+        .nullable()
+        .optional()
+        .describe('how long to keep an entry; null (default): forever'),
       bytes: bytesSchema.nullable().optional().describe('the maximum size of the log; null (default): no limit'),
     })
     .nullable()

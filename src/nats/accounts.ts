@@ -165,10 +165,12 @@ export async function warnOfAccountLimit(manager: JetStreamManager, version: str
 
 const accountInfoTimeoutMs = 2_000;
 
-/** Tells whether the account has a storage limit that leaves gaps; null if that is unknown. Never rejects. */
+/**
+ * Tells whether the account has a storage limit that leaves gaps; null if that is unknown.
+ * @throws AppError if the server cannot be reached
+ */
 export async function askAccountLimit(options: Pick<ConnectionOptions, 'url' | 'credsFile'>): Promise<boolean | null> {
-  const nc = await openConnection({ ...options, name: 'stopgate doctor', patient: false }).catch(() => null);
-  if (nc === null) return null;
+  const nc = await openConnection({ ...options, name: 'stopgate doctor', patient: false });
   try {
     const manager = await jetstreamManager(nc, { timeout: accountInfoTimeoutMs, checkAPI: false });
     return (await findLimit(manager, nc.info?.version ?? 'unknown')) !== null;

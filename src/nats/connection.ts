@@ -74,13 +74,11 @@ export function subscribe(
 export const isForbidden = (error: unknown): boolean =>
   error instanceof PermissionViolationError || (error as Error).cause instanceof PermissionViolationError;
 
+export const otherRoleHint = 'these credentials are for another role or another fleet';
+
 /** @param what what the connection tried */
 export const notPermitted = (what: string, cause: unknown): AppError =>
-  new AppError(
-    'input.unauthorized',
-    `the NATS server does not let us ${what}: these credentials are for another role or another fleet`,
-    { cause },
-  );
+  new AppError('input.unauthorized', `the NATS server does not let us ${what}: ${otherRoleHint}`, { cause });
 
 /** The default of nats-server. */
 const payloadBytesDefault = 1_048_576;

@@ -16,9 +16,10 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
  * @throws AppError input.bad
  */
 export function checkId(entity: string, id: string): string {
-  if (isId(id)) return id;
+  // In a program in JavaScript it may be missing, and `isId` would read undefined as a word.
+  if (typeof id === 'string' && isId(id)) return id;
   const rule = 'letters, digits, _ and - (128 at most)';
-  throw new AppError('input.bad', `'${id.slice(0, 140)}' is not the id of a ${entity}: ${rule}`, {
+  throw new AppError('input.bad', `'${String(id).slice(0, 140)}' is not the id of a ${entity}: ${rule}`, {
     issues: [{ path: entity, message: 'is not an id' }],
   });
 }

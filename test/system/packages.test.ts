@@ -130,6 +130,15 @@ test('the packages are small, also with all dependencies', async () => {
     expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(MIT\\)$`, 'm'));
 });
 
+test('on an old Node it says which one it needs', async () => {
+  const old = 'Object.defineProperty(process.versions,"node",{value:"18.20.8"})';
+  const started = run(process.execPath, ['--import', `data:text/javascript,${old}`, installed('.bin/stopgate'), 'dev']);
+  await expect(started).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^stopgate: Node 20\.19 or later/),
+  });
+});
+
 test('an install requests no other package from a registry, where anyone could publish one', async () => {
   expect(asked.filter((path) => path !== '/npm')).toEqual([]); // npm looks for a newer npm
   const manifest = JSON.parse(await readFile(installed('stopgate/package.json'), 'utf8')) as object;

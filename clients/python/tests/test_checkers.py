@@ -11,6 +11,7 @@ from stopgate import (
     CompositeChecker,
     FileExistsChecker,
     IncompleteError,
+    InputError,
     PlanBasedChecker,
     Session,
     Step,
@@ -21,6 +22,7 @@ from stopgate import (
     composite_validator,
     todo_validator,
 )
+from stopgate.checkers import to_check
 from stopgate.checks import PlanStep
 
 if TYPE_CHECKING:
@@ -219,3 +221,8 @@ async def test_custom_todos(statuses: tuple[str, ...], rendered: str) -> None:
     assert (await validate(context)).render() == rendered
     every = composite_validator(validate)
     assert (await every(context)).complete is rendered.startswith("[complete]")
+
+
+def test_what_cannot_be_called_is_no_check() -> None:
+    with pytest.raises(InputError, match="a check is a function"):
+        to_check(None, ["."])  # type: ignore[arg-type]

@@ -43,6 +43,11 @@ def find(folder: Path, *, nats: str | None = None, creds: Path | None = None, ch
     return find_settings(nats=nats, fleet=None, creds=creds, check_creds=check, role="operator", cwd=folder)
 
 
+def test_a_role_that_does_not_exist_is_refused(checkout: Path) -> None:
+    with pytest.raises(InputError, match="role must be one of agent, operator, check, not 'admin'"):
+        find_settings(nats=None, fleet=None, creds=None, check_creds=None, role="admin", cwd=checkout)  # type: ignore[arg-type]
+
+
 REFUSAL = (
     r"^only the files of this folder name nats://127\.0\.0\.1:5001, so it does not get your credentials in "
     r"'.*mine\.json'; if you trust that server, name it yourself, with connect\(nats=.* or STOPGATE_NATS="

@@ -66,3 +66,8 @@ def test_an_attempt_is_checked_too() -> None:
     assert to_wire({"output": "Done", "tool_count": 3, "hold_ms": None}) == {"output": "Done", "toolCount": 3}
     with pytest.raises(InputError, match=r"not a stop attempt: validation.0.passed is missing"):
         to_wire({"validation": [{"rule": "tests_pass"}]})
+
+
+def test_an_entity_that_does_not_exist_is_named() -> None:
+    with pytest.raises(InputError, match="there are no entries about a wrker: use worker, task or queue"):
+        check_entry("wrker", "step.updated", {"step": "1"})

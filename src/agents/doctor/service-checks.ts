@@ -103,17 +103,22 @@ async function checkNats(env: Environment): Promise<Answer> {
   }
 }
 
-/** Checks the NATS account if NATS is reachable from here. It need not be: agents use only HTTP. */
+/** Checks the NATS server and account that somebody named. A server need not be reachable: hooks use only HTTP. */
 async function checkAccount({ nats, natsIsDefault, creds, store }: Config): Promise<Answer[]> {
   // The embedded server limits only the agents' account, which does not hold the log.
-  if (creds === null && store?.service?.nats === nats) return [];
-  const isLimited = natsIsDefault ? null : await askAccountLimit({ url: nats, credsFile: creds ?? undefined });
-  if (isLimited === null) return [];
-  return [
-    isLimited
-      ? warn(accountLimit.text, accountLimit.fix)
-      : ok('its NATS account has no limit that would leave gaps in the log'),
-  ];
+  if (natsIsDefault || (creds === null && store?.service?.nats === nats)) return [];
+  try {
+    const isLimited = await askAccountLimit({ url: nats, credsFile: creds ?? undefined });
+    if (isLimited === null) return [];
+    return [
+      isLimited
+        ? warn(accountLimit.text, accountLimit.fix)
+        : ok('its NATS account has no limit that would leave gaps in the log'),
+    ];
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return [warn(error.message, 'commands and clients do not work from here until this is mended; hooks need only HTTP')];
+  }
 }
 
 /** @param policies from `findPolicies` */

@@ -230,9 +230,11 @@ function reportDecision({ logger, metrics }: HostParts, decision: Decision, trac
   metrics.decided(decision);
   const { worker: workerId, attempt, seq, cause, reason } = decision;
   const line = { workerId, attempt, seq, cause, reason, traceId };
-  const inError = decision.verdicts.find(({ verdict }) => verdict === 'error');
+  const inError = decision.verdicts.filter(({ verdict }) => verdict === 'error');
+  const isJudged = inError.every(({ guard }) => guard === 'policy');
   if (cause === 'capped') logger.warn(line, 'stop allowed at the cap');
-  else if (inError !== undefined) logger.warn({ ...line, ...describeError(decision) }, 'a check could not be judged');
+  else if (!isJudged) logger.warn({ ...line, ...describeError(decision) }, 'a check could not be judged');
+  else if (inError.length > 0) logger.warn({ ...line, detail: inError[0]?.detail }, 'a policy is unknown');
   // For debugging only: each decision is an entry and a metric already, and a log line costs as much as the whole
   // answer.
   else logger.debug(line, decision.decision === 'allow' ? 'stop allowed' : 'stop blocked');

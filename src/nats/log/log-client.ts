@@ -1,8 +1,8 @@
 /** A client's access to a fleet's log: publishes entries and reads stored ones. */
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
-import { headers, type NatsConnection } from '@nats-io/nats-core';
+import { headers, type NatsConnection, RequestError } from '@nats-io/nats-core';
 import { AppError } from '../../errors.ts';
-import { isForbidden, rejectOnPermissionViolation } from '../connection.ts';
+import { isForbidden, otherRoleHint, rejectOnPermissionViolation } from '../connection.ts';
 import { type LogRange, openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, readLog } from './log-reader.ts';
 import { deadName, logName } from './stream-info.ts';
@@ -53,7 +53,14 @@ async function append(js: JetStreamClient, subject: string, data: object, id: st
     return { seq, duplicate };
   } catch (cause) {
     if (isForbidden(cause)) throw new AppError('input.unauthorized', describeForbidden(subject), { cause });
-    throw new AppError('log.unavailable', `'${subject}' was not stored: ${(cause as Error).message}`, { cause });
+    const { cause: reason, message } = cause as Error;
+    const fleet = subject.split('.')[1];
+    // nats.js says "jetstream is not enabled" if no stream has the subject.
+    const why =
+      reason instanceof RequestError && reason.isNoResponders()
+        ? `fleet '${fleet}' has no log on this NATS server, because no service has ever served it`
+        : message;
+    throw new AppError('log.unavailable', `'${subject}' was not stored: ${why}`, { cause });
   }
 }
 
@@ -61,4 +68,4 @@ export const operatorHint =
   'name an operator\'s credentials with --creds (the command finds those of "stopgate dev" in its folder)';
 
 const describeForbidden = (subject: string): string =>
-  `the NATS server does not let us publish '${subject}'${subject.split('.')[2] === 'own' ? `: ${operatorHint}` : ''}`;
+  `the NATS server does not let us publish '${subject}': ${subject.split('.')[2] === 'own' ? operatorHint : otherRoleHint}`;

@@ -73,6 +73,12 @@ export async function openLogStreams(manager: JetStreamManager, options: LogStre
     log.info({ stream: wanted.name, replicas: info.config.num_replicas }, `created an empty log: ${why}`);
   }
   refuseForeign(info.config, wanted);
+  const copies = info.config.num_replicas;
+  if (options.replicas !== null && options.replicas !== copies)
+    log.warn(
+      { stream: wanted.name, replicas: copies },
+      `the log exists and has ${copies} ${copies === 1 ? 'copy' : 'copies'}; --replicas ${options.replicas} changes only a new one: nats stream edit ${wanted.name} --replicas ${options.replicas}`,
+    );
   const note = parseLogNote(dead?.config.description ?? '');
   const found = await recogniseLog(manager, wanted.name, note);
   if (found === 'other' && !acceptEmptyLog)
@@ -164,10 +170,13 @@ async function add(manager: JetStreamManager, config: NamedConfig): Promise<Stre
     return await manager.streams.add({ ...config });
   } catch (cause) {
     const code = cause instanceof JetStreamApiError && cause.status < 500 ? 'stream.foreign' : 'log.unavailable';
+    const message = (cause as Error).message;
     const hint = isOutOfSpace(cause)
       ? '; the disk of the NATS server is full, or its max_file_store is reached: free some space there, or raise the limit'
-      : '';
-    throw new AppError(code, `the stream ${config.name} cannot be created: ${(cause as Error).message}${hint}`, {
+      : message.includes('creating store')
+        ? '; the NATS server cannot write its store: look at the free space and the owner of its store_dir'
+        : '';
+    throw new AppError(code, `the stream ${config.name} cannot be created: ${message}${hint}`, {
       cause,
     });
   }

@@ -55,6 +55,13 @@ test.each([
   expect(findings.filter(({ text }) => text.includes('account'))).toEqual([]);
 });
 
+test('a NATS server that somebody named and that is down is reported, although hooks do not need it', async () => {
+  const { doctor } = await makeDoctorFolders();
+  const down = { STOPGATE_NATS: 'nats://127.0.0.1:1' };
+  const { warn } = await doctor(['claude', '--quick', '--http', '127.0.0.1:59999'], down);
+  expect(warn).toEqual(holding('no NATS server at nats://127.0.0.1:1: connection refused'));
+});
+
 test('for an untested version, it points to the dry turn', async () => {
   const { folder, program } = await makeDoctorFolders();
   await program('qwen', 'console.log("9.9.9")');

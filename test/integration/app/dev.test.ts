@@ -7,6 +7,7 @@ import { runCommand, startCommand } from '../../support/command.ts';
 import { type Folder, linesOf, makeFolder } from '../../support/deployment.ts';
 import { clear, connect, type Dev, exists, inStore, ownFolder, serverPid, startDev } from '../../support/dev.ts';
 import { openStdioClient } from '../../support/mcp-client.ts';
+import { openTerminal } from '../../support/terminal.ts';
 import { isRunning } from '../runner/workspace.ts';
 
 describe('while it runs', () => {
@@ -113,6 +114,9 @@ describe('while it runs', () => {
     await expect
       .poll(async () => (await cli('dead-letters', '--worker', 'w5')).stdout)
       .toMatch(/worker\.w5\.tool\.used +tool: must be a string, not 5/);
+    const narrow = await openTerminal({ isTTY: true, columns: 60, cwd: folder.path });
+    expect(await narrow.run('dead-letters', '--worker', 'w5')).toBe(0);
+    expect(narrow.stdout()).toMatch(/\dZ {2}#\d+ /); // its time is not shortened
     const asJson = await cli('dead-letters', '--worker', 'w5', '--json');
     expect(JSON.parse(asJson.stdout)).toMatchObject({
       code: 'BAD_SHAPE',

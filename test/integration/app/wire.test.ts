@@ -278,6 +278,8 @@ test('an unknown policy is named in every decision, and the default applies', as
     expect(policy.name).toBe('default');
     expect(verdicts[0]).toMatchObject({ guard: 'policy', detail: expect.stringContaining('nowhere') });
   }
+  const lines = at.log().filter(({ workerId }) => workerId === 'q1');
+  expect(lines.map(({ msg }) => msg)).toEqual(['a policy is unknown', 'a policy is unknown']);
 });
 
 test('an entry that is not valid now is stored, listed with the reason, and changes nothing', async () => {

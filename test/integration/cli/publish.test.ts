@@ -44,7 +44,16 @@ describe('one entry', () => {
   test.each([
     ['step.updated', { step: '1', status: 'finished' }, "not 'finished'"],
     ['step.updated', { step: '1', status: 'done' }, ''],
-    ['step.updated', { step: '1', titel: 'Write' }, "the field 'titel' is unknown and ignored; did you mean 'title'?"],
+    [
+      'step.updated',
+      { step: '1', titel: 'x' },
+      "step.updated has no field 'titel', which is stored and ignored; did you mean 'title'?",
+    ],
+    [
+      'heartbeat.sent',
+      { tokens: 5 },
+      "heartbeat.sent has no field 'tokens', which is stored and ignored; the fields are mode",
+    ],
     ['task.claimed', { task: 'T-9' }, 'task T-9 did not exist; the claim created it'],
   ])('%s %j: stderr says what its author may not expect', async (type, data, says) => {
     const log = await openLog();

@@ -260,6 +260,16 @@ test.each([
 test.each([
   ['HTTP that others reach, without a token', 'http: 0.0.0.0:4280\n', 'needs a token'],
   [
+    'HTTP behind a proxy, without a token',
+    'publicUrl: https://stopgate.example.com\n',
+    'stopgate.yaml:1:12: others reach HTTP at https://stopgate.example.com, so it needs a token',
+  ],
+  [
+    'a time to keep entries that lacks its unit',
+    'retain: { for: 30 }\n',
+    'would keep entries for 30 ms only: write at least 1s, such as 30d',
+  ],
+  [
     'runner and runners',
     'policies: { a: { runner: r, runners: [s] } }\n',
     'stopgate.yaml:1:38: runner and runners exclude each other',

@@ -278,6 +278,17 @@ describe('without a service', () => {
     });
   });
 
+  test('a fleet that nobody has ever served has no log for an entry', async () => {
+    const server = await openNats({});
+    onTestFinished(() => server.stop());
+    const client = await connect({ nats: server.url, fleet: 'mistyped', cwd: scene.cwd });
+    onTestFinished(() => client.close());
+    await expect(client.publish('worker', 'w1', 'heartbeat.sent')).rejects.toMatchObject({
+      code: 'log.unavailable',
+      message: expect.stringContaining("fleet 'mistyped' has no log on this NATS server"),
+    });
+  });
+
   test('a reply that is not a decision is an error', async () => {
     const server = await openNats({});
     onTestFinished(() => server.stop());
@@ -290,6 +301,17 @@ describe('without a service', () => {
     await expect(client.decide('w1')).rejects.toThrow('the reply is not a decision');
     await expect(client.getTask('T-1')).rejects.toThrow('the reply is not a view of a task');
   });
+});
+
+test('a program without types is told what is missing or unknown', async () => {
+  const { client } = scene;
+  const missing = undefined as unknown as string;
+  const bad = (message: string) => ({ code: 'input.bad', message: expect.stringContaining(message) });
+  await expect(client.decide(missing)).rejects.toMatchObject(bad("'undefined' is not the id of a worker"));
+  const published = client.publish('task', missing, 'task.created');
+  await expect(published).rejects.toMatchObject(bad("'undefined' is not the id of a task"));
+  await expect(client.serveCheck('scan', undefined as never)).rejects.toMatchObject(bad('needs a function'));
+  await expect(connect({ role: 'admin' as 'agent' })).rejects.toMatchObject(bad("not 'admin'"));
 });
 
 test('entries are validated before they are sent, and a message id is stored once', async () => {

@@ -8,6 +8,7 @@ import type { AppError } from '../../../src/errors.ts';
 import { openEventLog } from '../../../src/nats/log/event-log.ts';
 import { readPosition } from '../../../src/nats/log/log-continuity.ts';
 import type { LogPosition } from '../../../src/nats/log/log-reader.ts';
+import { openLogStreams } from '../../../src/nats/log/log-streams.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { openNats } from '../../support/shared-server.ts';
 
@@ -200,4 +201,24 @@ test('a gap is not reported as a loss while the snapshots cannot be read', async
   await expect.poll(() => asked).toBeGreaterThan(2);
   answers = true;
   expect((await lost).message).toMatch('Nothing is lost: restart it');
+});
+
+test('a number of copies that an existing log does not have is answered with the command that changes it', async () => {
+  await open(nc, 'copies');
+  const warnings: unknown[] = [];
+  const warn = (fields: object, message: string) => void warnings.push({ ...fields, message });
+  await openLogStreams(await jetstreamManager(nc), {
+    nc,
+    fleet: 'copies',
+    replicas: 3,
+    acceptEmptyLog: false,
+    log: { ...log, warn } as unknown as typeof log,
+    hasStart: async () => false,
+  });
+  expect(warnings).toEqual([
+    expect.objectContaining({
+      replicas: 1,
+      message: expect.stringContaining('stream edit STOPGATE_copies --replicas 3'),
+    }),
+  ]);
 });

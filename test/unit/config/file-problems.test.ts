@@ -1,7 +1,10 @@
 /** Faults in stopgate.yaml: each is reported with its line and column. */
 import { describe, expect, test } from 'vitest';
+import { checkKinds } from '../../../machines/policy/checks/kinds.ts';
 import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { lines, path, problemsOf } from './read-text.ts';
+
+const kinds = Object.keys(checkKinds).join(', ');
 
 describe('an unknown key', () => {
   test('at the top level is reported with the most similar key', () => {
@@ -184,7 +187,7 @@ describe('a wrong value', () => {
     ['no kind', 'name: a', '4:9', 'none'],
   ])('(a check with %s) is reported at the start of the check', (_what, check, at, got) => {
     expect(problemsOf(`policies:\n  default:\n    checks:\n      - ${check}\n`)).toEqual([
-      `${at} a check is one of plan, rules, ran, files, git, command, remote, all, any; this has ${got}`,
+      `${at} a check is one of ${kinds}; this has ${got}`,
     ]);
   });
 
@@ -198,7 +201,7 @@ describe('a wrong value', () => {
       '            remote: scan',
     );
     expect(problemsOf(text)).toEqual([
-      '5:13 a check is one of plan, rules, ran, files, git, command, remote, all, any; this has plan and remote',
+      `5:13 a check is one of ${kinds}; this has plan and remote`,
     ]);
   });
 

@@ -166,7 +166,10 @@ class Bus:
                     raise InputError("input.unauthorized", f"the NATS server does not let us publish '{subject}'")
                 ack = await storing
             except (nats.errors.Error, nats.js.errors.Error, asyncio.TimeoutError, OSError) as error:
-                why = str(error) or type(error).__name__
+                fleet = self.root.partition(".")[2]
+                no_log = f"fleet '{fleet}' has no log on this NATS server, because no service has ever served it"
+                is_no_log = isinstance(error, nats.js.errors.NoStreamResponseError)
+                why = no_log if is_no_log else str(error) or type(error).__name__
                 raise UnavailableError(
                     "log.unavailable", f"'{subject}' was not stored: {why}", retry_after=2
                 ) from error

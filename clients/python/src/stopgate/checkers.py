@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from .checks import AgentContext, CheckFunction, PlanStep, TaskCompletionResult, ValidationResult
-from .errors import CheckError
+from .errors import CheckError, InputError
 
 T = TypeVar("T")
 G = TypeVar("G")
@@ -159,6 +159,8 @@ def to_check(check: CheckFunction | TaskCompletionChecker, roots: Sequence[str |
     """Converts a checker to a function that can be served. Worker folders count only inside `roots`."""
     if callable(check):
         return check
+    if not callable(getattr(check, "check", None)):
+        raise InputError("input.bad", "a check is a function, or a checker with a method `check`")
     checker = check
     inside = tuple(Path(root).absolute() for root in roots)
 

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
 from .errors import InputError, UnreachableError
@@ -42,6 +42,8 @@ def find_settings(
     cwd: str | Path | None,
 ) -> Settings:
     """Raises `InputError` if credentials cannot be read or sent, `UnreachableError` if the service here is down."""
+    if role not in get_args(Role):
+        raise InputError("input.bad", f"role must be one of {', '.join(get_args(Role))}, not {role!r}")
     folder = Path.cwd() if cwd is None else Path(cwd).resolve()
     store, service = _find_store(folder)
     named = nats or os.environ.get("STOPGATE_NATS")

@@ -31,9 +31,9 @@ def check_entry(entity: str, kind: str, data: object) -> None:
     """Raises `InputError` with the name of each missing or invalid field. Unknown fields are not an error."""
     schema = _SCHEMAS.get(f"{entity} {kind}")
     if schema is None:
-        kinds = (
-            ", ".join(sorted(name.partition(" ")[2] for name in _SCHEMAS if name.startswith(f"{entity} "))) or "none"
-        )
+        kinds = ", ".join(sorted(name.partition(" ")[2] for name in _SCHEMAS if name.startswith(f"{entity} ")))
+        if not kinds:
+            raise InputError("input.bad", f"there are no entries about a {entity}: use worker, task or queue")
         raise InputError("input.bad", f"'{kind}' is not an entry about a {entity}; there are: {kinds}")
     check_fields(f"valid {kind}", schema, data)
 

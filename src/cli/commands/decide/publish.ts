@@ -1,4 +1,5 @@
 /** publish: publishes one entry, or many from stdin. */
+import { z } from 'zod';
 import { type Area, entrySchemas } from '../../../../machines/entries/index.ts';
 import { payloadBytesMax, readEntry, readJson, readSubject, subjectOf } from '../../../../machines/index.ts';
 import { isId } from '../../../../machines/values/id.ts';
@@ -56,7 +57,7 @@ async function sendOne(context: PublishContext): Promise<number> {
   if (subject.length > 2 && !id.split('.').every(isId)) readId(entity, id);
   const draft = readDraft(subject.join('.'), text.trim(), flags.id, fleet);
   return withRequester(flags, io, async (requester) => {
-    const surprise = describeStatus(draft) ?? describeField(draft) ?? (await describeNewTask(draft, requester));
+    const surprise = describeIgnored(draft) ?? describeStatus(draft) ?? (await describeNewTask(draft, requester));
     const { seq } = await send(draft, requester, context);
     const refused = await refusalOf(draft, seq, requester);
     if (refused !== null) context.note(`stopgate: the entry was stored, but changes nothing: ${refused}`);
@@ -67,6 +68,16 @@ async function sendOne(context: PublishContext): Promise<number> {
 
 // Effects of a valid entry that its author may not expect (protocol.md §3).
 
+/** Unknown fields are stored and ignored (protocol.md §3), so a mistyped one goes unnoticed. */
+function describeIgnored({ type, fields, data }: EntryDraft): string | null {
+  const ignored = fields === null ? [] : Object.keys(data).filter((field) => !fields.includes(field));
+  const [first] = ignored;
+  if (fields === null || first === undefined) return null;
+  const meant = nearestOf(first, fields);
+  const hint = meant === null ? `the fields are ${fields.join(', ')}` : `did you mean '${meant}'?`;
+  return `${type} has no field '${first}', which is stored and ignored; ${hint}`;
+}
+
 const usualStatuses = ['pending', 'in_progress', 'done', 'completed', 'cancelled', 'deleted'];
 
 /** Any other status than that of a finished step counts as not done, even a mistyped one. */
@@ -74,18 +85,6 @@ function describeStatus({ tail, data }: EntryDraft): string | null {
   const { status } = data as { status?: unknown };
   if (!tail.endsWith('.step.updated') || typeof status !== 'string' || usualStatuses.includes(status)) return null;
   return `the step counts as not done: a step is done with the status done, completed or cancelled, not '${status}'`;
-}
-
-/** Unknown fields are ignored, so a mistyped one goes unnoticed. */
-function describeField({ tail, data }: EntryDraft): string | null {
-  const [area = '', , ...type] = tail.split('.');
-  const schema = (entrySchemas[area as Area] as Readonly<Record<string, unknown>> | undefined)?.[type.join('.')];
-  const known = Object.keys((schema as { readonly shape?: object } | undefined)?.shape ?? {});
-  for (const field of Object.keys(data)) {
-    const meant = known.includes(field) ? null : nearestOf(field, known);
-    if (meant !== null) return `the field '${field}' is unknown and ignored; did you mean '${meant}'?`;
-  }
-  return null;
 }
 
 /** A claim of an unknown task creates it, so a mistyped id goes unnoticed. */
@@ -198,8 +197,16 @@ async function send(
 
 // An entry to publish. It is validated before it is sent, by the same rules as the readers of the log.
 
-/** `tail` is the subject after `stopgate.<fleet>.`, and `id` the `Nats-Msg-Id`. */
-type EntryDraft = { readonly tail: string; readonly data: object; readonly id: string | undefined };
+type EntryDraft = {
+  /** The subject after `stopgate.<fleet>.` */
+  readonly tail: string;
+  readonly type: string;
+  /** The names of the fields of this type. Null if its schema does not list them. */
+  readonly fields: readonly string[] | null;
+  readonly data: object;
+  /** Its `Nats-Msg-Id`. */
+  readonly id: string | undefined;
+};
 
 /**
  * @param subject with or without the prefix `stopgate.<fleet>.`
@@ -229,7 +236,14 @@ function readDraft(subject: string, text: string, id: string | undefined, fleet:
       issues: entry.issues,
     });
   }
-  return { tail: subjectOf(address).slice(`stopgate.${fleet}.`.length), data: parsed.value, id };
+  const schema: z.ZodType | undefined = (entrySchemas[address.area] as Record<string, z.ZodType>)[address.type];
+  return {
+    tail: subjectOf(address).slice(`stopgate.${fleet}.`.length),
+    type: address.type,
+    fields: schema instanceof z.ZodObject ? Object.keys(schema.shape) : null,
+    data: parsed.value,
+    id,
+  };
 }
 
 const example = `e.g. stopgate publish worker w1 tool.used '{"tool":"Bash"}'`;

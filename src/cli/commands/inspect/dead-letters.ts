@@ -31,9 +31,12 @@ export const deadLetters = defineCommand({
         await out.print(`No dead letters in fleet '${fleet}'${worker === undefined ? '' : ` about worker ${worker}`}`);
       else {
         const prefix = `stopgate.${fleet}.`;
-        const rows = letters.map(({ at, seq, subject, message }) =>
-          [at, `#${seq}`, subject.replace(prefix, ''), message].map((text) => ({ text })),
-        );
+        const rows = letters.map(({ at, seq, subject, message }) => [
+          { text: at, isWhole: true },
+          { text: `#${seq}` },
+          { text: subject.replace(prefix, '') },
+          { text: message },
+        ]);
         await out.print(...formatTable(['AT', 'SEQ', 'ENTRY', 'WHY'], rows, out.width()));
       }
       return 0;

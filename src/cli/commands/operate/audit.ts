@@ -102,6 +102,6 @@ const pauseOf = (type: string, { forMs }: Readonly<Record<string, unknown>>): st
 function rowOf({ at, by, action, entity, id, verdict, text }: Action) {
   const what = actions[action as keyof typeof actions];
   return [at, by ?? '-', verdict === null ? what : `${what}: ${verdict}`, `${entity} ${id}`, text ?? ''].map(
-    (cell) => ({ text: cell }),
+    (cell, column) => ({ text: cell, isWhole: column === 0 }),
   );
 }
