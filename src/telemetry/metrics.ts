@@ -47,7 +47,7 @@ export function createMetrics(checksWaiting = () => 0) {
     registry,
     followFleets,
     bounds: createBounds(),
-    /** Counted when a decision is emitted, once per attempt. */
+    /** Counted once per decision, by the replica that acts for its attempt. */
     decisions: counter('decisions_total', 'Decisions that this replica made.', ['fleet', 'decision', 'cause']),
     decisionSeconds: histogram(
       'decision_seconds',

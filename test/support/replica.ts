@@ -5,7 +5,7 @@ import { createLogger } from '../../src/log.ts';
 
 const silent = createLogger('silent');
 
-export type Counts = { refused: string[]; dead: string[]; conflicts: number };
+export type Counts = { decided: number; refused: string[]; dead: string[]; conflicts: number };
 
 type Options = Pick<LinkOptions, 'nats'> &
   Partial<LinkOptions & ReplicaOptions> & {
@@ -26,7 +26,7 @@ export async function startReplica({
   onFolded = () => {},
   ...options
 }: Options): Promise<Replica & { readonly counts: Counts }> {
-  const counts: Counts = { refused: [], dead: [], conflicts: 0 };
+  const counts: Counts = { decided: 0, refused: [], dead: [], conflicts: 0 };
   const link = await openLink({ nats, creds, inboxPrefix, name, version: '0.0.0', replyPrefixes, logger: silent });
   onConnected();
   try {
@@ -51,7 +51,9 @@ export async function startReplica({
 
 const countInto = (counts: Counts, onFolded: (subject: string) => void): ReplicaOptions['metrics'] => ({
   folded: onFolded,
-  decided: () => {},
+  decided: () => {
+    counts.decided += 1;
+  },
   refused: (type) => void counts.refused.push(type),
   dead: (code) => void counts.dead.push(code),
   hookRan: () => {},

@@ -164,15 +164,23 @@ function applyOutcome(parts: HostParts, outcome: FoldOutcome, folding: Folding):
   }
 }
 
+/**
+ * Tells whether this replica reports what the current entry did. Every replica folds it and one reports it, so that sums
+ * over all replicas are correct.
+ * @param owner the replica that acts for the attempt, or null
+ */
+const isReporter = ({ fleet, replica }: HostParts, owner: string | null): boolean =>
+  ownerFor(fleet, `report ${fleet.seq}`, owner) === replica;
+
 /** Reports an outcome to the metrics and the service's own log. Nobody waits for these. */
-function report({ fleet, replica, logger, metrics, traces }: HostParts, outcome: FoldOutcome): void {
+function report(parts: HostParts, outcome: FoldOutcome): void {
+  if (!isReporter(parts, null)) return;
+  const { logger, metrics, traces } = parts;
   switch (outcome.kind) {
     case 'hooksEvaluated':
       for (const run of outcome.runs) metrics.hookRan(run);
       return;
     case 'used':
-      // Counted by one replica only, so that the sum over all replicas is correct.
-      if (ownerFor(fleet, `usage ${fleet.seq}`, null) !== replica) return;
       metrics.used(outcome.report);
       traces.onUsed(outcome.worker, outcome.report);
       return;
@@ -209,7 +217,7 @@ function onDecided(
   const traceId = parts.traces.onDecided(decision, () =>
     isAtHead && record?.owner === replica ? checksOf(fleet, decision) : [],
   );
-  if (isAtHead) reportDecision(parts, decision, traceId);
+  if (isAtHead && isReporter(parts, record?.owner ?? null)) reportDecision(parts, decision, traceId);
 }
 
 function checksOf(fleet: HostParts['fleet'], decision: Decision): readonly Evaluation[] {

@@ -2,7 +2,7 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import type { Replica } from '../../../src/app/replica.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
@@ -228,4 +228,31 @@ test('a list too large for one message comes in pages', async () => {
   } while (after !== undefined);
   expect(seen.filter((worker) => worker.startsWith('large-'))).toHaveLength(40);
   expect(new Set(seen).size).toBe(seen.length);
+});
+
+test('several replicas fold a decision and a refused entry, and one of them counts it', async () => {
+  const own = await openNats();
+  const client = await connect({ servers: own.url });
+  const names = ['r1', 'r2', 'r3'];
+  const replicas = await Promise.all(names.map((name) => startReplica({ nats: own.url, name, policies: null })));
+  onTestFinished(async () => {
+    await Promise.all(replicas.map((each) => each.close()));
+    await client.close();
+    await own.stop();
+  });
+  const log = jetstream(client);
+  for (let index = 0; index < 20; index += 1) {
+    await client.request(`stopgate.main.decide.asks-${index}`, '', { timeout: 30_000 });
+    await log.publish('stopgate.main.task.T-1.iteration.advanced', '{}');
+    // No replica received this attempt as a request, so it has no owner.
+    await log.publish(`stopgate.main.worker.logs-${index}.stop.attempted`, '{"attempt":"a1"}');
+  }
+  const decided = (fleet: Replica['fleet']) =>
+    [...fleet.workers.keys()].filter((id) => fleet.workers.read(id)?.snapshot.context.worker.lastDecision != null);
+  await expect
+    .poll(() => replicas.map(({ fleet }) => decided(fleet).length), { timeout: 30_000 })
+    .toEqual([40, 40, 40]);
+  const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
+  expect(sum(replicas.map(({ counts }) => counts.decided))).toBe(40);
+  expect(sum(replicas.map(({ counts }) => counts.refused.length))).toBe(20);
 });

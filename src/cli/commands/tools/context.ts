@@ -16,7 +16,6 @@ import {
 import { AppError } from '../../../errors.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { type Context, defineCommand, flag, option, optionalArgument } from '../../command.ts';
-import { programName } from '../../program-name.ts';
 
 const actions = ['list', 'show', 'use', 'add', 'remove'] as const;
 type Action = (typeof actions)[number];
