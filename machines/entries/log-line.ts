@@ -2,6 +2,7 @@
  * Reads a log, from the lines of a file or the messages of a stream, into entries that can be folded. Each fleet in it
  * has its own sequence numbers and its own clock, which never moves backwards.
  */
+import { describeGrant } from '../policy/budget.ts';
 import { isDone } from '../policy/plan.ts';
 import { decodeUtf8, fromBase64 } from '../values/digest.ts';
 import { jsonDepthMax, payloadBytesMax } from '../values/limits.ts';
@@ -170,7 +171,7 @@ const shownFields: Readonly<Partial<Record<Entry['type'], readonly string[]>>> =
   'check.started': ['check'],
   'check.finished': ['check', 'outcome', 'reason'],
   'timer.fired': ['timer'],
-  'escalation.resolved': ['verdict', 'by', 'prompt'],
+  'escalation.resolved': ['verdict', 'by', 'grant', 'prompt'],
   'escalation.acknowledged': ['by'],
   'escalation.notified': ['count', 'delivery'],
   'input.answered': ['verdict', 'by', 'message'],
@@ -202,8 +203,13 @@ export function describeEntry(type: string, data: unknown, separator = '  '): st
   if (names === undefined) return Object.keys(data).length === 0 ? '' : JSON.stringify(data);
   return names
     .filter((name) => data[name] !== undefined && data[name] !== null)
-    .map((name) => (name === 'detail' ? describeInput(data.detail) : toText(data[name])))
+    .map((name) => describeField(name, data[name]))
     .join(separator);
+}
+
+function describeField(name: string, value: unknown): string {
+  if (name === 'detail') return describeInput(value);
+  return (name === 'grant' ? describeGrant(value) : null) ?? toText(value);
 }
 
 /** Shows a tool's input without the JSON punctuation. */

@@ -26,7 +26,7 @@ import {
   time,
 } from '../values/shapes.ts';
 import type { TaskDisposition } from '../values/states.ts';
-import { type Period, unusedPeriod } from '../values/usage.ts';
+import { type GrantedAmounts, type Period, unusedPeriod } from '../values/usage.ts';
 import type { Evaluation, HookStats, Judged, SavedCheckpoint } from './records.ts';
 
 export const empty: readonly never[] = Object.freeze([]);
@@ -174,7 +174,7 @@ export type TaskEvent =
       readonly escalation: TaskEscalation | null;
     } & TaskEventBase)
   /** A person resumed the worker that was escalated because this task's budget was used up. */
-  | ({ readonly type: 'budget.granted' } & TaskEventBase)
+  | ({ readonly type: 'budget.granted'; readonly data: { readonly grant: GrantedAmounts | undefined } } & TaskEventBase)
   /** The task's worker became stale, and its policy escalates that. */
   | ({ readonly type: 'stale.escalated'; readonly escalation: TaskEscalation } & TaskEventBase)
   /** The task's worker no longer holds it. `steps`: the task's steps from the worker's plan. */

@@ -1,5 +1,6 @@
 /** Formats all details of one worker or task for people. */
 import {
+  describeAmounts,
   describeLine,
   type Escalation,
   type InputRequest,
@@ -177,8 +178,8 @@ const standingFacts = ({
   ['note', note],
 ];
 
-const formatResolution = ({ at, by, verdict, prompt }: NonNullable<WorkerView['resolution']>): string =>
-  `${verdict} by ${by}, ${formatAgo(at)}${prompt === null ? '' : `: ${prompt}`}`;
+const formatResolution = ({ at, by, verdict, prompt, granted }: NonNullable<WorkerView['resolution']>): string =>
+  `${verdict} by ${by}${granted === undefined ? '' : `, granted ${describeAmounts(granted)}`}, ${formatAgo(at)}${prompt === null ? '' : `: ${prompt}`}`;
 
 const formatHead = (id: string, state: WorkerView['state'], colors: Colors): string =>
   `${colors.bold(clean(id))}${colors.dim(' · ')}${paintState(state, colors)(clean(state))}`;
