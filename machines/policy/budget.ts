@@ -1,7 +1,8 @@
 /** Budgets: how much an agent may use before its stops are no longer judged (protocol.md §8). */
 import { z } from 'zod';
+import { amountText, describeAmounts } from '../values/amounts.ts';
 import { durationSchema, type ObjectMaker } from '../values/schemas.ts';
-import { durationMsMax, formatDuration } from '../values/time.ts';
+import { durationMsMax } from '../values/time.ts';
 import {
   type BudgetKind,
   budgetKinds,
@@ -167,22 +168,6 @@ export const usedUp = (lines: readonly BudgetLine[]): BudgetLine | null =>
 /** Formats as `usd 10.02 of 10`, `time 12m of 10m`, or `usd 5.01 of 5 granted` if a person chose the amount. */
 export const describeLine = ({ kind, used, limit, configured }: BudgetLine): string =>
   `${kind} ${amountText(kind, used)} of ${amountText(kind, limit)}${configured === undefined ? '' : ' granted'}`;
-
-/** Formats as `usd 5, time 10m`. */
-export const describeAmounts = (amounts: GrantedAmounts): string =>
-  budgetKinds
-    .flatMap((kind) => {
-      const amount = amounts[kind];
-      return amount === undefined ? [] : [`${kind} ${amountText(kind, amount)}`];
-    })
-    .join(', ');
-
-/** Shows even tiny dollar amounts as decimals, without an exponent. */
-function amountText(kind: BudgetLine['kind'], amount: number): string {
-  if (kind === 'time') return formatDuration(amount);
-  const text = String(amount);
-  return kind === 'usd' && text.includes('e-') ? amount.toFixed(9).replace(/\.?0+$/, '') : text;
-}
 
 /** Describes the `grant` of an entry, which may be anything: `granted usd 5`. Null if no amount is recognised. */
 export function describeGrant(grant: unknown): string | null {

@@ -3,9 +3,9 @@
  * file only, for the page, the command line, MCP and notices. Leaves out matters that a person has settled.
  */
 import type { Decision } from '../guards/decision.ts';
-import { describeAmounts } from '../policy/budget.ts';
 import { type Plan, remainingStepsMessage } from '../policy/plan.ts';
 import { runningWorkMessage } from '../policy/running-work.ts';
+import { describeAmounts } from '../values/amounts.ts';
 import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
 import { describePause, type PauseView } from '../values/pause.ts';
 import { describeRequest, type InputRequest, questionIn, summarizeRequest } from '../values/questions.ts';

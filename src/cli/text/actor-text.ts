@@ -1,6 +1,5 @@
 /** Formats all details of one worker or task for people. */
 import {
-  describeAmounts,
   describeLine,
   type Escalation,
   type InputRequest,
@@ -10,6 +9,7 @@ import {
 } from '../../../machines/index.ts';
 import { isDone, type Plan } from '../../../machines/policy/plan.ts';
 import { isForPerson } from '../../../machines/replay/standing.ts';
+import { describeAmounts } from '../../../machines/values/amounts.ts';
 import { describeQuestions, readQuestions } from '../../../machines/values/questions.ts';
 import type { LogLine } from '../../nats/log/log-line.ts';
 import { formatTable, type Row } from '../../terminal/table.ts';

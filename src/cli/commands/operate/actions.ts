@@ -1,7 +1,8 @@
 /** ack, resolve, answer, retire, pause and unpause: an operator's actions on a worker, task or queue. */
-import { describeAmounts, type InputRequest, type TaskView, type WorkerView } from '../../../../machines/index.ts';
+import type { InputRequest, TaskView, WorkerView } from '../../../../machines/index.ts';
 import { grantForm } from '../../../../machines/policy/budget.ts';
 import { sentence } from '../../../../machines/replay/standing.ts';
+import { describeAmounts } from '../../../../machines/values/amounts.ts';
 import { pauseMsMax } from '../../../../machines/values/limits.ts';
 import { formatDuration, parseDuration } from '../../../../machines/values/time.ts';
 import type { BudgetKind, GrantedAmounts } from '../../../../machines/values/usage.ts';
