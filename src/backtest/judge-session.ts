@@ -38,7 +38,8 @@ export async function judgeSession(
   const counts: StepCounts = { damaged: 0 };
   const stops: JudgedStop[] = [];
   const fired = new Set<string>();
-  const found = { cwd: null as string | null, prompt: null as string | null, refused: 0 };
+  const found = { cwd: null as string | null, prompt: null as string | null, refused: 0, hasDollars: false };
+  const needDollars = new Set<JudgedStop>();
   let [fromMs, toMs] = [null as number | null, null as number | null];
 
   for await (const { step, file } of readSteps(files, readLines, counts)) {
@@ -51,6 +52,7 @@ export async function judgeSession(
     }
     try {
       if (step.kind === 'usage') {
+        found.hasDollars ||= step.report.usd !== undefined;
         service.add(`worker.${toId(step.worker)}.usage.reported`, { ...step.report, source: 'transcript' });
         continue;
       }
@@ -76,6 +78,7 @@ export async function judgeSession(
     const before = stops.findLast(({ worker }) => worker === judged.worker);
     if (before !== undefined && before.next === null) before.again = true;
     stops.push(judged);
+    if (stop.needsDollars) needDollars.add(judged);
   }
   return {
     agent: name,
@@ -86,7 +89,8 @@ export async function judgeSession(
     refused: found.refused,
     from: fromMs === null ? null : formatIsoTime(fromMs),
     to: toMs === null ? null : formatIsoTime(toMs),
-    stops,
+    // Transcripts may have their dollars at the end, so only now it is known that there are none.
+    stops: found.hasDollars ? stops : stops.map((stop) => (needDollars.has(stop) ? withoutDollars(stop) : stop)),
     damaged: counts.damaged,
     fired: [...fired],
   };
@@ -130,6 +134,16 @@ function toStop(stop: PastStop, body: RecordedFields, atMs: number | null): Judg
     next: null,
   };
 }
+
+/** Nobody knows whether a budget in dollars was used up, so the stop is not judged. */
+const withoutDollars = (stop: JudgedStop): JudgedStop => ({
+  ...stop,
+  outcome: 'unjudged',
+  by: [],
+  reason: '',
+  missing: [...stop.missing, 'budget: usd'],
+  next: null,
+});
 
 function outcomeOf({ decision, isJudged }: PastStop): StopOutcome {
   if (!isJudged || decision.cause === 'unjudged') return 'unjudged';

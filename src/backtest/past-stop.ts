@@ -1,12 +1,16 @@
 /** What a backtest finds: the stops of sessions, and what would have been answered to them. */
 import type { Decision } from '../../machines/index.ts';
 
-/** `isJudged` is false if the answer depends on `missing`, the checks that cannot be run in the past. */
+/**
+ * `isJudged` is false if the answer depends on `missing`, the checks that cannot be run in the past. `needsDollars`: the
+ * policy has a budget in dollars, and the answer would be another one if it were used up.
+ */
 export type PastStop = {
   readonly decision: Decision;
   readonly policy: string;
   readonly missing: readonly string[];
   readonly isJudged: boolean;
+  readonly needsDollars: boolean;
 };
 
 export type StopOutcome = 'allowed' | 'blocked' | 'escalated' | 'unjudged';
@@ -24,7 +28,7 @@ export type JudgedStop = {
   readonly by: readonly string[];
   readonly cause: Decision['cause'];
   readonly reason: string;
-  /** The checks without a result, if the answer depends on them. */
+  /** The checks without a result, or the budget without dollars, if the answer depends on them. */
   readonly missing: readonly string[];
   /** The same worker stopped again without a person's prompt: a hook or a notification kept it at work. */
   again: boolean;
