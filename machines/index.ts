@@ -75,7 +75,7 @@ export * from './guards/decision.ts';
 export type { Guard, GuardResult, GuardScope } from './guards/guard.ts';
 export { guards } from './guards/index.ts';
 export type { HookRun } from './guards/task-hooks/hook.ts';
-export { type BudgetLine, describeLine, usedUp } from './policy/budget.ts';
+export { type BudgetLine, describeGrant, describeLine, usedUp } from './policy/budget.ts';
 export {
   type Check,
   checkTimeoutMs,

@@ -1,4 +1,5 @@
 /** Short descriptions of entries, for the command line and the inspector. */
+import { describeGrant } from '../policy/budget.ts';
 import { isDone } from '../policy/plan.ts';
 import { readFields as readToolInput } from '../values/questions.ts';
 import { formatDuration } from '../values/time.ts';
@@ -42,7 +43,7 @@ const shownFields: Readonly<Partial<Record<Entry['type'], readonly string[]>>> =
   'check.started': ['check'],
   'check.finished': ['check', 'outcome', 'reason'],
   'timer.fired': ['timer'],
-  'escalation.resolved': ['verdict', 'by', 'prompt'],
+  'escalation.resolved': ['verdict', 'by', 'grant', 'prompt'],
   'escalation.acknowledged': ['by'],
   'escalation.notified': ['count', 'delivery'],
   'input.answered': ['verdict', 'by', 'message'],
@@ -74,8 +75,13 @@ export function describeEntry(type: string, data: unknown, separator = '  '): st
   if (names === undefined) return Object.keys(data).length === 0 ? '' : JSON.stringify(data);
   return names
     .filter((name) => data[name] !== undefined && data[name] !== null)
-    .map((name) => (name === 'detail' ? describeInput(data.detail) : toText(data[name])))
+    .map((name) => describeField(name, data[name]))
     .join(separator);
+}
+
+function describeField(name: string, value: unknown): string {
+  if (name === 'detail') return describeInput(value);
+  return (name === 'grant' ? describeGrant(value) : null) ?? toText(value);
 }
 
 /** Shows a tool's input without the JSON punctuation. */

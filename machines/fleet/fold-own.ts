@@ -176,7 +176,7 @@ export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
       const fault = outdatedFault(`task ${id}`, [context.escalation], data.seq);
       if (fault !== null) refuse(fleet, entry, fault);
       else if (value === 'escalated') {
-        if (type === 'escalation.resolved') grantDay(fleet, context.escalation, data.verdict);
+        if (type === 'escalation.resolved') grantDay(fleet, context.escalation, data);
         stepTask(fleet, id, event);
       } else refuse(fleet, entry, `task ${id} is not escalated`);
       return;

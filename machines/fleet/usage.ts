@@ -3,7 +3,7 @@
  * day (protocol.md §3). It is not activity: it does not make a worker active, and changes no state.
  */
 import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
-import type { DayUsage } from '../policy/budget.ts';
+import { amountsOf, type DayUsage } from '../policy/budget.ts';
 import type { Escalation } from '../values/escalation.ts';
 import { parseIsoTime } from '../values/time.ts';
 import { addToPeriod, countedOf, grantPeriod, type Period, unusedPeriod, useOf } from '../values/usage.ts';
@@ -24,7 +24,11 @@ function dayOf({ day }: Fleet, nowMs: number): Period {
 /** Returns the fleet's daily budget and the usage that counts towards it, or null if it has no budget. */
 export function dayUsageOf(fleet: Fleet, nowMs = fleet.nowMs): DayUsage | null {
   const { budget } = fleet.policies;
-  return budget === null ? null : { budget, used: countedOf(dayOf(fleet, nowMs)) };
+  if (budget === null) return null;
+  const day = dayOf(fleet, nowMs);
+  const used = countedOf(day);
+  const amounts = day.granted?.amounts;
+  return amounts === undefined ? { budget, used } : { budget, used, amounts };
 }
 
 type Reported = Extract<WorkerEntry, { type: 'usage.reported' }>;
@@ -51,30 +55,30 @@ function taskOfLastStop({ lastDecision, usage: { prompt } }: WorkerContext): str
   return lastDecision.task;
 }
 
+type Resolved = Extract<OwnWorkerEntry, { type: 'escalation.resolved' }>;
+
 /** Grants the daily budget again when a person resumes a worker or task that was escalated for it. */
 export function grantDay(
   fleet: Fleet,
-  escalation: Pick<Escalation, 'budget'> | null,
-  verdict: 'resume' | 'stop',
+  escalation: Pick<Escalation, 'budget' | 'since'> | null,
+  { verdict, grant }: Resolved['data'],
 ): void {
-  if (escalation?.budget === 'day' && verdict === 'resume')
-    fleet.day = grantPeriod(dayOf(fleet, fleet.nowMs), fleet.nowMs);
+  if (escalation?.budget !== 'day' || verdict !== 'resume') return;
+  const atMs = fleet.nowMs;
+  const escalatedMs = parseIsoTime(escalation.since) ?? 0;
+  fleet.day = grantPeriod(dayOf(fleet, atMs), amountsOf(grant), { atMs, escalatedMs });
 }
 
 /** Grants the exhausted budget again before a person's resumption of the worker is folded. */
-export function grantBudget(
-  fleet: Fleet,
-  record: WorkerRecord,
-  { id, data }: Extract<OwnWorkerEntry, { type: 'escalation.resolved' }>,
-): void {
+export function grantBudget(fleet: Fleet, record: WorkerRecord, { id, data }: Resolved): void {
   const { escalation } = record.snapshot.context.worker;
   if (data.verdict !== 'resume' || escalation === null) return;
-  grantDay(fleet, escalation, data.verdict);
+  grantDay(fleet, escalation, data);
   if (escalation.budget !== 'task') return;
   // The worker may claim the task again at once, so its budget must already be granted.
   for (const { entity, id: task } of fleet.escalated.values()) {
     const ofTask = entity === 'task' ? fleet.tasks.get(task)?.snapshot.context.escalation : null;
     if (ofTask?.worker === id && ofTask.since === escalation.since)
-      stepTask(fleet, task, { type: 'budget.granted', ...positionOf(fleet) });
+      stepTask(fleet, task, { type: 'budget.granted', data: { grant: data.grant }, ...positionOf(fleet) });
   }
 }

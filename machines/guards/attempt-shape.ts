@@ -6,6 +6,7 @@ import type { ShapeOf } from '../values/fields.ts';
 import {
   count,
   flag,
+  grantedAmounts,
   lazy,
   number,
   numberOrNull,
@@ -58,7 +59,11 @@ const facts = lazy(() =>
     pendingTasks: count,
     nextTasks: z.array(object({ task: text, title: textOrNull })),
     tasks: z.array(object({ task: text, hooks, iteration: iteration.nullable(), phase: textOrNull, usage: period })),
-    day: object({ budget: object({}), used: object({ tokens: number, nanoUsd: number }) }).nullable(),
+    day: object({
+      budget: object({}),
+      used: object({ tokens: number, nanoUsd: number }),
+      amounts: grantedAmounts.optional(),
+    }).nullable(),
   } satisfies ShapeOf<Facts>),
 );
 

@@ -1,6 +1,14 @@
 /** Explains a decision in text: what was decided, why, what would let the worker stop, and what happened since. */
 import type { Decision } from '../guards/decision.ts';
-import { checksNotRun, describeOutcome, isForPerson, missingIn, sentence, withoutStop } from './standing.ts';
+import {
+  checksNotRun,
+  describeOutcome,
+  isForPerson,
+  missingIn,
+  sentence,
+  whatWasDone,
+  withoutStop,
+} from './standing.ts';
 import type { WorkerView } from './views.ts';
 
 /** The current state of the worker. */
@@ -82,7 +90,7 @@ function laterDecision({ seq }: Decision, { lastDecision }: Now): string[] {
 
 function answer({ action, at }: Decision, { resolution }: Now): string[] {
   if (action !== 'escalate' || resolution === null || resolution.at < at) return [];
-  return [`${resolution.by} ${resolution.verdict === 'resume' ? 'resumed it' : 'let it stop'} at ${resolution.at}.`];
+  return [`${resolution.by} ${whatWasDone(resolution)} at ${resolution.at}.`];
 }
 
 function currentState({ worker, at }: Decision, { state, lastSeen }: Now): string {

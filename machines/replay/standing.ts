@@ -5,6 +5,7 @@
 import type { Decision } from '../guards/decision.ts';
 import { type Plan, remainingStepsMessage } from '../policy/plan.ts';
 import { runningWorkMessage } from '../policy/running-work.ts';
+import { describeAmounts } from '../values/amounts.ts';
 import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
 import { describePause, type PauseView } from '../values/pause.ts';
 import { describeRequest, type InputRequest, questionIn, summarizeRequest } from '../values/questions.ts';
@@ -275,8 +276,14 @@ const continued = 'It has continued since its last stop, which was allowed.';
 const whyEnded = (ended: StandingWorker['ended']): string =>
   ended === 'retired' ? 'It was retired.' : 'Its session has ended.';
 
-const describeResolution = ({ by, verdict }: Resolution): string =>
-  `It asked for a person: ${by} ${verdict === 'resume' ? 'resumed it' : 'let it stop'}.`;
+const describeResolution = (resolution: Resolution): string =>
+  `It asked for a person: ${resolution.by} ${whatWasDone(resolution)}.`;
+
+/** Says `resumed it`, `resumed it and granted usd 5`, or `let it stop`. */
+export function whatWasDone({ verdict, granted }: Pick<Resolution, 'verdict' | 'granted'>): string {
+  if (verdict === 'stop') return 'let it stop';
+  return granted === undefined ? 'resumed it' : `resumed it and granted ${describeAmounts(granted)}`;
+}
 
 function waitOfTask(view: StandingTask, openAfter: readonly string[]): Wait | null {
   const { state, worker, queue, escalation, since } = view;

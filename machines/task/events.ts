@@ -8,6 +8,7 @@ import type { HookRun } from '../guards/task-hooks/hook.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { TaskEscalation } from '../values/escalation.ts';
 import type { TaskDisposition } from '../values/states.ts';
+import type { GrantedAmounts } from '../values/usage.ts';
 
 /** Facts about the fleet that the entry does not contain. All are optional. */
 export type TaskSurroundings = {
@@ -45,7 +46,7 @@ export type TaskEvent =
       readonly escalation: TaskEscalation | null;
     } & TaskEventBase)
   /** A person resumed the worker that was escalated because this task's budget was used up. */
-  | ({ readonly type: 'budget.granted' } & TaskEventBase)
+  | ({ readonly type: 'budget.granted'; readonly data: { readonly grant: GrantedAmounts | undefined } } & TaskEventBase)
   /** The task's worker became stale, and its policy escalates that. */
   | ({ readonly type: 'stale.escalated'; readonly escalation: TaskEscalation } & TaskEventBase)
   /** The task's worker no longer holds it. `steps`: the task's steps from the worker's plan. */

@@ -4,11 +4,12 @@
  * the worker.
  */
 import { assign, setup } from 'xstate';
+import { amountsOf } from '../policy/budget.ts';
 import { returnSteps } from '../policy/plan.ts';
 import type { Stepped } from '../step.ts';
 import { acknowledge, escalate, noteNotice, type TaskEscalation } from '../values/escalation.ts';
 import type { TaskDisposition } from '../values/states.ts';
-import { formatIsoTime } from '../values/time.ts';
+import { formatIsoTime, parseIsoTime } from '../values/time.ts';
 import { addToPeriod, grantPeriod, oneTurn, useOf } from '../values/usage.ts';
 import { createTaskContext, type TaskContext, type TaskInput } from './context.ts';
 import type { TaskEvent, TaskEventOf } from './events.ts';
@@ -58,6 +59,11 @@ function refuse(context: TaskContext, event: TaskEvent): Partial<TaskContext> {
   return { refused: [...context.refused, refused].slice(-refusedMax) };
 }
 
+const grantAgain = (
+  { usage, escalation }: TaskContext,
+  { data, atMs }: TaskEventOf<'budget.granted' | 'escalation.resolved'>,
+) => grantPeriod(usage, amountsOf(data.grant), { atMs, escalatedMs: parseIsoTime(escalation?.since ?? '') ?? 0 });
+
 const ends = {
   'task.completed': { target: 'stopped', actions: 'complete' },
   'task.failed': { target: 'escalated', actions: 'fail' },
@@ -92,7 +98,7 @@ export const taskMachine = setup({
       usage: addToPeriod(task.usage, useOf(data)),
     })),
     countTurn: change((task) => ({ usage: addToPeriod(task.usage, oneTurn) })),
-    grantBudget: change((task, { atMs }: TaskEventOf<'budget.granted'>) => ({ usage: grantPeriod(task.usage, atMs) })),
+    grantBudget: change((task, event: TaskEventOf<'budget.granted'>) => ({ usage: grantAgain(task, event) })),
     free: assign(unheld),
     complete: change((task, event) => ({
       ...removeHooks(task, event as TaskEventOf<'task.completed'>),
@@ -116,9 +122,9 @@ export const taskMachine = setup({
     noteNotice: change((task, { atMs }: TaskEventOf<'escalation.notified'>) => ({
       escalation: noteNotice(task.escalation, formatIsoTime(atMs)),
     })),
-    resume: change((task, { atMs }: TaskEventOf<'escalation.resolved'>) => ({
+    resume: change((task, event: TaskEventOf<'escalation.resolved'>) => ({
       escalation: null,
-      usage: task.escalation?.budget === 'task' ? grantPeriod(task.usage, atMs) : task.usage,
+      usage: task.escalation?.budget === 'task' ? grantAgain(task, event) : task.usage,
     })),
     registerHook: change(registerHook),
     enableHook: change(enableHook),

@@ -1,5 +1,6 @@
 /** Escalations and other matters that need a person (protocol.md §4). */
 import type { Cause } from './states.ts';
+import type { GrantedAmounts } from './usage.ts';
 
 /** The state of the notices about a matter that needs a person, and who acknowledged it. */
 export type Noticed = {
@@ -35,6 +36,8 @@ export type Resolution = {
   readonly by: string;
   readonly verdict: 'resume' | 'stop';
   readonly prompt: string | null;
+  /** The amounts of the used-up budget that the operator chose. */
+  readonly granted?: GrantedAmounts;
 };
 
 export type EscalatedEntity = 'worker' | 'task';

@@ -2,6 +2,7 @@
  * Schemas of values that workers and tasks keep, for the tables of their fields. Later releases may add unknown keys.
  */
 import { z } from 'zod';
+import type { BudgetKind } from './usage.ts';
 
 export const text = z.string();
 export const number = z.number();
@@ -30,9 +31,21 @@ function isJson(value: string): boolean {
   }
 }
 
+export const grantedAmounts = lazy(() =>
+  object({
+    tokens: number.optional(),
+    usd: number.optional(),
+    turns: number.optional(),
+    time: number.optional(),
+  } satisfies Record<BudgetKind, z.ZodType>),
+);
 const used = { tokens: number, nanoUsd: number, turns: number };
 export const period = lazy(() =>
-  object({ ...used, sinceMs: time, granted: object({ ...used, atMs: time }).nullable() }),
+  object({
+    ...used,
+    sinceMs: time,
+    granted: object({ ...used, atMs: time, amounts: grantedAmounts.optional() }).nullable(),
+  }),
 );
 
 const noticed = {

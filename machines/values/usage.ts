@@ -18,7 +18,13 @@ export type Used = { readonly tokens: number; readonly nanoUsd: number; readonly
 
 /** The usage since `sinceMs`. `granted`: the sums when a person last granted the budget again, or null. */
 export type Period = Used & { readonly sinceMs: number; readonly granted: Grant | null };
-type Grant = Used & { readonly atMs: number };
+/** `amounts`: the amounts that the person chose. A limit without one is granted as it is configured. */
+type Grant = Used & { readonly atMs: number; readonly amounts?: GrantedAmounts };
+
+/** Amounts by the names that a budget's limits have. `time` is in milliseconds. */
+export type GrantedAmounts = { readonly [Kind in BudgetKind]?: number | undefined };
+export const budgetKinds = ['tokens', 'usd', 'turns', 'time'] as const;
+export type BudgetKind = (typeof budgetKinds)[number];
 
 /** The usage of a worker since its session began, and since its last prompt. */
 export type WorkerUsage = { readonly session: Period; readonly prompt: Period };
@@ -78,11 +84,21 @@ export const addToBoth = ({ session, prompt }: WorkerUsage, more: Used): WorkerU
   return { session: added, prompt: prompt === session ? added : addToPeriod(prompt, more) };
 };
 
-/** Grants the budget again: usage counts from here. */
-export const grantPeriod = <Sum extends Used>(sum: Sum, atMs: number): Sum & { readonly granted: Grant } => ({
-  ...sum,
-  granted: { tokens: sum.tokens, nanoUsd: sum.nanoUsd, turns: sum.turns, atMs },
-});
+/**
+ * Grants the budget again to answer an escalation: usage counts from here. Only a chosen amount replaces one that was
+ * chosen since the escalation, because several workers and tasks may have been escalated for the same budget.
+ * @param amounts those that the person chose, or null for the configured ones
+ */
+export function grantPeriod<Sum extends Used & Pick<Period, 'granted'>>(
+  sum: Sum,
+  amounts: GrantedAmounts | null,
+  { atMs, escalatedMs }: { readonly atMs: number; readonly escalatedMs: number },
+): Sum {
+  const { tokens, nanoUsd, turns, granted: before } = sum;
+  if (amounts === null && before?.amounts !== undefined && before.atMs >= escalatedMs) return sum;
+  const granted = { tokens, nanoUsd, turns, atMs };
+  return { ...sum, granted: amounts === null ? granted : { ...granted, amounts } };
+}
 
 /** Returns the usage that counts towards a budget: since the period began, or since the budget was granted again. */
 export const countedOf = ({ tokens, nanoUsd, turns, granted }: Used & Pick<Period, 'granted'>): Used =>

@@ -1,13 +1,23 @@
 /** The changes that each entry makes to a worker's context (protocol.md §3 and §4). */
 import type { BackgroundWork } from '../policy/background.ts';
+import { amountsOf } from '../policy/budget.ts';
 import { addCommand, cutCommand } from '../policy/commands.ts';
 import { addSteps, removeSteps, replaceSteps } from '../policy/plan.ts';
+import type { Escalation } from '../values/escalation.ts';
 import { callsMax, filesBytesMax, filesMax, labelsMax } from '../values/limits.ts';
 import type { Pause } from '../values/pause.ts';
 import { noInputs } from '../values/questions.ts';
 import { utf8Length } from '../values/text.ts';
-import { formatIsoTime } from '../values/time.ts';
-import { addToBoth, beginPeriod, beginUsage, grantPeriod, useOf, type WorkerUsage } from '../values/usage.ts';
+import { formatIsoTime, parseIsoTime } from '../values/time.ts';
+import {
+  addToBoth,
+  beginPeriod,
+  beginUsage,
+  type GrantedAmounts,
+  grantPeriod,
+  useOf,
+  type WorkerUsage,
+} from '../values/usage.ts';
 import { empty, noFiles, type ToolCall, type WorkerContext } from './context.ts';
 import { policyFor, type WorkerEventOf } from './events.ts';
 import { joinTask } from './join-task.ts';
@@ -262,10 +272,23 @@ export function resolveEscalation(
   { atMs, data }: WorkerEventOf<'escalation.resolved'>,
 ): Change {
   const { by, verdict, prompt = null } = data;
-  const isGranted = context.escalation?.cause === 'budget' && verdict === 'resume';
-  const usage = isGranted ? grantUsage(context.usage, context.escalation.budget, atMs) : context.usage;
-  return { escalation: null, usage, resolution: { at: formatIsoTime(atMs), by, verdict, prompt } };
+  const resolution = { at: formatIsoTime(atMs), by, verdict, prompt };
+  const { escalation } = context;
+  if (escalation?.cause !== 'budget' || verdict !== 'resume') return { escalation: null, resolution };
+  const granted = amountsOf(data.grant);
+  return {
+    escalation: null,
+    usage: grantUsage(context.usage, escalation, granted, atMs),
+    resolution: granted === null ? resolution : { ...resolution, granted },
+  };
 }
 
-const grantUsage = (usage: WorkerUsage, budget: string | undefined, atMs: number): WorkerUsage =>
-  budget === 'session' || budget === 'prompt' ? { ...usage, [budget]: grantPeriod(usage[budget], atMs) } : usage;
+const grantUsage = (
+  usage: WorkerUsage,
+  { budget, since }: Escalation,
+  amounts: GrantedAmounts | null,
+  atMs: number,
+): WorkerUsage =>
+  budget === 'session' || budget === 'prompt'
+    ? { ...usage, [budget]: grantPeriod(usage[budget], amounts, { atMs, escalatedMs: parseIsoTime(since) ?? 0 }) }
+    : usage;

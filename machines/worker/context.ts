@@ -19,6 +19,7 @@ import {
   count,
   escalation,
   flag,
+  grantedAmounts,
   lazy,
   number,
   object,
@@ -160,7 +161,15 @@ export const workerFields = {
   /** The operator's resolution of the last escalation, until the next prompt or registration. */
   resolution: field<Resolution | null>(
     null,
-    object({ at: text, by: text, verdict: z.enum(['resume', 'stop']), prompt: textOrNull }).nullable(),
+    lazy(() =>
+      object({
+        at: text,
+        by: text,
+        verdict: z.enum(['resume', 'stop']),
+        prompt: textOrNull,
+        granted: grantedAmounts.optional(),
+      }).nullable(),
+    ),
     sizeOfJson,
   ),
 };

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { claudeTranscripts } from '../agents/claude/transcript.ts';
 import { codexRollouts } from '../agents/codex/rollout.ts';
 import { type Recording, timeOf } from '../agents/recording.ts';
+import { AppError } from '../errors.ts';
+import { describeSystemError } from '../system-error.ts';
 import { parseLine, type ReadLines, type SessionFile, type SessionFiles } from './session-files.ts';
 
 export type FoundSessions = {
@@ -51,9 +53,12 @@ async function addFile(files: Map<string, number>, path: string): Promise<void> 
   files.set(await realpath(path), (await stat(path)).mtimeMs);
 }
 
-/** @throws Error if there is no such path */
+/** @throws AppError input.bad if the path cannot be read */
 async function listFiles(path: string): Promise<readonly string[]> {
-  if (!(await stat(path)).isDirectory()) return [path];
+  const found = await stat(path).catch((cause: unknown) => {
+    throw new AppError('input.bad', `cannot read '${path}': ${describeSystemError(cause)}`, { cause });
+  });
+  if (!found.isDirectory()) return [path];
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile() && entry.name.endsWith('.jsonl'))

@@ -39,7 +39,8 @@ export async function judgeSession(
   const counts: StepCounts = { damaged: 0 };
   const stops: JudgedStop[] = [];
   const fired = new Set<string>();
-  const found = { cwd: null as string | null, prompt: null as string | null, refused: 0 };
+  const found = { cwd: null as string | null, prompt: null as string | null, refused: 0, hasDollars: false };
+  const needDollars = new Set<JudgedStop>();
   let fromMs: number | null = null;
   let toMs: number | null = null;
 
@@ -53,6 +54,7 @@ export async function judgeSession(
     }
     try {
       if (step.kind === 'usage') {
+        found.hasDollars ||= step.report.usd !== undefined;
         service.add(`worker.${toId(step.worker)}.usage.reported`, { ...step.report, source: 'transcript' });
         continue;
       }
@@ -78,6 +80,7 @@ export async function judgeSession(
     const before = stops.findLast(({ worker }) => worker === judged.worker);
     if (before !== undefined && before.next === null) before.again = true;
     stops.push(judged);
+    if (stop.needsDollars) needDollars.add(judged);
   }
   return {
     agent: name,
@@ -88,7 +91,8 @@ export async function judgeSession(
     refused: found.refused,
     from: fromMs === null ? null : formatIsoTime(fromMs),
     to: toMs === null ? null : formatIsoTime(toMs),
-    stops,
+    // Transcripts may have their dollars at the end, so only now it is known that there are none.
+    stops: found.hasDollars ? stops : stops.map((stop) => (needDollars.has(stop) ? withoutDollars(stop) : stop)),
     damaged: counts.damaged,
     fired: [...fired],
   };
@@ -132,6 +136,16 @@ function toStop(stop: PastStop, body: RecordedFields, atMs: number | null): Judg
     next: null,
   };
 }
+
+/** Nobody knows whether a budget in dollars was used up, so the stop is not judged. */
+const withoutDollars = (stop: JudgedStop): JudgedStop => ({
+  ...stop,
+  outcome: 'unjudged',
+  by: [],
+  reason: '',
+  missing: [...stop.missing, 'budget: usd'],
+  next: null,
+});
 
 function outcomeOf({ decision, isJudged }: PastStop): StopOutcome {
   if (!isJudged || decision.cause === 'unjudged') return 'unjudged';

@@ -9,6 +9,7 @@
 import {
   type AwaitedCheck,
   advanceClock,
+  builtInPolicy,
   copyFleet,
   createFleet,
   type Decision,
@@ -62,17 +63,23 @@ export function createPastService(policies: PolicySet): PastService {
     seq += 1;
     const entry = toEntry(`worker.${worker}.stop.attempted`, body);
     const { outcomes } = foldEntry(fleet, { seq, atMs: nowMs, entry });
-    const policy = viewWorker(fleet, worker, fleet.nowMs)?.policy ?? '';
+    const view = viewWorker(fleet, worker, fleet.nowMs);
+    const policy = view?.policy ?? '';
+    const hasDollarBudget = view?.budgets.some(({ kind }) => kind === 'usd') ?? false;
+    const onBudget = (fleet.policies.policies.get(policy) ?? builtInPolicy).onBudget;
+    const needsDollars = (decision: Decision) => hasDollarBudget && dependsOnBudget(decision, onBudget);
     const decided = outcomes.find((outcome) => outcome.kind === 'decided');
     if (decided !== undefined) {
-      stop = { decision: decided.decision, policy, missing: [], isJudged: true };
-      return decided.decision;
+      const { decision } = decided;
+      stop = { decision, policy, missing: [], isJudged: true, needsDollars: needsDollars(decision) };
+      return decision;
     }
     const ifAllFail = copyFleet(fleet);
     const missing = new Set<string>();
     const decision = settle(fleet, worker, 'pass', missing);
     const other = missing.size === 0 ? decision : settle(ifAllFail, worker, 'fail', missing);
-    stop = { decision, policy, missing: [...missing], isJudged: answerOf(decision) === answerOf(other) };
+    const isJudged = answerOf(decision) === answerOf(other);
+    stop = { decision, policy, missing: [...missing], isJudged, needsDollars: needsDollars(decision) };
     return decision;
   }
 
@@ -153,3 +160,10 @@ function toEntry(subject: string, data: object): Entry {
 }
 
 const answerOf = ({ decision, action, cause }: Decision): string => `${decision} ${action} ${cause}`;
+
+/** Tells whether a used-up budget would have changed the answer. Guards before it decide without it (protocol.md §5). */
+function dependsOnBudget(decision: Decision, onBudget: 'allow' | 'escalate'): boolean {
+  const guard = decision.verdicts.at(-1)?.guard;
+  if (guard === 'retired' || guard === 'escalated') return false;
+  return answerOf(decision) !== (onBudget === 'escalate' ? 'allow escalate budget' : 'allow complete bypassed');
+}

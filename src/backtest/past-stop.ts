@@ -1,12 +1,16 @@
 /** The findings of a backtest: the stops of sessions, and how each would have been answered. */
 import type { Decision } from '../../machines/index.ts';
 
-/** `isJudged` is false if the answer depends on `missing`, the checks that cannot be run in the past. */
+/**
+ * `isJudged` is false if the answer depends on `missing`, the checks that cannot be run in the past. `needsDollars`: the
+ * policy has a budget in dollars, and the answer would be another one if it were used up.
+ */
 export type PastStop = {
   readonly decision: Decision;
   readonly policy: string;
   readonly missing: readonly string[];
   readonly isJudged: boolean;
+  readonly needsDollars: boolean;
 };
 
 export type StopOutcome = 'allowed' | 'blocked' | 'escalated' | 'unjudged';
@@ -24,7 +28,7 @@ export type JudgedStop = {
   readonly by: readonly string[];
   readonly cause: Decision['cause'];
   readonly reason: string;
-  /** The checks without a result, if the answer depends on them. */
+  /** The checks without a result, or the budget without dollars, if the answer depends on them. */
   readonly missing: readonly string[];
   /** True if the worker stopped again without a person's prompt, because a hook or a notification kept it working. */
   again: boolean;

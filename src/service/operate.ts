@@ -12,11 +12,19 @@ import {
   type TaskView,
   type WorkerView,
 } from '../../machines/index.ts';
+import { grantForm } from '../../machines/policy/budget.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import { parseInput } from './parse-input.ts';
-import { acknowledgementFault, createAnswer, type Reply, throwIfRefused, throwIfRetired } from './refusal.ts';
+import {
+  acknowledgementFault,
+  createAnswer,
+  type Reply,
+  throwIfNotGrantable,
+  throwIfRefused,
+  throwIfRetired,
+} from './refusal.ts';
 import { type Entity, findActor } from './views.ts';
 
 const by = z.string().trim().min(1).max(operatorNameLengthMax);
@@ -30,6 +38,7 @@ export const operatorActions = {
     seq,
     verdict: z.enum(['resume', 'stop']),
     prompt: z.string().trim().min(1).max(20_000).optional(),
+    grant: grantForm.optional(),
   }),
   /** `request` is optional if exactly one is open. `seq` is the entry of the request that the operator has seen. */
   answer: z.strictObject({
@@ -57,7 +66,9 @@ const types = {
 } as const satisfies Record<OperatorAction, string>;
 
 /** The body of any action; the fields of an answer are optional. */
-type ActionBody = z.infer<(typeof operatorActions)['acknowledge']> & Reply;
+type ActionBody = z.infer<(typeof operatorActions)['acknowledge']> &
+  Reply &
+  Pick<z.infer<(typeof operatorActions)['resolve']>, 'grant'>;
 type Operated = { seq: number; view: WorkerView | TaskView | QueueView };
 export type Operate = (action: OperatorAction, body: unknown) => Promise<Operated>;
 
@@ -75,6 +86,7 @@ export function createOperate(host: Host, log: EventLog): Operate {
     const { state } = before as WorkerView | TaskView;
     if (action === 'resolve' && state !== 'escalated')
       throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${state}`);
+    if (data.grant !== undefined) throwIfNotGrantable(before as WorkerView | TaskView, data.grant);
     if (action === 'retire') throwIfRetired(id, before as WorkerView);
     const fields =
       action === 'answer'

@@ -4,6 +4,7 @@
  */
 import type { QueueView, TaskView, WorkerView } from '../../machines/index.ts';
 import { areDistinct, describeQuestions, readAnswers, readQuestions } from '../../machines/values/questions.ts';
+import { budgetKinds, type GrantedAmounts } from '../../machines/values/usage.ts';
 import { AppError } from '../errors.ts';
 
 /**
@@ -31,6 +32,23 @@ export function acknowledgementFault(view: WorkerView | TaskView | QueueView): s
  */
 export function throwIfRetired(worker: string, { ended }: Partial<Pick<WorkerView, 'ended'>>): void {
   if (ended === 'retired') throw new AppError('entry.refused', `worker ${worker} is already retired`);
+}
+
+/**
+ * Refuses a grant that would have no effect: the fold ignores it, and grants what is configured.
+ * @throws AppError entry.refused
+ */
+export function throwIfNotGrantable(view: WorkerView | TaskView, grant: GrantedAmounts): void {
+  const who = 'task' in view ? `task ${view.task}` : `worker ${view.worker}`;
+  const period = view.escalation?.budget;
+  if (period === undefined)
+    throw new AppError('entry.refused', `${who} was not escalated for a budget, so there is nothing to grant`);
+  const limits = 'budgets' in view ? view.budgets.filter(({ per }) => per === period).map(({ kind }) => kind) : [];
+  // The budget of a task is not in the view of a worker that no longer holds it.
+  if (limits.length === 0) return;
+  const unlimited = budgetKinds.find((kind) => grant[kind] !== undefined && !limits.includes(kind));
+  if (unlimited !== undefined)
+    throw new AppError('entry.refused', `the budget of ${who} limits ${limits.join(', ')}, and not ${unlimited}`);
 }
 
 type Asking = Pick<WorkerView, 'worker' | 'inputs' | 'lastAnswer'>;

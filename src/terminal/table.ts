@@ -1,8 +1,16 @@
 /** Formats a table. Shortens the widest columns until it fits. */
 import { clean, cut, pad, widthOf } from './text.ts';
 
-/** A column with `isWhole` is shortened last, for example an id that a person copies. */
-export type Cell = { readonly text: string; readonly paint?: (text: string) => string; readonly isWhole?: boolean };
+/**
+ * A column with `isWhole` is shortened last, for example an id that a person copies. One with `isNumber` is aligned on
+ * the right. The first row decides for its column.
+ */
+export type Cell = {
+  readonly text: string;
+  readonly paint?: (text: string) => string;
+  readonly isWhole?: boolean;
+  readonly isNumber?: boolean;
+};
 export type Row = readonly Cell[];
 
 /** Columns between two cells. */
@@ -18,14 +26,17 @@ export function formatTable(headings: readonly string[], rows: readonly Row[], w
   const cells = rows.map((row) => row.map(({ text, paint = same }) => ({ text: clean(text), paint })));
   const all = headings.length === 0 ? cells : [headings.map((text) => ({ text, paint: same })), ...cells];
   const whole = (rows[0] ?? []).map(({ isWhole = false }) => isWhole);
+  const numbers = (rows[0] ?? []).map(({ isNumber = false }) => isNumber);
   const widths = narrow(widest(all), whole, width);
   return all.map((row) => {
     const last = row.length - 1;
     const line = row.map(({ text, paint }, column) => {
       const columns = widths[column] ?? 0;
       const short = cut(text, columns);
-      const fill = column === last ? '' : ' '.repeat(widthOf(pad(short, columns)) - widthOf(short));
-      return `${short === '' ? '' : paint(short)}${fill}`;
+      const fill = ' '.repeat(widthOf(pad(short, columns)) - widthOf(short));
+      const shown = short === '' ? '' : paint(short);
+      if (numbers[column]) return `${fill}${shown}`;
+      return column === last ? shown : `${shown}${fill}`;
     });
     return line.join(' '.repeat(tableGap)).trimEnd();
   });

@@ -24,6 +24,11 @@ const unknowable: Record<string, Readonly<Record<string, string>>> = {
       'only the fleet knows which policies exist',
   },
   evidence: { 'a repeated claim counts, a refused one does not': 'another worker holds the task' },
+  grants: {
+    'a task keeps its chosen amount when another worker claims it': 'the fleet says why it escalates a task',
+    'an answer without an amount keeps the amount of an earlier answer to the same stop of the fleet':
+      'the fleet keeps the usage of the day',
+  },
   'plans-of-held-tasks': { 'a list that is too long together with them is refused': 'the fleet bounds a plan' },
   policy: {
     'for an unknown policy, the default applies and a verdict says so': 'only the fleet knows which policies exist',

@@ -14,6 +14,7 @@ import {
   type WorkerEntry,
   workerMachine,
 } from '../../machines/index.ts';
+import type { GrantedAmounts } from '../../machines/values/usage.ts';
 
 type Form = { persistence?: unknown; checks?: unknown[] };
 type Row = { agent?: string; worker?: string; labels?: Record<string, string>; policy: string };
@@ -66,6 +67,8 @@ export type PlainActors = {
   worker(id: string): { readonly state: string; readonly tasks: readonly string[]; readonly plan: Plan } | null;
 };
 
+type Today = { day: number; tokens: number; nanoUsd: number; amounts?: GrantedAmounts };
+
 export function createPlainActors(run: Run = runs.createActor): PlainActors {
   const workers = new Map<string, Worker>();
   const tasks = new Map<string, Task>();
@@ -74,7 +77,7 @@ export function createPlainActors(run: Run = runs.createActor): PlainActors {
   let policies: Record<string, Form> = {};
   let assign: Row[] = [];
   let dayBudget: { tokens?: number; usd?: number } | undefined;
-  let today = { day: 0, tokens: 0, nanoUsd: 0 };
+  let today: Today = { day: 0, tokens: 0, nanoUsd: 0 };
   let nowMs = 0;
   let seq = 0;
 
@@ -132,7 +135,7 @@ export function createPlainActors(run: Run = runs.createActor): PlainActors {
       policy: policyOf(id),
       pendingTasks: ready.length + (depths.get(queue) ?? 0),
       nextTasks: ready.slice(0, 3),
-      day: dayBudget === undefined ? null : { budget: dayBudget, used: usedToday() },
+      day: dayBudget === undefined ? null : { budget: dayBudget, used: usedToday(), amounts: usedToday().amounts },
       tasks: contextOf(id).tasks.map((task) => {
         const { hooks = [], iteration = null, checkpoints = [], usage } = contextOfTask(task) ?? {};
         return { task, hooks, iteration, usage, phase: checkpoints.findLast((it) => it.phase !== null)?.phase ?? null };
@@ -248,8 +251,8 @@ export function createPlainActors(run: Run = runs.createActor): PlainActors {
       if (last !== undefined && (type === 'usage.reported' || type === 'stop.attempted')) sendTask(last, type, data);
       if (type !== 'usage.reported') return;
       const { input = 0, output = 0, cacheWrite = 0, usd = 0 } = data;
-      const { day, tokens, nanoUsd } = usedToday();
-      today = { day, tokens: tokens + input + output + cacheWrite, nanoUsd: nanoUsd + Math.round(usd * 1e9) };
+      const { tokens, nanoUsd, ...granted } = usedToday();
+      today = { ...granted, tokens: tokens + input + output + cacheWrite, nanoUsd: nanoUsd + Math.round(usd * 1e9) };
     }
   };
 
@@ -270,7 +273,8 @@ export function createPlainActors(run: Run = runs.createActor): PlainActors {
         const isOperator = type.startsWith('worker.') || type === 'input.answered' || type.startsWith('escalation.');
         // Resuming such a worker grants the daily budget once more, for all workers.
         if (type === 'escalation.resolved' && entry.data.verdict === 'resume')
-          if (contextOf(id).escalation?.budget === 'day') today = { ...usedToday(), tokens: 0, nanoUsd: 0 };
+          if (contextOf(id).escalation?.budget === 'day')
+            today = { ...usedToday(), tokens: 0, nanoUsd: 0, amounts: entry.data.grant ?? {} };
         if (type !== 'timer.fired' && (isOperator || workers.has(id))) sendWorker(id, type, entry.data);
       } else if (area === 'ownTask') {
         if (type !== 'timer.fired') sendTask(id, type, entry.data);

@@ -117,7 +117,9 @@ async function checkAccount({ nats, natsIsDefault, creds, store }: Config): Prom
     ];
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return [warn(error.message, 'commands and clients do not work from here until this is mended; hooks need only HTTP')];
+    return [
+      warn(error.message, 'commands and clients do not work from here until this is mended; hooks need only HTTP'),
+    ];
   }
 }
 

@@ -2,10 +2,18 @@
 import { type TaskView, usedUp, type WorkerView } from '../../../machines/index.ts';
 import { isDone, type Plan } from '../../../machines/policy/plan.ts';
 import { formatDuration } from '../../../machines/values/time.ts';
+import type { UsageView } from '../../../machines/values/usage.ts';
 import { type Cell, formatTable, type Row, tableGap } from '../../terminal/table.ts';
 import { type Colors, paintAnswer, widthOf } from '../../terminal/text.ts';
 import { formatSeconds } from '../text/decision-text.ts';
-import { formatAgo, formatProgress, formatUsed, paintPresence, paintState } from '../text/state-text.ts';
+import {
+  formatAgo,
+  formatDollars,
+  formatProgress,
+  formatTokens,
+  paintPresence,
+  paintState,
+} from '../text/state-text.ts';
 
 /** `idOf` identifies an actor. `steadyOf` leaves out the running clocks, so it changes only when the actor does. */
 export type Listing<View> = {
@@ -114,6 +122,12 @@ const currentStep = (plan: Plan): Plan[number] | undefined => {
 
 const unpainted = (text: string): string => text;
 
+/** Dollars and tokens. Many agents report tokens alone; what was not reported is a dash. */
+const usedCells = ({ usd, tokens }: Pick<UsageView, 'usd' | 'tokens'>, paint: (text: string) => string): Row => [
+  { text: usd === 0 ? '-' : formatDollars(usd), paint, isNumber: true },
+  { text: tokens === 0 ? '-' : formatTokens(tokens), paint, isNumber: true },
+];
+
 export const workerListing: Listing<WorkerView> = {
   entity: 'worker',
   headings: [
@@ -122,7 +136,8 @@ export const workerListing: Listing<WorkerView> = {
     'PRESENCE',
     'RETRIES',
     'IDLE',
-    'USED',
+    'USD',
+    'TOKENS',
     'TASK',
     'AGENT',
     'FOLDER',
@@ -130,7 +145,7 @@ export const workerListing: Listing<WorkerView> = {
     'SEEN',
     'DOING',
   ],
-  optional: ['PRESENCE', 'IDLE', 'USED', 'SEEN', 'AGENT', 'RETRIES', 'DOING', 'TASK', 'FOLDER'],
+  optional: ['PRESENCE', 'IDLE', 'TOKENS', 'USD', 'SEEN', 'AGENT', 'RETRIES', 'DOING', 'TASK', 'FOLDER'],
   rowOf: (view, colors, nowMs) => {
     const { worker, state, presence, retry, idle, tasks, agent, lastDecision } = view;
     const limit = idle.limitMs === null ? '' : `/${formatDuration(idle.limitMs)}`;
@@ -140,7 +155,7 @@ export const workerListing: Listing<WorkerView> = {
       { text: presence, paint: paintPresence(presence, colors) },
       { text: `${retry.count}/${retry.max ?? '∞'}` },
       { text: `${formatSeconds(idle.ms)}${limit}` },
-      { text: formatUsed(view.usage.session) ?? '-', paint: usedUp(view.budgets) === null ? unpainted : colors.red },
+      ...usedCells(view.usage.session, usedUp(view.budgets) === null ? unpainted : colors.red),
       { text: tasks.join(', ') || '-' },
       { text: agent ?? '-' },
       { text: view.cwd === null ? '-' : lastPart(view.cwd) },
@@ -163,8 +178,8 @@ export const workerListing: Listing<WorkerView> = {
 
 export const taskListing: Listing<TaskView> = {
   entity: 'task',
-  headings: ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PRIORITY', 'PLAN', 'USED', 'ITERATION', 'HOOKS', 'TITLE'],
-  optional: ['HOOKS', 'USED', 'PRIORITY', 'ITERATION', 'QUEUE', 'PLAN'],
+  headings: ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PRIORITY', 'PLAN', 'USD', 'TOKENS', 'ITERATION', 'HOOKS', 'TITLE'],
+  optional: ['HOOKS', 'TOKENS', 'USD', 'PRIORITY', 'ITERATION', 'QUEUE', 'PLAN'],
   rowOf: (view, colors) => {
     const { task, state, worker, queue, priority, plan, usage, iteration, maxIterations, hooks, title, outcome } = view;
     return [
@@ -174,7 +189,7 @@ export const taskListing: Listing<TaskView> = {
       { text: queue ?? '-' },
       { text: String(priority) },
       { text: plan === null ? '-' : formatProgress(plan) },
-      { text: formatUsed(usage) ?? '-' },
+      ...usedCells(usage, unpainted),
       { text: iteration === null ? '-' : `${iteration}/${maxIterations ?? '∞'}` },
       { text: hooks.length === 0 ? '-' : `${hooks.filter((hook) => hook.enabled).length} on` },
       { text: title ?? '' },

@@ -10,6 +10,7 @@ import {
 } from '../../../machines/index.ts';
 import { isDone, type Plan } from '../../../machines/policy/plan.ts';
 import { isForPerson } from '../../../machines/replay/standing.ts';
+import { describeAmounts } from '../../../machines/values/amounts.ts';
 import { describeQuestions, readQuestions } from '../../../machines/values/questions.ts';
 import type { LogLine } from '../../nats/log/log-line.ts';
 import { formatTable, type Row } from '../../terminal/table.ts';
@@ -184,8 +185,8 @@ const standingFacts = ({
   ['note', note],
 ];
 
-const formatResolution = ({ at, by, verdict, prompt }: NonNullable<WorkerView['resolution']>): string =>
-  `${verdict} by ${by}, ${formatAgo(at)}${prompt === null ? '' : `: ${prompt}`}`;
+const formatResolution = ({ at, by, verdict, prompt, granted }: NonNullable<WorkerView['resolution']>): string =>
+  `${verdict} by ${by}${granted === undefined ? '' : `, granted ${describeAmounts(granted)}`}, ${formatAgo(at)}${prompt === null ? '' : `: ${prompt}`}`;
 
 const formatHead = (id: string, state: WorkerView['state'], colors: Colors): string =>
   `${colors.bold(clean(id))}${colors.dim(' · ')}${paintState(state, colors)(clean(state))}`;

@@ -129,7 +129,7 @@ export function formatSummary(summary: Summary, layout: BacktestLayout): string[
     '',
     `${colors.bold(head)}${outcomes.length === 0 ? '' : `: ${outcomes.join(', ')}`}`,
     ...section('Blocked by', bars(blockedBy, colors.red), layout),
-    ...section('Not judged, because a check cannot be run in the past', bars(notJudgedFor, colors.blue), layout),
+    ...section('Not judged, because these have no result in the past', bars(notJudgedFor, colors.blue), layout),
     ...section('Never fired', neverFired.map(clean), layout),
     ...formatMattered(summary.mattered, layout),
     ...formatFaults(summary),

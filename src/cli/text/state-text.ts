@@ -41,8 +41,12 @@ export const formatClock = (at: string): string => at.slice(11, 23);
 /** `$0.42`, or `2.1M tokens` if no dollars were reported, or null if nothing was reported. */
 export function formatUsed({ usd, tokens }: Pick<UsageView, 'usd' | 'tokens'>): string | null {
   if (usd > 0) return `$${formatDollars(usd)}`;
-  return tokens === 0 ? null : `${new Intl.NumberFormat('en', { notation: 'compact' }).format(tokens)} tokens`;
+  return tokens === 0 ? null : `${formatTokens(tokens)} tokens`;
 }
+
+/** `2.1M`. */
+export const formatTokens = (tokens: number): string =>
+  new Intl.NumberFormat('en', { notation: 'compact' }).format(tokens);
 
 /** `0.42`. Less than a cent has two significant digits: `0.0006`. */
 export const formatDollars = (usd: number): string =>

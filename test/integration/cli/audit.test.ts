@@ -27,6 +27,7 @@ test('lists only the actions of operators, in log order', async () => {
   await put('own.worker.w1.escalation.acknowledged', { by: 'alice' });
   await put('worker.w1.tool.used', { tool: 'Bash', ok: true });
   await put('own.task.T-1.escalation.resolved', { by: 'alice (ann)', verdict: 'resume', prompt: 'Try again' });
+  await put('own.worker.w3.escalation.resolved', { by: 'dora', verdict: 'resume', grant: { usd: 5, turns: -1 } });
   await put('own.worker.w1.worker.retired', { by: 'alice' });
   await put('own.worker.w3.worker.paused', { by: 'cem', forMs: 1_800_000 });
   await put('own.worker.w3.worker.unpaused', { by: 'cem' });
@@ -44,6 +45,7 @@ test('lists only the actions of operators, in log order', async () => {
       ['bob', 'answered: deny', 'worker w2', 'Not on main'],
       ['alice', 'acknowledged', 'worker w1'],
       ['alice (ann)', 'resolved: resume', 'task T-1', 'Try again'],
+      ['dora', 'resolved: resume', 'worker w3', 'granted usd 5'],
       ['alice', 'retired', 'worker w1'],
       ['cem', 'paused', 'worker w3', 'for 30m'],
       ['cem', 'unpaused', 'worker w3'],

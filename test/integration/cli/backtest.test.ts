@@ -106,6 +106,19 @@ describe('a policy', () => {
     expect(summary).toMatchObject({ notJudgedFor: { lint: 2 }, neverFired: [] });
   });
 
+  test('a budget in dollars is not judged in a session without dollars, except where it changes nothing', async () => {
+    const terminal = await openTerminal();
+    await write(terminal, 'policies: { default: { checks: [{ plan: {} }], budget: { usd: 1000 } } }');
+    const { sessions, summary } = await judge(terminal, codex);
+    for (const { stops } of sessions)
+      for (const stop of stops) expect(stop).toMatchObject({ outcome: 'unjudged', missing: ['budget: usd'], by: [] });
+    expect(summary).toMatchObject({ stops: 4, notJudgedFor: { 'budget: usd': 4 } });
+    // After another limit is used up, dollars no longer matter.
+    await write(terminal, 'policies: { default: { checks: [{ plan: {} }], budget: { usd: 1000, turns: 0 } } }');
+    const other = await openTerminal({ cwd: terminal.cwd });
+    expect((await judge(other, codex)).summary).toMatchObject({ outcomes: { allowed: 4, unjudged: 0 } });
+  });
+
   test('a command beside an alternative that passes changes nothing', async () => {
     const terminal = await openTerminal();
     const checks = '[{ any: [{ command: lint }, { ran: "*test*" }] }]';
@@ -229,5 +242,5 @@ describe('without PATH', () => {
 test('a path that does not exist: 2', async () => {
   const terminal = await openTerminal();
   expect(await terminal.run('backtest', 'nowhere.jsonl')).toBe(2);
-  expect(terminal.stderr()).toContain('nowhere.jsonl');
+  expect(terminal.stderr()).toMatch(/^stopgate: cannot read '.*nowhere\.jsonl': there is no such file or folder\n$/);
 });

@@ -67,7 +67,8 @@ describe('workers', () => {
       'PRESENCE',
       'RETRIES',
       'IDLE',
-      'USED',
+      'USD',
+      'TOKENS',
       'TASK',
       'AGENT',
       'FOLDER',
@@ -75,23 +76,24 @@ describe('workers', () => {
       'SEEN',
       'DOING',
     ]);
-    expect(w1?.slice(0, 10)).toEqual([
+    expect(w1?.slice(0, 11)).toEqual([
       'w1',
       'blocked',
       'stale',
       '1/3',
       '0s/10m',
-      '$0.42',
+      '0.42',
+      '900',
       'T-1',
       'claude',
       'api',
       'block incomplete',
     ]);
-    expect(w1?.[10]).toMatch(/ ago$/);
-    expect(w1?.[11]).toBe('Fix lint');
+    expect(w1?.[11]).toMatch(/ ago$/);
+    expect(w1?.[12]).toBe('Fix lint');
     // Without a plan, what a person asked for.
-    expect(w2?.[11]).toBe('Review the login');
-    expect(w2?.slice(0, 10)).toEqual(['w2', 'working', 'stale', '0/3', '3m/10m', '-', '-', '-', '-', '-']);
+    expect(w2?.[12]).toBe('Review the login');
+    expect(w2?.slice(0, 11)).toEqual(['w2', 'working', 'stale', '0/3', '3m/10m', '-', '-', '-', '-', '-', '-']);
     expect(code).toBe(0);
   });
 
@@ -166,9 +168,9 @@ test('tasks are printed as a table', async () => {
       .split('\n')
       .map((line) => line.split(/ {2,}/)),
   ).toEqual([
-    ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PRIORITY', 'PLAN', 'USED', 'ITERATION', 'HOOKS', 'TITLE'],
-    ['T-1', 'blocked', 'w1', 'main', '0', '-', '$0.42', '2/5', '1 on', 'Fix the login'],
-    ['T-2', 'idle', '-', 'main', '0', '-', '-', '-', '-', 'Next'],
+    ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PRIORITY', 'PLAN', 'USD', 'TOKENS', 'ITERATION', 'HOOKS', 'TITLE'],
+    ['T-1', 'blocked', 'w1', 'main', '0', '-', '0.42', '900', '2/5', '1 on', 'Fix the login'],
+    ['T-2', 'idle', '-', 'main', '0', '-', '-', '-', '-', '-', 'Next'],
   ]);
 });
 

@@ -123,6 +123,30 @@ test('--task selects a task', async () => {
 });
 
 describe('exit code 1', () => {
+  test('an amount is granted only for a budget that was used up, and its own limits', async () => {
+    const budgets = [{ per: 'session', kind: 'usd', used: 10, limit: 10 }];
+    const over = { ...escalated, escalation: { ...escalation, budget: 'session' }, budgets };
+    const grant = (amount: string) => ['resolve', 'w1', 'resume', '--grant', amount, '--by', 'ann'];
+    const log = await openLog([over, { ...over, state: 'idle', escalation: null }]);
+    const { code, stdout, stderr } = await log.run(grant('5usd'), { stdin: typing('y\n') });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'w1: resolved, granted usd 5; now idle\n' });
+    expect(stderr).toContain('Resume, and grant usd 5? [y/N]');
+    expect(await log.stored()).toEqual([
+      ['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume', grant: { usd: 5 } }],
+    ]);
+    const other = await openLog([over]);
+    expect(await other.run([...grant('200000tokens,30m'), '--yes'])).toMatchObject({
+      code: 1,
+      stderr: 'stopgate: the budget of worker w1 limits usd, and not tokens\n',
+    });
+    const stuck = await openLog();
+    expect(await stuck.run([...grant('5usd'), '--yes'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('worker w1 was not escalated for a budget, so there is nothing to grant'),
+    });
+    expect([...(await other.stored()), ...(await stuck.stored())]).toEqual([]);
+  });
+
   test('a worker that is not escalated cannot be resolved, and nothing is stored', async () => {
     const log = await openLog([idle]);
     const { code, stderr } = await log.run(['resolve', 'w1', '--stop', '--yes']);
@@ -164,6 +188,16 @@ test.each([
   { argv: ['resolve', 'w1', '--resume', '--stop'], says: 'one of --resume and --stop' },
   { argv: ['resolve', 'w1', '--stop', '--prompt', 'x'], says: 'omit it with --stop' },
   { argv: ['resolve', 'T-1', '--task', '--resume', '--prompt', 'x'], says: 'a task has no agent' },
+  { argv: ['resolve', 'w1', 'stop', '--grant', '5usd'], says: '--grant needs --resume; omit it with --stop' },
+  { argv: ['resolve', 'w1', 'resume', '--grant', '5'], says: 'write 5usd, 200000tokens, 10turns or 30m' },
+  { argv: ['resolve', 'w1', 'resume', '--grant=-5usd'], says: 'write 5usd, 200000tokens, 10turns or 30m' },
+  { argv: ['resolve', 'w1', 'resume', '--grant', '1.5turns'], says: "'1.5turns' is not an amount" },
+  {
+    argv: ['resolve', 'w1', 'resume', '--grant', '0usd'],
+    says: "'0usd' grants nothing; write more, or end it with --stop",
+  },
+  { argv: ['resolve', 'w1', 'resume', '--grant', '5usd,6usd'], says: 'names usd twice' },
+  { argv: ['resolve', 'w1', 'resume', '--grant', '9000000usd'], says: "'9000000usd' is too much" },
   { argv: ['ack', 'w 1'], says: `'w 1' is not the id of a worker` },
   { argv: ['ack'], says: "missing required argument 'WORKER'" },
   { argv: ['pause', 'w1', '--for', '8d'], says: 'at most 7d' },

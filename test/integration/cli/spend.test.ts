@@ -53,7 +53,7 @@ test('sums by day, model, worker and task', async () => {
   ).toEqual([
     ['WORKER', 'USD', 'TOKENS', 'CACHE READ', 'REPORTS'],
     ['w1', '0.30', '127', '900', '2'],
-    ['w2', '0.00', '1,000', '0', '1'],
+    ['w2', '-', '1,000', '0', '1'],
     ['total', '0.30', '1,127', '900', '3'],
   ]);
   expect(code).toBe(0);

@@ -5,7 +5,11 @@ import { openStage, operatorToken, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {
-  const policies = { default: { checks: [{ plan: {} }] }, waiting: { checks: [{ remote: 'ci' }] } };
+  const policies = {
+    default: { checks: [{ plan: {} }] },
+    waiting: { checks: [{ remote: 'ci' }] },
+    bounded: { budget: { usd: 1 }, onBudget: 'escalate' },
+  };
   stage = await openStage({ policies: { policies } });
 });
 afterAll(async () => stage.close());
@@ -229,6 +233,29 @@ test('refuses the second of two operators who resolve at the same time', async (
     ['resume', 'stop'].map((verdict) => stage.post('operator/resolve', { ...body, verdict }, operatorToken)),
   );
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+});
+
+test('grants a chosen amount of a used-up budget, and nothing that would be ignored', async () => {
+  await stage.client.publish('worker.o3.worker.registered', { policy: 'bounded' });
+  await stage.client.publish('worker.o3.usage.reported', { usd: 1 });
+  expect((await stage.client.ask('decide.o3')).body).toMatchObject({ cause: 'budget' });
+  const resolve = (grant: unknown) =>
+    stage.post('operator/resolve', { id: 'o3', by: 'ann', verdict: 'resume', grant }, operatorToken);
+  for (const grant of [{}, { usd: -1 }, { usd: '5' }, { usd: 1e9 }, { dollars: 5 }, '5usd'])
+    expect(await resolve(grant)).toMatchObject({ status: 400 });
+  expect(await resolve({ turns: 5 })).toMatchObject({
+    status: 409,
+    body: { error: { message: 'the budget of worker o3 limits usd, and not turns' } },
+  });
+  expect(await resolve({ usd: 0.25 })).toMatchObject({
+    status: 200,
+    body: {
+      view: {
+        resolution: { by: 'ann', granted: { usd: 0.25 } },
+        budgets: [{ per: 'session', kind: 'usd', used: 0, limit: 0.25, configured: 1 }],
+      },
+    },
+  });
 });
 
 // The stage's server would wait a minute for open requests.

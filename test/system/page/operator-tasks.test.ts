@@ -13,7 +13,10 @@ const failed = { complete: false, reason: 'login.test.ts: expected 200' };
 const isMouse = (way: string) => way === 'by mouse';
 
 describeInBrowser('in three steps, an operator', () => {
-  const policies = { default: { checks: [{ remote: 'tests' }, { remote: 'lint' }], retries: 3, promises: true } };
+  const policies = {
+    default: { checks: [{ remote: 'tests' }, { remote: 'lint' }], retries: 3, promises: true },
+    bounded: { budget: { usd: 10 }, onBudget: 'escalate' },
+  };
   const ui = usePage(policies, undefined, async ({ client }) => {
     // The check of flo fails every other time; those of the others always.
     let runs = 0;
@@ -177,6 +180,39 @@ describeInBrowser('in three steps, an operator', () => {
       await expect
         .poll(() => stage.client.stored('STOPGATE_main', `stopgate.main.own.worker.${worker}.escalation.resolved`))
         .toMatchObject([{ by: 'Ann', verdict: 'resume' }]);
+  });
+
+  test.each(ways)('sees why a worker is over its budget, and grants it a chosen amount: %s', async (way) => {
+    const { page, stage } = ui;
+    const worker = `over-${way.replace(' ', '-')}`;
+    await stage.client.publish(`worker.${worker}.worker.registered`, { policy: 'bounded' });
+    await stage.client.publish(`worker.${worker}.usage.reported`, { usd: 10.02 });
+    await stage.client.ask(`decide.${worker}`);
+    await page.context().request.post(`${stage.http.url}/api/main/session`, { data: { token: operatorToken } });
+    await open('/');
+    await page.evaluate(`localStorage.setItem('stopgate.by', 'Ann')`);
+    // The link of the notice opens the worker.
+    await start(isMouse(way) ? `/?worker=${worker}` : '/');
+    const amount = page.locator(`[data-answers="worker/${worker}"] [name=grant]`);
+    if (isMouse(way)) await click(amount);
+    else {
+      await row(worker).waitFor();
+      await press('g');
+    }
+    await page.getByText('Used $10.02 of $10.00 in this session.').waitFor();
+    await page.locator(`[data-answers="worker/${worker}"] [name=grant]:focus`).waitFor();
+    expect(await amount.inputValue()).toBe('10');
+    await type('5');
+    if (isMouse(way)) await click(page.getByRole('button', { name: 'Grant' }));
+    else await press('Enter');
+    await page.getByRole('button', { name: /^Undo \(\d+ s\)/ }).waitFor();
+    // Leaving the page sends it.
+    await open(`/?worker=${worker}`);
+    await expect
+      .poll(() => stage.client.stored('STOPGATE_main', `stopgate.main.own.worker.${worker}.escalation.resolved`))
+      .toMatchObject([{ by: 'Ann', verdict: 'resume', grant: { usd: 5 } }]);
+    await page.locator('.resolution', { hasText: 'granted $5.00' }).waitFor();
+    await page.locator('[data-budget="usd per session"]', { hasText: '$0.00 of $5.00 granted' }).waitFor();
   });
 
   test.each(ways)('copies a link to the view, which stays at its moment: %s', async (way) => {

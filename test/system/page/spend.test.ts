@@ -23,10 +23,11 @@ describeInBrowser('what agents use', () => {
     await publish('quiet.worker.registered');
     await open('/');
     await row('quiet').waitFor();
-    expect(await heads()).not.toContain('Cost');
+    expect(await heads()).not.toContain('Tokens');
     await publish('quiet.usage.reported', { input: 12_300 });
-    await row('quiet').getByText('12k tokens').waitFor();
-    expect(await heads()).toContain('Cost');
+    await row('quiet').getByText('12k', { exact: true }).waitFor();
+    expect(await heads()).toContain('Tokens');
+    expect(await heads()).not.toContain('Cost');
     await open('/?view=history');
     await ui.page.getByText('no agent reports dollars').waitFor();
   });
@@ -46,6 +47,9 @@ describeInBrowser('what agents use', () => {
     await expect.poll(rows).toEqual(['dear', 'fair', 'cheap', 'quiet', 'none']);
     expect(await text('tr[data-id="dear"] .c-cost')).toBe('$12.50');
     expect(await text('tr[data-id="cheap"] .c-cost')).toBe('$0.0040');
+    // Tokens without dollars are no cost.
+    expect(await text('tr[data-id="quiet"] .c-cost')).toBe('–');
+    expect(await text('tr[data-id="quiet"] .c-tokens')).toMatch(/^\d/);
     await ui.page.getByRole('link', { name: 'Cost' }).click();
     await expect.poll(rows).toEqual(['quiet', 'cheap', 'fair', 'dear', 'none']);
     await open('/?view=tasks&sort=cost');
@@ -98,8 +102,9 @@ describeInBrowser('what agents use', () => {
     await page.reload();
     await page.locator(`.card[data-id="${worker}"]`).click();
     await page.locator('aside').getByText('$2.50 of $2.00').first().waitFor();
-    await page.locator('aside').getByText('An answer grants the same budget again').waitFor();
-    await page.locator('aside').getByRole('button', { name: 'Send' }).click();
+    await page.locator('aside').getByText('Used $2.50 of $2.00 in this session.').waitFor();
+    expect(await page.locator('aside [name=grant]').inputValue()).toBe('2');
+    await page.locator('aside').getByRole('button', { name: 'Grant' }).click();
     await page.reload();
     await expect.poll(async () => (await view()).state).not.toBe('escalated');
     // Another two dollars.

@@ -90,6 +90,18 @@ test('a table shortens other columns before ids that a person copies', () => {
   expect(formatTable([], rows, 18)).toEqual(['loop-ap…  block i…']);
 });
 
+test('a table aligns numbers on the right, with their heading, also in the last column', () => {
+  const rowOf = (id: string, ...numbers: string[]) => [
+    { text: id },
+    ...numbers.map((text) => ({ text, isNumber: true })),
+  ];
+  expect(formatTable(['ID', 'USD', 'TOKENS'], [rowOf('w1', '12.50', '900'), rowOf('w2', '-', '-')], 80)).toEqual([
+    'ID    USD  TOKENS',
+    'w1  12.50     900',
+    'w2      -       -',
+  ]);
+});
+
 const twoMoods: Parameters<typeof formatListing<string>>[0] = {
   headings: ['WHO', 'MOOD', 'WHY'],
   optional: ['MOOD'],

@@ -200,9 +200,7 @@ describe('a wrong value', () => {
       '          - plan:',
       '            remote: scan',
     );
-    expect(problemsOf(text)).toEqual([
-      `5:13 a check is one of ${kinds}; this has plan and remote`,
-    ]);
+    expect(problemsOf(text)).toEqual([`5:13 a check is one of ${kinds}; this has plan and remote`]);
   });
 
   test('(groups five deep) is an error', () => {

@@ -341,6 +341,13 @@ class OperatorEscalationAcknowledged(_OperatorEscalationAcknowledged, total=Fals
     seq: int
 
 
+class OperatorEscalationResolvedGrant(TypedDict, total=False):
+    tokens: int
+    usd: float
+    turns: int
+    time: int
+
+
 class _OperatorEscalationResolved(TypedDict):
     by: str
     verdict: Literal["resume", "stop"]
@@ -348,6 +355,7 @@ class _OperatorEscalationResolved(TypedDict):
 
 class OperatorEscalationResolved(_OperatorEscalationResolved, total=False):
     prompt: str
+    grant: OperatorEscalationResolvedGrant
     seq: int
 
 

@@ -110,8 +110,12 @@ const headings = (by: Dimension) => [by.toUpperCase(), 'USD', 'TOKENS', 'CACHE R
 
 function cellsOf({ name, ...sum }: NamedUsage) {
   const { usd, tokens, cacheRead, reports } = showUsage(sum);
-  const amounts = [formatDollars(usd), ...[tokens, cacheRead, reports].map((amount) => amount.toLocaleString('en'))];
-  return [{ text: name ?? '-', isWhole: true }, ...amounts.map((text) => ({ text }))];
+  // Zero dollars are unknown: many agents report tokens alone.
+  const amounts = [
+    usd === 0 ? '-' : formatDollars(usd),
+    ...[tokens, cacheRead, reports].map((amount) => amount.toLocaleString('en')),
+  ];
+  return [{ text: name ?? '-', isWhole: true }, ...amounts.map((text) => ({ text, isNumber: true }))];
 }
 
 const emptyText = (fleet: string, sinceMs: number | undefined): string[] =>

@@ -1,12 +1,15 @@
 /** ack, resolve, answer, retire, pause and unpause: an operator's actions on a worker, task or queue. */
 import type { InputRequest, TaskView, WorkerView } from '../../../../machines/index.ts';
+import { grantForm } from '../../../../machines/policy/budget.ts';
 import { sentence } from '../../../../machines/replay/standing.ts';
+import { describeAmounts } from '../../../../machines/values/amounts.ts';
 import { pauseMsMax } from '../../../../machines/values/limits.ts';
-import { formatDuration } from '../../../../machines/values/time.ts';
+import { formatDuration, parseDuration } from '../../../../machines/values/time.ts';
+import type { BudgetKind, GrantedAmounts } from '../../../../machines/values/usage.ts';
 import { agents, resumeCommand } from '../../../agents/index.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { createAnswer, openRequest, throwIfRetired } from '../../../service/refusal.ts';
+import { createAnswer, openRequest, throwIfNotGrantable, throwIfRetired } from '../../../service/refusal.ts';
 import { cut } from '../../../terminal/text.ts';
 import { argument, defineCommand, flag, option, words } from '../../command.ts';
 import { timeoutMsDefault, toTimeout } from '../../option-values.ts';
@@ -69,26 +72,35 @@ function noticeIn(id: string, isTask: boolean, view: View) {
 
 type Noticed = { readonly acknowledgedBy: string | null } | null;
 
+const grantForms = '5usd, 200000tokens, 10turns or 30m';
+
 export const resolve = defineCommand({
   args: {
     target: words('WORKER', 'the id of the worker, or "task" and the id of a task; then "resume" or "stop"', true),
     resume: flag('continue: the worker becomes idle, a task goes back to its queue'),
     stop: flag('end: the worker becomes stopped, a task is cancelled'),
     prompt: option('TEXT', "with --resume: a prompt for the worker's agent"),
+    grant: option(
+      'AMOUNT',
+      `with --resume, if a budget was used up: how much to grant, ${grantForms} (default: as configured)`,
+      toGrant,
+    ),
     task: taskFlag,
     ...operatorArgs,
   },
   details: [
     'Tasks that were escalated with a worker stay escalated. They are listed.',
-    'Exit code 1: not escalated, or unknown id.',
+    'A used-up budget is granted once more, counted from now. Name several limits with commas: --grant 5usd,30m.',
+    'Exit code 1: not escalated, not escalated for such a budget (--grant), or unknown id.',
   ],
   examples: [
     'stopgate resolve w1 --resume --prompt "Use the staging key"',
+    'stopgate resolve w1 resume --grant 5usd',
     'stopgate resolve w1 --stop --yes',
     'stopgate resolve task T-1 resume',
   ],
   run: async (context) => {
-    const { prompt, timeout } = context.flags;
+    const { prompt, grant, timeout } = context.flags;
     const { id, resume, stop, task } = readTarget(context.flags);
     if (resume === stop) throw new AppError('input.bad', 'pass one of --resume and --stop');
     if (prompt !== undefined && (stop || task))
@@ -96,17 +108,21 @@ export const resolve = defineCommand({
         'input.bad',
         `--prompt needs an agent that continues; ${task ? 'a task has no agent' : 'omit it with --stop'}`,
       );
+    if (grant !== undefined && stop) throw new AppError('input.bad', '--grant needs --resume; omit it with --stop');
     const verdict = resume ? 'resume' : 'stop';
     return publishOperatorEntry(
       {
         entity: task ? 'task' : 'worker',
         id,
         type: 'escalation.resolved',
-        data: { verdict, ...(prompt === undefined ? {} : { prompt }) },
+        data(view) {
+          if (grant !== undefined) throwIfNotGrantable(view, grant);
+          return { verdict, ...(prompt === undefined ? {} : { prompt }), ...(grant === undefined ? {} : { grant }) };
+        },
         needs: 'escalation',
-        question: resume ? 'Resume?' : 'Stop?',
+        question: grant === undefined ? (resume ? 'Resume?' : 'Stop?') : `Resume, and grant ${describeAmounts(grant)}?`,
         describe: async (view, actor, requester) => [
-          `${actor}: resolved; now ${view.state}`,
+          `${actor}: resolved${grant === undefined ? '' : `, granted ${describeAmounts(grant)}`}; now ${view.state}`,
           ...(prompt === undefined ? [] : describePrompting(view, prompt)),
           ...(task ? [] : await listEscalatedTasks(actor, requester, timeout ?? timeoutMsDefault)),
         ],
@@ -115,6 +131,27 @@ export const resolve = defineCommand({
     );
   },
 });
+
+/** Parses one amount or several, such as `5usd` or `5usd,30m`. @throws AppError input.bad */
+function toGrant(text: string): GrantedAmounts {
+  const amounts = text.split(',').map((amount) => readAmount(amount.trim()));
+  const kinds = amounts.map(([kind]) => kind);
+  const twice = kinds.find((kind, index) => kinds.indexOf(kind) !== index);
+  if (twice !== undefined) throw new AppError('input.bad', `'${text}' names ${twice} twice`);
+  const grant: GrantedAmounts = Object.fromEntries(amounts);
+  const [issue] = grantForm.safeParse(grant).error?.issues ?? [];
+  if (issue !== undefined) throw new AppError('input.bad', `'${text}' is too much: ${issue.message}`);
+  return grant;
+}
+
+function readAmount(text: string): readonly [BudgetKind, number] {
+  const [, number, unit] = /^(\d{1,15}(?:\.\d{1,9})?) ?(usd|tokens|turns)$/.exec(text) ?? [];
+  const amount = number === undefined ? parseDuration(text) : Number(number);
+  const isWhole = unit === 'usd' || Number.isInteger(amount);
+  if (amount === null || !isWhole) throw new AppError('input.bad', `'${text}' is not an amount; write ${grantForms}`);
+  if (amount > 0) return [(unit as BudgetKind | undefined) ?? 'time', amount];
+  throw new AppError('input.bad', `'${text}' grants nothing; write more, or end it with --stop`);
+}
 
 type ResolveWords = { readonly target: readonly string[] } & Readonly<Record<'resume' | 'stop' | 'task', boolean>>;
 

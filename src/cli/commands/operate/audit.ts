@@ -1,5 +1,5 @@
 /** audit: lists the actions of operators. */
-import { formatIsoTime, isFields, topicOf } from '../../../../machines/index.ts';
+import { describeGrant, formatIsoTime, isFields, topicOf } from '../../../../machines/index.ts';
 import { formatDuration } from '../../../../machines/values/time.ts';
 import { toLogLine } from '../../../nats/log/log-line.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
@@ -22,7 +22,7 @@ const actions = {
 /** How many of the newest entries are searched for a name. */
 const windowMin = 10_000;
 
-/** `action` is the entry's type. `text` is a prompt, a message, or the length of a pause, or null if there is none. */
+/** `action` is the entry's type. `text` is a grant, a prompt, a message, or the length of a pause, or null if there is none. */
 type Action = {
   readonly seq: number;
   readonly at: string;
@@ -91,8 +91,14 @@ function toAction(message: LogMessage): Action {
   const { entity, id, type } = topicOf(subject);
   const given = isFields(data) ? data : {};
   const textOf = (name: string) => (typeof given[name] === 'string' ? given[name] : null);
-  const text = textOf('prompt') ?? textOf('message') ?? pauseOf(type, given);
+  const text = describeResolution(given) ?? textOf('message') ?? pauseOf(type, given);
   return { seq, at, by: textOf('by'), action: type, entity, id, verdict: textOf('verdict'), text };
+}
+
+/** Returns what was granted and the prompt, or null if there is neither. */
+function describeResolution({ grant, prompt }: Readonly<Record<string, unknown>>): string | null {
+  const texts = [describeGrant(grant), typeof prompt === 'string' ? prompt : null].filter((text) => text !== null);
+  return texts.length === 0 ? null : texts.join(': ');
 }
 
 /** Returns the length of a pause, or null if it has no end or the entry is not a pause. */

@@ -63,14 +63,14 @@ function staleTimer({ presence, state, lastSeen }: WorkerView, staleAfterMs: num
 }
 
 /** An amount of a budget. */
-const amount = (kind: string, value: number): string =>
+export const amount = (kind: string, value: number): string =>
   kind === 'usd' ? dollars(value) : kind === 'time' ? duration(value) : value.toLocaleString('en');
 
 /** How much of a budget is used. An agent that reports tokens without dollars uses an unknown amount of them. */
 export function describeBudget(
-  { per, kind, used, limit }: WorkerView['budgets'][number],
+  { per, kind, used, limit, configured }: WorkerView['budgets'][number],
   { session }: Pick<WorkerView['usage'], 'session'>,
 ): string {
   const isUnknown = kind === 'usd' && per !== 'day' && session.usd === 0 && session.tokens > 0;
-  return `${isUnknown ? 'unknown' : amount(kind, used)} of ${amount(kind, limit)}`;
+  return `${isUnknown ? 'unknown' : amount(kind, used)} of ${amount(kind, limit)}${configured === undefined ? '' : ' granted'}`;
 }

@@ -7,6 +7,7 @@ import { isPast, shownFleet, shownMs, shownView } from '../data/past.ts';
 
 import { AnswerBox } from '../operator/answer-box.tsx';
 import { EscalationNote, OperatorButtons } from '../operator/escalation-note.tsx';
+import { limitUsedUp } from '../operator/grant.ts';
 import { PauseNote, usePause } from '../operator/pause.tsx';
 import { InputRequests } from '../operator/questions.tsx';
 import { suggestPrompts } from '../operator/suggestions.ts';
@@ -80,14 +81,14 @@ function Budgets({ view: { budgets = [], usage } }: { view: BudgetsView }) {
     <section aria-label="Budgets">
       <h3>Budgets</h3>
       <ul class="timers">
-        {budgets.map(({ per, kind, used, limit }) => (
-          <li key={`${per} ${kind}`} data-budget={`${kind} per ${per}`}>
+        {budgets.map((line) => (
+          <li key={`${line.per} ${line.kind}`} data-budget={`${line.kind} per ${line.per}`}>
             <span class="timer-name">
-              {kind} per {per}
+              {line.kind} per {line.per}
             </span>
-            <span class="timer-left age strong">{describeBudget({ per, kind, used, limit }, usage)}</span>
-            <Bar part={limit === 0 ? 1 : used / limit} />
-            {used >= limit && <span class="muted">used up: stops are not judged</span>}
+            <span class="timer-left age strong">{describeBudget(line, usage)}</span>
+            <Bar part={line.limit === 0 ? 1 : line.used / line.limit} />
+            {line.used >= line.limit && <span class="muted">used up: stops are not judged</span>}
           </li>
         ))}
       </ul>
@@ -245,7 +246,7 @@ function WhySection({ id, view: { inputs: live, budgets }, held }: Props & HeldP
       <EscalationNote
         escalation={view.escalation}
         resolution={view.resolution}
-        answer={<AnswerBox item={{ entity: 'worker', id }} choices={suggestPrompts(view)} />}
+        answer={<AnswerBox item={{ entity: 'worker', id }} choices={suggestPrompts(view)} over={limitUsedUp(view)} />}
       />
       {view.attempt !== null && <Timers view={view} />}
       <Why id={id} view={view} />

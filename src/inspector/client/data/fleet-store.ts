@@ -4,7 +4,7 @@ import { viewedPresences, workerStates } from '../../../../machines/values/state
 import type { Delta, Full, LastMoves, PastFleet } from '../../messages.ts';
 import { createMoves } from '../../moves.ts';
 import { queueRows, taskRows, workerRows } from '../../rows.ts';
-import { hasUsage, type QueueRow, type TaskRow, type WorkerRow, waitsForPerson } from './rows.ts';
+import { type QueueRow, type TaskRow, type WorkerRow, waitsForPerson } from './rows.ts';
 
 type KnownRows = {
   readonly workers: ReadonlyMap<string, WorkerRow>;
@@ -111,12 +111,17 @@ function createSignals() {
   };
 }
 
-/** Counts actors by state (in the order of `workerStates` and `viewedPresences`), and whether any has usage. */
+/** Counts actors by state (in the order of `workerStates` and `viewedPresences`), and whether any has used dollars or tokens. */
 function createCounts() {
   const workers = workerStates.map(() => 0);
   const tasks = workerStates.map(() => 0);
   const presenceCounts = viewedPresences.map(() => 0);
-  const costs = { isWorkerCostKnown: signal(false), isTaskCostKnown: signal(false) };
+  const costs = {
+    isWorkerCostKnown: signal(false),
+    areWorkerTokensKnown: signal(false),
+    isTaskCostKnown: signal(false),
+    areTaskTokensKnown: signal(false),
+  };
   const addTo =
     <Name>(counts: number[], names: readonly Name[]) =>
     (name: Name, by: 1 | -1) => {
@@ -137,13 +142,15 @@ function createCounts() {
         addPresence(before.presence, -1);
       }
       addWorker(row.state, 1);
-      if (hasUsage(row)) costs.isWorkerCostKnown.value = true;
+      if (row.usd > 0) costs.isWorkerCostKnown.value = true;
+      if (row.tokens > 0) costs.areWorkerTokensKnown.value = true;
       addPresence(row.presence, 1);
     },
     replaceTask(before: TaskRow | undefined, row: TaskRow): void {
       if (before !== undefined) addTask(before.state, -1);
       addTask(row.state, 1);
-      if (hasUsage(row)) costs.isTaskCostKnown.value = true;
+      if (row.usd > 0) costs.isTaskCostKnown.value = true;
+      if (row.tokens > 0) costs.areTaskTokensKnown.value = true;
     },
     clear(): void {
       for (const counts of [workers, tasks, presenceCounts]) counts.fill(0);

@@ -31,10 +31,13 @@ export const isPaused = ({ pausedBy, pausedUntilMs }: WorkerRow, nowMs: number):
 
 /** Usage of a worker or task. Both 0 if nothing was reported. */
 export type Used = Pick<WorkerRow, 'usd' | 'tokens'>;
-export const hasUsage = ({ usd, tokens }: Used): boolean => usd > 0 || tokens > 0;
+const hasUsage = ({ usd, tokens }: Used): boolean => usd > 0 || tokens > 0;
 
 /** Sort key for the highest cost first. Tokens break ties, and count alone if dollars are unknown. */
 export const costOrder = (row: Used): number | null => (hasUsage(row) ? -(row.usd + row.tokens * 1e-15) : null);
+
+/** Sort key for the most tokens first. */
+export const tokensOrder = ({ tokens }: Used): number | null => (tokens > 0 ? -tokens : null);
 
 /** Larger than any time in milliseconds, but small enough that multiples stay exact. */
 const rankStep = 1e14;

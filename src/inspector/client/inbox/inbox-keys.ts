@@ -10,9 +10,10 @@ import { isPast } from '../data/past.ts';
 import { rankOf } from '../data/rows.ts';
 import type { Shortcut } from '../keys.ts';
 import { actionNews, type OperatorAction, requestAction } from '../operator/operator-actions.ts';
+import { isOverBudget } from '../operator/operator-dialog.tsx';
 import { trackActions } from '../operator/settle.ts';
 import { suggestForMany } from '../operator/suggestions.ts';
-import { navigate, route } from '../route.ts';
+import { navigate, route, selection } from '../route.ts';
 import { plural } from '../ui/format.ts';
 import {
   focusField,
@@ -121,6 +122,20 @@ function goToAnswer(choice = 1): void {
   );
 }
 
+const grantField = '[name=grant]';
+const grantForm = () => document.querySelector(`aside .answer-box ${grantField}`)?.closest('form') ?? null;
+
+/** Goes to the amount of the worker that is shown, otherwise of the first in the inbox. */
+function goToGrant(): void {
+  const form = grantForm();
+  const first = waiting.peek().find(isOverBudget);
+  if (form !== null) focusField(form, grantField);
+  else if (first !== undefined) {
+    wantedField.value = { key: waitingKey(first), field: grantField };
+    navigate({ view: 'inbox', tab: 'why', ...selection(first.entity, first.id) });
+  }
+}
+
 function writeAnswer(): void {
   const current = placeNow();
   if (current === undefined) return;
@@ -192,5 +207,12 @@ export const inboxKeys: readonly Shortcut[] = [
     const current = placeNow();
     if (current !== undefined && !current.isGone) snoozeOne(current, 'hour');
   }),
+  {
+    key: 'g',
+    title: 'Grant more to a worker over its budget',
+    where: 'Inbox',
+    when: () => !isPast.peek() && (grantForm() !== null || waiting.peek().some(isOverBudget)),
+    run: goToGrant,
+  },
   { key: 'u', title: 'Undo the last answer', where: 'Inbox', when: () => unsent.peek().length > 0, run: undo },
 ];

@@ -150,9 +150,9 @@ export function step(by: 1 | -1): void {
 /** A field (as selector) of this item's answer form to focus as soon as the form is on screen, or null. */
 export const wantedField = signal<{ readonly key: string; readonly field: string } | null>(null);
 
-/** Focuses the field, or selects it if it is a choice. If it does not exist, focuses the text field. */
+/** Focuses the field, or chooses it if it is a choice. If it does not exist, focuses the text field. */
 export function focusField(form: HTMLElement, field: string): void {
   const found = form.querySelector<HTMLElement>(field) ?? form.querySelector('textarea');
-  if (found instanceof HTMLInputElement) found.click();
+  if (found instanceof HTMLInputElement && found.type === 'radio') found.click();
   else found?.focus();
 }

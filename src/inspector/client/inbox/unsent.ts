@@ -3,8 +3,10 @@
  * when the page is left. The answered item is hidden from the inbox until the effect is shown.
  */
 import { computed, effect, signal } from '@preact/signals';
+import type { GrantedAmounts } from '../../../../machines/values/usage.ts';
 import { head, hello, serviceMs } from '../data/connection.ts';
 import {
+  type ActionDetails,
   type ActionRequest,
   actionTexts,
   isUnauthorized,
@@ -25,13 +27,14 @@ import { navigate, selection } from '../route.ts';
 
 /**
  * `prompt` is the text for the agent: its next prompt, the chosen answer, or the reason for a denial. `question` is the
- * text of the escalation when it was answered.
+ * text of the escalation when it was answered. `grant`: the chosen amount of a used-up budget, if not as configured.
  */
 type Answer = {
   readonly request: ActionRequest;
   readonly prompt: string;
   readonly also?: TasksVerdict | undefined;
   readonly question?: string;
+  readonly grant?: GrantedAmounts | null;
 };
 type Unsent = Answer & {
   /** When it is sent, by the browser's clock. */
@@ -115,7 +118,7 @@ export const isSent = (key: string): boolean =>
 async function send(answer: Unsent): Promise<void> {
   const sent = { ...answer, isSent: true };
   replace(answer, sent);
-  const { left, problem } = await performAction(answer.request, operatorName(), { prompt: answer.prompt }, answer.also);
+  const { left, problem } = await performAction(answer.request, operatorName(), detailsOf(answer), answer.also);
   if (left !== null) {
     replace(sent);
     draft = { ...answer, request: left };
@@ -130,9 +133,12 @@ async function send(answer: Unsent): Promise<void> {
   });
 }
 
+const detailsOf = ({ prompt, grant = null }: Answer): ActionDetails => ({ prompt, grant });
+
 /** Sends an answer while the page is being closed. Does not wait for the workers before sending the tasks. */
-function sendLeaving({ request, prompt, also }: Answer): void {
-  void performAction(request, operatorName(), { prompt });
+function sendLeaving(answer: Answer): void {
+  const { request, also } = answer;
+  void performAction(request, operatorName(), detailsOf(answer));
   const tasks = (also?.tasks ?? []).map(({ id }) => ({ entity: 'task', id }) as const);
   if (also !== undefined && tasks.length > 0)
     void performAction({ action: also.verdict, targets: tasks }, operatorName(), {});

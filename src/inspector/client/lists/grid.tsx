@@ -2,10 +2,10 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { FleetStore } from '../data/fleet-store.ts';
-import { hasUsage, type Used } from '../data/rows.ts';
+import type { Used } from '../data/rows.ts';
 import { hrefOf, navigate, route, selection } from '../route.ts';
 import { Button, Link } from '../ui/controls.tsx';
-import { cost, count } from '../ui/format.ts';
+import { compact, count, dollars } from '../ui/format.ts';
 import { Name } from '../ui/text.tsx';
 import { heldByMouse } from '../ui/use-held.ts';
 import { showAll } from './filters.tsx';
@@ -185,8 +185,10 @@ export const NameCell = ({ value }: { value: string | null }) =>
   value === null ? <NoValue /> : <Name value={value} />;
 
 /** Usage as reported by the agent. */
-export const Cost = ({ row }: { row: Used }) =>
-  hasUsage(row) ? <span title={`${count(row.tokens)} tokens`}>{cost(row)}</span> : <NoValue />;
+export const Cost = ({ row: { usd } }: { row: Used }) => (usd > 0 ? dollars(usd) : <NoValue />);
+
+export const Tokens = ({ row: { tokens } }: { row: Used }) =>
+  tokens > 0 ? <span title={`${count(tokens)} tokens`}>{compact(tokens)}</span> : <NoValue />;
 
 /** Removes columns that would be empty. */
 export const columnsWithout = <Row,>(

@@ -6,6 +6,7 @@ import {
   type QueueRow,
   type TaskRow,
   taskUrgencyOf,
+  tokensOrder,
   urgencyOf,
   type WorkerRow,
 } from '../data/rows.ts';
@@ -27,6 +28,7 @@ export const workerKeys: SortKeys<WorkerRow> = {
   decision: (row) => (row.lastDecisionMs === null ? null : -(row.lastDecisionMs ?? 0)),
   seen: (row) => -row.lastSeenMs,
   cost: costOrder,
+  tokens: tokensOrder,
 };
 export const taskKeys: SortKeys<TaskRow> = {
   '': taskUrgencyOf,
@@ -40,6 +42,7 @@ export const taskKeys: SortKeys<TaskRow> = {
   iteration: (row) => row.iteration,
   hooks: (row) => -row.hooks,
   cost: costOrder,
+  tokens: tokensOrder,
 };
 export const queueKeys = (figuresOfQueue: (queue: string) => QueueFigures): SortKeys<QueueRow> => ({
   // Unattended queues come first, the longest wait first.
@@ -60,6 +63,7 @@ const largestFirst: ReadonlySet<string> = new Set([
   'retries',
   'idle',
   'cost',
+  'tokens',
   'priority',
   'hooks',
   'pending',

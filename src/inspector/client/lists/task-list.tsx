@@ -6,7 +6,7 @@ import { Link } from '../ui/controls.tsx';
 import { count } from '../ui/format.ts';
 import { Excerpt, Name, Since, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
-import { ActorLink, type Column, Cost, columnsWithout, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
+import { ActorLink, type Column, Cost, columnsWithout, Grid, NameCell, NoValue, rowIn, Tokens } from './grid.tsx';
 import { attendantsOfQueue, figuresOfQueue, listedIds } from './listed-ids.ts';
 import { OpenedStrip, StateStrip, StripTools } from './state-strip.tsx';
 
@@ -27,7 +27,10 @@ export function TaskList() {
       <OpenedStrip machine="task" />
       <Grid
         label="Tasks"
-        columns={columnsWithout(taskColumns, { cost: !fleet.isTaskCostKnown.value })}
+        columns={columnsWithout(taskColumns, {
+          cost: !fleet.isTaskCostKnown.value,
+          tokens: !fleet.areTaskTokensKnown.value,
+        })}
         ids={listedIds.value}
         rowOf={(id) => rowIn(fleet, fleet.tasks, id)}
         isOpened={(id) => route.value.task === id}
@@ -49,6 +52,7 @@ const taskColumns: readonly Column<TaskRow>[] = [
   { key: 'iteration', title: 'Iteration', rank: 3, render: (row) => <Iteration row={row} /> },
   { key: 'hooks', title: 'Hooks', rank: 3, render: (row) => (row.hooks === 0 ? <NoValue /> : row.hooks) },
   { key: 'cost', title: 'Cost', rank: 3, render: (row) => <Cost row={row} /> },
+  { key: 'tokens', title: 'Tokens', rank: 3, render: (row) => <Tokens row={row} /> },
 ];
 
 /** The worker that holds the task, and for how long. The state may have changed since the claim. */

@@ -8,7 +8,7 @@ import { navigate, route, selection } from '../route.ts';
 import { age, duration } from '../ui/format.ts';
 import { Since, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
-import { ActorLink, type Column, Cost, columnsWithout, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
+import { ActorLink, type Column, Cost, columnsWithout, Grid, NameCell, NoValue, rowIn, Tokens } from './grid.tsx';
 import { listedIds } from './listed-ids.ts';
 import { OpenedStrip, StateStrip, StripTools } from './state-strip.tsx';
 
@@ -50,6 +50,7 @@ const workerColumns: readonly Column<WorkerRow>[] = [
   { key: 'agent', title: 'Agent', rank: 3, render: (row) => <NameCell value={row.agent} /> },
   { key: 'idle', title: 'Idle', rank: 3, render: (row) => <Idle row={row} /> },
   { key: 'cost', title: 'Cost', rank: 3, render: (row) => <Cost row={row} /> },
+  { key: 'tokens', title: 'Tokens', rank: 3, render: (row) => <Tokens row={row} /> },
   { key: 'seen', title: 'Last seen', rank: 3, render: (row) => <LastSeen row={row} /> },
 ];
 
@@ -164,6 +165,7 @@ export function WorkerList() {
         columns={columnsWithout(workerColumns, {
           title: !hasTitles(fleet),
           cost: !fleet.isWorkerCostKnown.value,
+          tokens: !fleet.areWorkerTokensKnown.value,
           idle: !hasIdleLimit(fleet),
         })}
         ids={listedIds.value}

@@ -4,6 +4,7 @@
  * (inbox/unsent.ts).
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { BudgetLine } from '../../../../machines/index.ts';
 import { operatorNameLengthMax } from '../../../../machines/values/limits.ts';
 import { liveFleet } from '../data/connection.ts';
 import { tasksShownWith } from '../inbox/find-waiting.ts';
@@ -13,6 +14,7 @@ import { answeredKeys, draftOf, giveAnswer, isSent } from '../inbox/unsent.ts';
 import { alikeOf, questionOf, type SnoozeLength, snoozeLengths, type Waiting, waitingKey } from '../inbox/waiting.ts';
 import { Button, Submit } from '../ui/controls.tsx';
 import { Text } from '../ui/text.tsx';
+import { defaultText, formOf, readGrant, unitOf, whyOver } from './grant.ts';
 import { operatorName } from './operator-actions.ts';
 import { budgetNote, isOverBudget } from './operator-dialog.tsx';
 import type { TasksVerdict } from './settle.ts';
@@ -21,8 +23,8 @@ import { namesOf } from './suggestions.ts';
 /** One choice for each of the keys 1 to 3. More would push the text field off the screen. */
 const choicesMax = 3;
 
-/** `choices` are suggested prompts, for workers only. */
-type Props = { readonly item: Waiting; readonly choices?: readonly string[] };
+/** For workers only. `choices` are suggested prompts. `over`: the used-up limit of its budget that it waits for. */
+type Props = { readonly item: Waiting; readonly choices?: readonly string[]; readonly over?: BudgetLine | null };
 
 export const AnswerBox = (props: Props) =>
   answeredKeys.value.has(waitingKey(props.item)) ? (
@@ -34,7 +36,7 @@ export const AnswerBox = (props: Props) =>
     <AnswerForm {...props} />
   );
 
-function AnswerForm({ item, choices = [] }: Props) {
+function AnswerForm({ item, choices = [], over = null }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   const alike = alikeOf(item);
@@ -52,6 +54,7 @@ function AnswerForm({ item, choices = [] }: Props) {
   }, [wantedField.value]);
   const answer = (action: 'resume' | 'stop') => {
     if (form.current === null) return;
+    if (action === 'resume' && over !== null && !form.current.reportValidity()) return;
     const given = new FormData(form.current);
     const targets = isForAll ? alike : [item];
     const verdict = given.get('tasks');
@@ -63,6 +66,7 @@ function AnswerForm({ item, choices = [] }: Props) {
       prompt: String(given.get('answer') ?? ''),
       also,
       question,
+      grant: over === null ? null : readGrant(over, String(given.get('grant') ?? '')),
     });
   };
   const take = (text: string) => {
@@ -81,6 +85,7 @@ function AnswerForm({ item, choices = [] }: Props) {
         answer('resume');
       }}
     >
+      {over !== null && <GrantField line={over} />}
       <Choices choices={choices.slice(0, choicesMax)} take={take} />
       {!isTask && (
         <textarea
@@ -105,12 +110,12 @@ function AnswerForm({ item, choices = [] }: Props) {
         </label>
       )}
       <TasksField tasks={tasks.map(({ id }) => id)} />
-      {isOverBudget(item) && <p class="muted">{budgetNote}</p>}
+      {over === null && isOverBudget(item) && <p class="muted">{budgetNote}</p>}
       <NameField />
       <p class="row buttons">
         <Submit title={isTask ? 'Key 1' : 'Enter'} data-answer={isTask ? 1 : undefined}>
           {isTask && <kbd>1</kbd>}
-          {isTask ? `Back to ${isMany ? 'their queues' : 'its queue'}` : 'Send'}
+          {isTask ? `Back to ${isMany ? 'their queues' : 'its queue'}` : over === null ? 'Send' : 'Grant'}
         </Submit>
         <Button data-action="stop" aria-keyshortcuts="s" title="Key s" onClick={() => answer('stop')}>
           {isTask ? 'Cancel' : 'Let'} {isMany ? 'them' : 'it'} {!isTask && 'stop'}
@@ -121,6 +126,29 @@ function AnswerForm({ item, choices = [] }: Props) {
     </form>
   );
 }
+
+/** Why it is over its budget, and how much more it gets. Without a change, it gets what is configured. */
+const GrantField = ({ line }: { line: BudgetLine }) => (
+  <>
+    <p class="over">{whyOver(line)}</p>
+    <label>
+      Grant
+      <input
+        name="grant"
+        class="amount"
+        required
+        defaultValue={defaultText(line)}
+        {...formOf(line)}
+        inputMode={line.kind === 'time' ? 'text' : 'decimal'}
+        autoComplete="off"
+        aria-label={`How much to grant, in ${line.kind}`}
+        aria-keyshortcuts="g"
+        onFocus={(event) => event.currentTarget.select()}
+      />
+      {unitOf(line)} more, counted from now <kbd>g</kbd>
+    </label>
+  </>
+);
 
 /** Asks for the operator's name once; it is stored in this browser. */
 export const NameField = () =>

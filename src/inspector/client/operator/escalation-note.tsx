@@ -7,6 +7,7 @@ import { questionIn } from '../../../../machines/values/questions.ts';
 import { isPast } from '../data/past.ts';
 import { Button } from '../ui/controls.tsx';
 import { Ago, Text } from '../ui/text.tsx';
+import { amountsText } from './grant.ts';
 import { actionTexts, mayOperate, type OperatorAction, requestAction } from './operator-actions.ts';
 
 type NoteProps = Pick<WorkerView, 'escalation' | 'resolution'> & { readonly answer?: ComponentChildren };
@@ -45,7 +46,9 @@ const Escalation = ({ escalation, answer }: EscalationProps) => (
 const Resolution = ({ resolution }: { resolution: NonNullable<NoteProps['resolution']> }) => (
   <section class="resolution" aria-label="Resolution">
     <h3>
-      Resolved: {resolution.verdict} <span class="muted">by </span>
+      Resolved: {resolution.verdict}
+      {resolution.granted !== undefined && `, granted ${amountsText(resolution.granted)}`}{' '}
+      <span class="muted">by </span>
       <Text value={resolution.by} max={60} />{' '}
       <span class="muted">
         <Ago thenMs={Date.parse(resolution.at)} />

@@ -1,5 +1,6 @@
 /** An operator's actions on actors. Each action becomes one entry per actor, with the operator's name. */
 import { signal } from '@preact/signals';
+import type { GrantedAmounts } from '../../../../machines/values/usage.ts';
 import { ApiError, post } from '../data/api.ts';
 import { hello } from '../data/connection.ts';
 import type { TaskOfWorker } from '../inbox/find-waiting.ts';
@@ -78,8 +79,15 @@ export function requestAction(request: ActionRequest): void {
 /** The outcome of an action. `left` is the failed part, to be retried, or null. */
 type ActionResult = { readonly text: string; readonly problem: Error | null; readonly left: ActionRequest | null };
 
-/** Further input. `forMs` is the duration of a pause; null or absent means until the session ends. */
-export type ActionDetails = { readonly prompt?: string; readonly forMs?: number | null };
+/**
+ * Further input. `forMs` is the duration of a pause; null or absent means until the session ends. `grant` chooses how
+ * much of a used-up budget is granted; null or absent means as configured.
+ */
+export type ActionDetails = {
+  readonly prompt?: string;
+  readonly forMs?: number | null;
+  readonly grant?: GrantedAmounts | null;
+};
 
 export async function performAction(
   request: ActionRequest,
@@ -118,7 +126,7 @@ function perform(
   action: OperatorAction,
   { entity, id, request, seq, escalation }: Target,
   by: string,
-  { prompt = '', forMs = null }: ActionDetails,
+  { prompt = '', forMs = null, grant = null }: ActionDetails,
 ): Promise<{ readonly seq: number }> {
   if (action === 'acknowledge') return post('operator/acknowledge', { entity, id, by, seq: escalation ?? seq });
   if (action === 'retire') return post('operator/retire', { id, by });
@@ -129,7 +137,16 @@ function perform(
     return post('operator/answer', { id, by, verdict: action, request, seq, ...message });
   }
   const withPrompt = action === 'resume' && prompt.trim() !== '' ? { prompt } : {};
-  return post('operator/resolve', { entity, id, by, seq: escalation ?? seq, verdict: action, ...withPrompt });
+  const withGrant = action === 'resume' && grant !== null ? { grant } : {};
+  return post('operator/resolve', {
+    entity,
+    id,
+    by,
+    seq: escalation ?? seq,
+    verdict: action,
+    ...withPrompt,
+    ...withGrant,
+  });
 }
 
 export const isUnauthorized = (error: unknown): boolean => error instanceof ApiError && error.status === 401;

@@ -24,7 +24,7 @@ export const millis = (ms: number): string =>
 export const count = (number: number): string => number.toLocaleString('en');
 
 /** `940`, `1.7k`, `12k`, `3.4M`. */
-const compact = (number: number): string =>
+export const compact = (number: number): string =>
   number < 1_000
     ? String(Math.round(number))
     : number < 999_500

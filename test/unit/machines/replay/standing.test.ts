@@ -103,6 +103,24 @@ describe('a worker', () => {
     expect(worker(input).standing.waits[0]?.text).toContain('"timeout":5');
   });
 
+  test('that was over its budget says what was granted', () => {
+    const over: Entry[] = [
+      policy({ budget: { usd: 10, turns: 5 }, onBudget: 'escalate' }),
+      ['worker.w1.usage.reported', { usd: 10.02 }],
+      stop('a1'),
+      ['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume', grant: { usd: 5, turns: -1 } }],
+    ];
+    const { lastDecision, budgets, ...now } = worker(...over);
+    expect(now.standing.note).toBe('It asked for a person: ann resumed it and granted usd 5.');
+    expect(budgets).toMatchObject([
+      { kind: 'usd', used: 0, limit: 5, configured: 10 },
+      { kind: 'turns', limit: 5 },
+    ]);
+    expect(explainDecision(lastDecision ?? expect.unreachable(), { ...now, lastDecision }).join(' ')).toContain(
+      'ann resumed it and granted usd 5 at 2026-03-02T',
+    );
+  });
+
   test('that is escalated waits for a person until it is resolved', () => {
     expect(worker(...escalates).standing).toMatchObject({
       waits: [{ kind: 'escalation', whom: 'a person', text: 'Which key?' }],

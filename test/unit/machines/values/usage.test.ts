@@ -33,7 +33,8 @@ test('sums stop at the largest safe integer', () => {
 
 test('a grant counts from the current sum', () => {
   const period = addToPeriod(beginPeriod(0), { tokens: 12, nanoUsd: 0, turns: 2 });
-  const later = addToPeriod(grantPeriod(period, 60), { tokens: 3, nanoUsd: 0, turns: 1 });
+  const granted = grantPeriod(period, null, { atMs: 60, escalatedMs: 50 });
+  const later = addToPeriod(granted, { tokens: 3, nanoUsd: 0, turns: 1 });
   expect(countedOf(later)).toEqual({ tokens: 3, nanoUsd: 0, turns: 1 });
   expect(viewUsage(later)).toEqual({ tokens: 15, usd: 0, turns: 3 });
 });
