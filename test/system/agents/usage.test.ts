@@ -71,7 +71,8 @@ const workerIn = async (home: AgentHome): Promise<string> => (await workersIn(at
 
 const sleep: Turn = {
   tool: 'run_shell_command',
-  input: { command: 'sleep 7', description: 'wait', is_background: false },
+  // Not `sleep`, which Qwen Code refuses to wait for.
+  input: { command: "node -e 'setTimeout(() => {}, 7000)'", description: 'wait', is_background: false },
 };
 
 // Gemini CLI learns that its budget is used up at the end of the tool, Qwen Code at its next stop.
