@@ -1,6 +1,7 @@
 /** Decides which policy applies to a worker, and so which queue (protocol.md §5 and §8). */
 import type { PolicyInForce } from '../guards/attempt.ts';
-import { joinChecks } from '../policy/checks/form.ts';
+import type { Check } from '../policy/checks/check.ts';
+import { joinChecks, leavesOf } from '../policy/checks/form.ts';
 import { isProfile } from '../policy/persistence.ts';
 import { builtInPolicy } from '../policy/policy.ts';
 import type { Assignment } from '../policy/policy-set.ts';
@@ -20,15 +21,36 @@ export function policyInForce(fleet: Fleet, worker: PolicySubject): PolicyInForc
   const notes: string[] = [];
   if (worker.profile !== null && !isProfile(worker.profile))
     notes.push(`profile ${worker.profile} is unknown and ignored`);
-  const assigned = firstOf(fleet, assignedNames(fleet, worker), notes);
-  if (assigned !== null) return withNotes(assigned, notes);
-  const own = ownNames(worker);
-  const ofTasks = worker.tasks.map((task) => firstOf(fleet, [...taskNames(fleet, task), ...own], notes));
-  const last = ofTasks.at(-1) ?? firstOf(fleet, own, notes) ?? defaultOf(fleet);
-  const distinct = new Set(ofTasks.map((found) => (found ?? defaultOf(fleet)).policy));
-  if (distinct.size < 2) return withNotes(last, notes);
-  const checks = joinChecks([...distinct].map((policy) => policy.checks));
+  const { last, joined } = findPolicies(fleet, worker, notes);
+  if (joined.length < 2) return withNotes(last, notes);
+  const checks = joinChecks(joined.map(({ policy }) => policy.checks));
   return withNotes({ ...last, policy: { ...last.policy, checks } }, notes);
+}
+
+/** The policy that a check belongs to, and the check with its name there. */
+export type CheckOrigin = { readonly policy: string; readonly check: Check };
+
+/** Maps the names of the checks that `policyInForce` joins to their origins. Lists the members of groups, not groups. */
+export function checkOrigins(fleet: Fleet, worker: PolicySubject): ReadonlyMap<string, CheckOrigin> {
+  const { joined } = findPolicies(fleet, worker, []);
+  const checks = leavesOf(joinChecks(joined.map(({ policy }) => policy.checks)));
+  const origins = joined.flatMap(({ name, policy }) =>
+    leavesOf(policy.checks).map((check) => ({ policy: name, check })),
+  );
+  return new Map(checks.map(({ name }, index) => [name, origins[index] as CheckOrigin]));
+}
+
+/** Finds the policy that applies last, and those whose checks are joined, each once, in the order of the claims. */
+function findPolicies(fleet: Fleet, worker: PolicySubject, notes: string[]): { last: NamedPolicy; joined: NamedPolicy[] } {
+  const assigned = firstOf(fleet, assignedNames(fleet, worker), notes);
+  if (assigned !== null) return { last: assigned, joined: [assigned] };
+  const own = ownNames(worker);
+  const ofTasks = worker.tasks.map(
+    (task) => firstOf(fleet, [...taskNames(fleet, task), ...own], notes) ?? defaultOf(fleet),
+  );
+  const last = ofTasks.at(-1) ?? firstOf(fleet, own, notes) ?? defaultOf(fleet);
+  const joined = new Map((ofTasks.length === 0 ? [last] : ofTasks).map((found) => [found.policy, found]));
+  return { last, joined: [...joined.values()] };
 }
 
 /** Tells whether only `default` can apply, as for nearly all workers. */

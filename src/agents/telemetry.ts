@@ -20,7 +20,7 @@ type Reader = {
   readonly read: (attributes: TelemetryAttributes) => UsageReport;
 };
 
-/** Tested with 2.1.330. */
+/** Tested with 2.1.332. */
 const claude: Reader = {
   session: 'session.id',
   read: (attributes) => ({
@@ -31,7 +31,7 @@ const claude: Reader = {
     usd: amount(attributes, 'cost_usd'),
   }),
 };
-/** Tested with 0.169.0. The input count includes cached input. */
+/** Tested with 0.171.0. The input count includes cached input. */
 const codex: Reader = {
   session: 'conversation.id',
   read(attributes) {

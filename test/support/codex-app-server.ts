@@ -2,7 +2,7 @@
  * A fake `codex app-server` as a Node program: lists the hooks, all untrusted. A hook's hash is the length of its
  * command. `npm run test:agents` uses the real one.
  */
-export const codexAppServer = `if (process.argv.includes('--version')) { console.log('codex-cli 0.169.0'); process.exit(0); }
+export const codexAppServer = `if (process.argv.includes('--version')) { console.log('codex-cli 0.171.0'); process.exit(0); }
 const { readFileSync } = require('node:fs');
 const file = (process.env.CODEX_HOME ?? process.env.HOME + '/.codex') + '/hooks.json';
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {

@@ -68,6 +68,10 @@ export function joinChecks(lists: readonly (readonly Check[])[]): Check[] {
   return lists.flat().map(rename);
 }
 
+/** The checks without the groups around them, depth first. */
+export const leavesOf = (checks: readonly Check[]): Check[] =>
+  checks.flatMap((check) => ('of' in check ? leavesOf(check.of) : [check]));
+
 /** Taken names, each with the last suffix tried. */
 type Names = Map<string, number>;
 

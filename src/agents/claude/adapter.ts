@@ -1,6 +1,6 @@
 /**
  * Claude Code, and the Agent SDK's callbacks, which use the same JSON. Translates hook calls into entries and stop
- * attempts, and decisions into Claude Code's JSON. Tested with 2.1.330. Pure. Any field except the session and the
+ * attempts, and decisions into Claude Code's JSON. Tested with 2.1.332. Pure. Any field except the session and the
  * event name may be missing or have another type. Other programs that run Claude Code's hooks are in callers.ts.
  */
 import { z } from 'zod';
@@ -33,6 +33,7 @@ import {
   draftSessionEnd,
   draftSessionStart,
   draftToolResult,
+  draftToolUse,
   draftUnusedTool,
   type EntryDraft,
   heartbeat,
@@ -56,6 +57,7 @@ import {
 } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { toId } from '../shared/text.ts';
+import { readToolChanges } from '../shared/tool-changes.ts';
 import type { UnsolicitedCheck } from '../shared/unsolicited-checks.ts';
 import { hookCommand } from './hook-command.ts';
 import { claudeTools } from './tools.ts';
@@ -110,6 +112,7 @@ export const claudeAdapter = {
     SessionStart: draftSessionStart,
     UserPromptSubmit: draftPrompted,
     PreToolUse: draftToolStart,
+    PreSkillShellCommand: draftSkillShell,
     // The request itself is stored by `ask`.
     PermissionRequest: () => [],
     // The tool has not run, but its start was reported.
@@ -254,6 +257,16 @@ function draftToolStart(call: ClaudeCall, prior: PriorWorker): readonly EntryDra
   if (isOutput(call)) return draftToolResult(prior);
   if (call.tool_name !== questionTool) return draftToolCall(call);
   return [{ type: 'input.requested', data: describeQuestion(questionTool, call.tool_input) }];
+}
+
+/**
+ * A shell command in the text of a skill, since 2.1.332. It is no tool call: if a person typed the skill's name, no
+ * other event reports the command, and none reports its end. It has not run yet, so it is no evidence.
+ */
+function draftSkillShell(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
+  const { tool_name: tool, tool_input: input } = call;
+  const { command: _command, ...changes } = readToolChanges(claudeTools, tool, input);
+  return [draftToolUse({ tool: tool || call.event, ok: true, ...changes }, call, prior)];
 }
 
 function draftToolEnd(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {

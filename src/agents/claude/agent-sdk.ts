@@ -126,7 +126,7 @@ export function listEvents(form: Form): HookEvent[] {
     { name: 'PreToolUse', isStop: false, seconds: form === 'command' ? stopSeconds : checkSeconds },
     // May be held for an operator's answer (`ask`).
     { name: 'PermissionRequest', isStop: false, seconds: stopSeconds },
-    ...storedEvents('PermissionDenied', 'Notification', 'Elicitation', 'ElicitationResult'),
+    ...storedEvents('PreSkillShellCommand', 'PermissionDenied', 'Notification', 'Elicitation', 'ElicitationResult'),
     ...storedEvents('PostToolUse', 'PostToolUseFailure'),
     ...checkedEvents('PostToolBatch'),
     ...storedEvents('StopFailure'),

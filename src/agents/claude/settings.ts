@@ -1,4 +1,4 @@
-/** Claude Code for `init` and `doctor`: settings, plugin and dry turn. Tested with 2.1.330. */
+/** Claude Code for `init` and `doctor`: settings, plugin and dry turn. Tested with 2.1.332. */
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -52,7 +52,7 @@ const wakeSeconds = 24 * 60 * 60;
 
 export const program: Program = {
   binary: 'claude',
-  testedVersion: '2.1.330',
+  testedVersion: '2.1.332',
   folder: ({ home, env }) => env.CLAUDE_CONFIG_DIR || join(home, '.claude'),
 };
 
@@ -185,7 +185,7 @@ export const doctor = createHookDoctor(hooks, {
 });
 
 // Sessions of older models have plan tools by default. Newer models have them only if a variable enables them; without
-// them a worker has no plan. Tested with 2.1.330 by listing its tools under each setting
+// them a worker has no plan. Tested with 2.1.332 by listing its tools under each setting
 // (test/system/agents/claude-plan-tools.test.ts).
 
 /** Models with plan tools by default. Names of providers and dates may surround the match. */

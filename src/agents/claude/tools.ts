@@ -1,4 +1,4 @@
-/** The tools of Claude Code, tested with 2.1.330, and in lower case those of Devin CLI, from its documentation. */
+/** The tools of Claude Code, tested with 2.1.332, and in lower case those of Devin CLI, from its documentation. */
 import type { KnownTools } from '../shared/tool-changes.ts';
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Codex: translates hook calls into entries and stop attempts, and decisions into Codex's JSON. Tested with 0.169.0.
+ * Codex: translates hook calls into entries and stop attempts, and decisions into Codex's JSON. Tested with 0.171.0.
  * Pure. Answers must have exactly the keys below: Codex silently drops a block with any other key.
  */
 import { z } from 'zod';
@@ -71,8 +71,8 @@ export const codex = defineAgent({
     StopFailure: draftFailure,
     SessionEnd: draftSessionEnd,
   },
-  stop(call) {
-    if (call.event === 'Interrupt') return toAttempt(undefined, 'user_interrupt');
+  stop(call, prior) {
+    if (call.event === 'Interrupt') return isOver(prior) ? null : toAttempt(undefined, 'user_interrupt');
     return isStop(call) ? toAttempt(call.last_assistant_message) : null;
   },
   ask: ({ event, tool_name: tool, tool_input: input }) =>
@@ -84,6 +84,12 @@ export const codex = defineAgent({
   end: 'SessionEnd',
   answer: (call, decision) => (isStop(call) ? (blockAnswer(decision) ?? allowNotice(call, decision)) : null),
 });
+
+/**
+ * After an allowed stop, Codex starts another turn by itself while its goal is active, and `codex exec` reports an
+ * interrupt of that turn when it ends. No user has ended anything then.
+ */
+const isOver = ({ stopped, escalated }: PriorWorker): boolean => stopped || escalated;
 
 /**
  * Codex also reports prompts of sub-agents, which no person typed, without naming the sub-agent. Its transcript does:

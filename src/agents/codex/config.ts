@@ -1,6 +1,6 @@
 /**
  * Our blocks at the end of Codex's config.toml, between marking comments: trust in our hooks, and where to report
- * usage. Tested with 0.169.0.
+ * usage. Tested with 0.171.0.
  */
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';

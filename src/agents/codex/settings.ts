@@ -1,4 +1,4 @@
-/** Codex for `init` and `doctor`: settings, trust and dry turn. Tested with 0.169.0. */
+/** Codex for `init` and `doctor`: settings, trust and dry turn. Tested with 0.171.0. */
 import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { type Answer, bad, type CheckContext, ok } from '../doctor/doctor.ts';
@@ -17,7 +17,7 @@ import { readCodexSwitches } from './switches.ts';
 
 const program: Program = {
   binary: 'codex',
-  testedVersion: '0.169.0',
+  testedVersion: '0.171.0',
   folder: ({ home, env }) => env.CODEX_HOME || join(home, '.codex'),
 };
 

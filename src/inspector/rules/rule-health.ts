@@ -2,8 +2,9 @@
  * Counts how each check of each policy has done, and names what deserves a look. A projection beside the fold, which
  * keeps nothing of past decisions: it reads the decisions that a fold makes, with what each check found.
  */
+
+import { checkOrigins } from '../../../machines/fleet/policies.ts';
 import {
-  type Check,
   type CheckResult,
   type Decision,
   decidingGuard,
@@ -12,6 +13,7 @@ import {
   formatIsoTime,
   readEntry,
 } from '../../../machines/index.ts';
+import { leavesOf } from '../../../machines/policy/checks/form.ts';
 import { isByPerson } from '../../../machines/worker/changes.ts';
 import { foldMessage } from '../../host/fold/fold-message.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
@@ -74,9 +76,9 @@ export function createRuleCounts(): RuleCounts {
     return seen;
   };
 
-  function answered(worker: string, atMs: number, result: CheckResult): void {
+  function answered(worker: string, atMs: number, result: CheckResult, origin: Origin): void {
     const isJudged = result.outcome === 'pass' || result.outcome === 'fail';
-    const pair = isJudged ? flakiness.result(worker, result, atMs) : null;
+    const pair = isJudged ? flakiness.result(worker, { ...result, check: keyOf(origin) }, atMs) : null;
     const { attempt, check, tookMs = null } = result;
     const seen = seenOf(worker);
     seen.answers = [...seen.answers, { attempt, check, tookMs, differs: pair?.differs === true }].slice(-answersMax);
@@ -89,11 +91,12 @@ export function createRuleCounts(): RuleCounts {
     const outcomes = outcomesOf(decision);
     if (outcomes === null || decision.cause === 'superseded') return;
     decisions += 1;
-    const checks = leavesOf(fleet.policies.policies.get(decision.policy.name)?.checks ?? []);
+    const originOf = readOrigins(fleet, { ...decision, policy: decision.policy.name });
     const isBlock = decision.decision === 'block' && decidingGuard(decision) === 'checks';
     for (const [check, outcome] of Object.entries(outcomes)) {
       if (outcome === 'skip') continue;
-      const key = keyOf(decision.policy.name, check);
+      const origin = originOf(check);
+      const key = keyOf(origin);
       const counts = countsOf(key);
       const message = decision.feedback.find((item) => item.check === check)?.message;
       counts.runs += 1;
@@ -108,7 +111,7 @@ export function createRuleCounts(): RuleCounts {
         if (answer.tookMs !== null) addDuration(counts.durations, answer.tookMs);
         if (answer.differs) counts.differing += 1;
       }
-      const blocks = outcome === 'fail' || checks.some(({ name, onError }) => name === check && onError === 'block');
+      const blocks = outcome === 'fail' || blocksOnError(fleet, origin);
       // Without feedback it is a member of a group that passed.
       if (!isBlock || !blocks || message === undefined || outcome === 'warn') continue;
       counts.blocks += 1;
@@ -131,8 +134,13 @@ export function createRuleCounts(): RuleCounts {
       const read = readEntry(message.subject, decoder.decode(message.data), message.data.length);
       const entry = read !== null && 'data' in read ? read : null;
       const isRefused = outcomes.some(({ kind }) => kind === 'refused');
-      if (entry?.type === 'check.finished' && entry.area === 'ownWorker') answered(entry.id, message.atMs, entry.data);
-      for (const decision of decisionsIn(outcomes)) decided(fleet, decision);
+      const decisions = decisionsIn(outcomes);
+      if (entry?.type === 'check.finished' && entry.area === 'ownWorker') {
+        const { id: worker, data } = entry;
+        const originOf = readOrigins(fleet, judgedBy(fleet, worker, decisions));
+        answered(worker, message.atMs, data, originOf(data.check));
+      }
+      for (const decision of decisions) decided(fleet, decision);
       if (entry === null || (entry.area !== 'worker' && entry.area !== 'ownWorker') || isRefused) return;
       switch (entry.type) {
         case 'worker.paused':
@@ -154,7 +162,7 @@ export function createRuleCounts(): RuleCounts {
       decisions,
       rules: [...fleet.policies.policies].flatMap(([policy, { checks }]) =>
         leavesOf(checks).map(({ name, kind }): RuleHealth => {
-          const counts = rules.get(keyOf(policy, name)) ?? newCounts();
+          const counts = rules.get(keyOf({ policy, check: name })) ?? newCounts();
           const { durations, differing, ...shown } = counts;
           return { policy, check: name, kind, ...shown, medianMs: quantileOf(durations, 0.5), look: lookOf(counts) };
         }),
@@ -175,8 +183,42 @@ const newCounts = (): Counts => ({
   lastFailure: null,
 });
 
+/** A policy, and the name of one of its checks there. */
+type Origin = { readonly policy: string; readonly check: string };
+
 /** Names contain no line feed. */
-const keyOf = (policy: string, check: string): string => `${policy}\n${check}`;
+const keyOf = ({ policy, check }: Origin): string => `${policy}\n${check}`;
+
+/** What an attempt is or was judged by: the policy of the task claimed last, and all held tasks. */
+type Judged = { readonly worker: string; readonly tasks: readonly string[]; readonly policy: string };
+
+/** A decision may complete the tasks, so its own list comes first. */
+function judgedBy(fleet: Fleet, worker: string, decisions: readonly Decision[]): Judged {
+  const decision = decisions.find((each) => each.worker === worker);
+  if (decision !== undefined) return { worker, tasks: decision.tasks, policy: decision.policy.name };
+  const context = fleet.workers.get(worker)?.snapshot.context.worker;
+  return { worker, tasks: context?.tasks ?? [], policy: context?.attempt?.inForce.name ?? 'default' };
+}
+
+/**
+ * Finds the policy that a check of an attempt comes from. Held tasks may name different policies, whose checks are one
+ * list in the attempt, with other names. An attempt keeps the policies that it began with. If others have been set since,
+ * a name may not be found, and counts for the policy of the task claimed last.
+ */
+function readOrigins(fleet: Fleet, { worker, tasks, policy }: Judged): (check: string) => Origin {
+  const context = tasks.length < 2 ? undefined : fleet.workers.get(worker)?.snapshot.context.worker;
+  const found = context === undefined ? [] : [...checkOrigins(fleet, { ...context, tasks })];
+  const origins = new Map(found.some(([, origin]) => origin.policy === policy) ? found : []);
+  return (check) => {
+    const origin = origins.get(check);
+    return origin === undefined ? { policy, check } : { policy: origin.policy, check: origin.check.name };
+  };
+}
+
+const blocksOnError = ({ policies }: Fleet, { policy, check }: Origin): boolean =>
+  leavesOf(policies.policies.get(policy)?.checks ?? []).some(
+    ({ name, onError }) => name === check && onError === 'block',
+  );
 
 const decisionsIn = (outcomes: readonly FoldOutcome[]): Decision[] =>
   outcomes.flatMap((outcome) => (outcome.kind === 'decided' ? [outcome.decision] : []));
@@ -195,6 +237,3 @@ function lookOf({ runs, passes, failures, blocks, overturned, differing }: Count
   if (passes === 0) return 'always fails';
   return failures === 0 ? 'never failed' : null;
 }
-
-const leavesOf = (checks: readonly Check[]): Check[] =>
-  checks.flatMap((check) => ('of' in check ? leavesOf(check.of) : [check]));

@@ -13,6 +13,7 @@ const config = JSON.stringify({
     tests: { checks: [{ command: 'tests' }] },
     strict: { checks: [{ plan: {} }, { command: 'tests' }], stopWhenComplete: true, steps: 'gate' },
     burst: { checks: [{ command: 'tests' }], stopWhenComplete: true },
+    changed: { checks: [{ rules: ['tests_pass'], when: { filesModified: true } }], retries: 0 },
     patient: { checks: [{ plan: {} }], retries: 12 },
     person: { checks: [{ plan: {} }], retries: 1, onCap: 'escalate' },
   },
@@ -82,7 +83,10 @@ describe('a sub-agent', () => {
     expect(model.requests[3]?.input).toContain('<task-notification>');
     await expectCauses(at, ended.worker, ['waiting', 'complete']);
     expect(await viewOf(at, ended.worker)).toMatchObject({ background: [] });
-    expect(await payloadsOf(at, ended.worker, 'prompt.submitted')).toEqual([{ text: 'Write the tests.' }]);
+    expect(await payloadsOf(at, ended.worker, 'prompt.submitted')).toEqual([
+      { text: 'Write the tests.' },
+      { text: expect.stringContaining('<task-notification>'), by: 'system' },
+    ]);
   });
 });
 
@@ -94,7 +98,22 @@ test('a background shell is waited for, and its end does not reset the retries',
   expect(ended.code).toBe(0);
   await expectCauses(at, ended.worker, ['incomplete', 'waiting', 'incomplete', 'incomplete', 'capped']);
   expect(model.requests).toHaveLength(7);
-  expect(await payloadsOf(at, ended.worker, 'prompt.submitted')).toHaveLength(1);
+  expect(await payloadsOf(at, ended.worker, 'prompt.submitted')).toMatchObject([
+    { text: 'Write the tests.' },
+    { by: 'system' },
+  ]);
+});
+
+test('the shell command of a skill that a person typed may have changed any file', async () => {
+  const skill = (command: string) =>
+    `---\nname: make\ndescription: makes a file\nallowed-tools: Bash(touch:*), Bash(ls:*)\n---\nMade: !\`${command}\`\n`;
+  const { home, run } = await scene({ turns: [{ text: 'one' }, { text: 'two' }], init: ['--policy', 'changed'] });
+  const causes = { 'touch made.txt': 'capped', 'ls -a': 'complete' };
+  for (const [command, cause] of Object.entries(causes)) {
+    await home.write('project/.claude/skills/make/SKILL.md', skill(command));
+    const { worker } = await run('/make');
+    await expectCauses(at, worker, [cause]);
+  }
 });
 
 test('an unanswered permission request is waited for until the turn is over', async () => {

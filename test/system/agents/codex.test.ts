@@ -1,10 +1,11 @@
 /** The real Codex, headless, with a scripted model, connected to a service and trusted by `stopgate init`. */
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type Deployment, deploy } from '../../support/deployment.ts';
+import type { Deployment } from '../../support/deployment.ts';
 import { serveShipped } from '../../support/service.ts';
 import { runShipped } from '../../support/shipped.ts';
 import { runCodexTurn } from './support/codex-server.ts';
+import { deployForAgents } from './support/deploy.ts';
 import { codexCli, installAgent } from './support/install.ts';
 import { writeCodexConfig } from './support/run.ts';
 import { codexScene, type SceneOptions } from './support/scene.ts';
@@ -30,7 +31,7 @@ let codex: string;
 let at: Deployment;
 beforeAll(async () => {
   codex = await installAgent(codexCli);
-  at = await deploy({ config });
+  at = await deployForAgents({ config });
 });
 afterAll(() => at.close());
 
@@ -86,7 +87,7 @@ test('two parallel sessions in one folder are separate workers', async () => {
 });
 
 test('it may stop if the service is killed between two stops', async () => {
-  const own = await deploy({ config, start: serveShipped });
+  const own = await deployForAgents({ config, start: serveShipped });
   onTestFinished(() => own.close());
   const turns = [plan, { text: 'one' }, { text: 'two', before: () => own.service.kill('SIGKILL') }];
   const { model, run } = await scene({ turns }, own.http);
@@ -144,7 +145,7 @@ test('a sub-agent is a separate worker with its own prompt and stop', async () =
   expect(own).toMatchObject({ agent: 'codex', labels: { subagent: 'default' }, plan: [] });
   await expectCauses(at, own?.worker ?? '', ['complete']);
   await expectCauses(at, ended.worker, ['incomplete', 'complete']);
-  expect(await payloadsOf(at, own?.worker ?? '', 'prompt.submitted')).toEqual([{ text: 'CHILD-TASK' }]);
+  expect(await payloadsOf(at, own?.worker ?? '', 'prompt.submitted')).toEqual([{ text: 'CHILD-TASK', by: 'agent' }]);
   expect(await payloadsOf(at, ended.worker, 'prompt.submitted')).toEqual([{ text: 'Write the tests.' }]);
 });
 

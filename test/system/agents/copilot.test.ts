@@ -1,7 +1,8 @@
 /** The real Copilot CLI, beyond the tests for all headless agents (plan-turns.test.ts). Model turns are counted. */
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Deployment, deploy } from '../../support/deployment.ts';
+import type { Deployment } from '../../support/deployment.ts';
+import { deployForAgents } from './support/deploy.ts';
 import { copilot, makeHeadlessHome } from './support/headless.ts';
 import { installAgent } from './support/install.ts';
 import { type Conversation, scriptModel, type Turn } from './support/scripted-model.ts';
@@ -18,7 +19,7 @@ let program: string;
 let at: Deployment;
 beforeAll(async () => {
   program = await installAgent(copilot.program);
-  at = await deploy({ config });
+  at = await deployForAgents({ config });
 });
 afterAll(() => at.close());
 

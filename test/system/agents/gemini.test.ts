@@ -1,9 +1,10 @@
 /** The real Gemini CLI, beyond the tests for all headless agents (plan-turns.test.ts). Model turns are counted. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Deployment, deploy } from '../../support/deployment.ts';
+import type { Deployment } from '../../support/deployment.ts';
 import { runShipped } from '../../support/shipped.ts';
 import { resumeAgent } from './support/connect.ts';
+import { deployForAgents } from './support/deploy.ts';
 import { geminiEnv } from './support/gemini.ts';
 import { gemini, makeHeadlessHome } from './support/headless.ts';
 import { installAgent } from './support/install.ts';
@@ -17,7 +18,7 @@ let program: string;
 let at: Deployment;
 beforeAll(async () => {
   program = await installAgent(gemini.program);
-  at = await deploy({ config });
+  at = await deployForAgents({ config });
 });
 afterAll(() => at.close());
 

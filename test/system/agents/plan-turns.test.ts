@@ -3,9 +3,10 @@
  * counted: a block costs one.
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Deployment, deploy } from '../../support/deployment.ts';
+import type { Deployment } from '../../support/deployment.ts';
 import { serveShipped } from '../../support/service.ts';
 import { resumeAgent } from './support/connect.ts';
+import { deployForAgents } from './support/deploy.ts';
 import { headlessAgents, makeHeadlessHome } from './support/headless.ts';
 import { installAgent } from './support/install.ts';
 import { scriptModel, type Turn } from './support/scripted-model.ts';
@@ -13,7 +14,7 @@ import { blockText, causesOf, done, planPolicy, workersIn } from './support/work
 
 let at: Deployment;
 beforeAll(async () => {
-  at = await deploy({ config: planPolicy });
+  at = await deployForAgents({ config: planPolicy });
 });
 afterAll(() => at.close());
 
@@ -42,7 +43,7 @@ describe.each(headlessAgents)('$agent', (row) => {
     });
 
     test(`if the service is killed, it may stop and ${row.unjudged.shows}`, async () => {
-      const own = await deploy({ config: planPolicy, start: serveShipped });
+      const own = await deployForAgents({ config: planPolicy, start: serveShipped });
       onTestFinished(() => own.close());
       const home = await makeHome(init, own.http);
       const model = await makeModel([open, done, { ...done, before: () => own.service.kill('SIGKILL') }]);

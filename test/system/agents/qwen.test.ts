@@ -1,8 +1,9 @@
 /** The real Qwen Code, beyond the tests for all headless agents (plan-turns.test.ts). Model turns are counted. */
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Deployment, deploy } from '../../support/deployment.ts';
+import type { Deployment } from '../../support/deployment.ts';
 import { runShipped } from '../../support/shipped.ts';
+import { deployForAgents } from './support/deploy.ts';
 import { makeHeadlessHome, qwen } from './support/headless.ts';
 import { installAgent } from './support/install.ts';
 import { qwenEnv, runQwen } from './support/qwen.ts';
@@ -26,7 +27,7 @@ let program: string;
 let at: Deployment;
 beforeAll(async () => {
   program = await installAgent(qwen.program);
-  at = await deploy({ config });
+  at = await deployForAgents({ config });
 });
 afterAll(() => at.close());
 

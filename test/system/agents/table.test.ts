@@ -1,8 +1,9 @@
 /** The agents of the table that are on npm: real programs with a scripted model and a real stopgate. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Deployment, deploy } from '../../support/deployment.ts';
+import type { Deployment } from '../../support/deployment.ts';
 import { chatCompletions } from './support/chat-completions.ts';
 import { connectAgent, resumeAgent } from './support/connect.ts';
+import { deployForAgents } from './support/deploy.ts';
 import { installAgent } from './support/install.ts';
 import { makeAgentHome } from './support/run.ts';
 import { scriptModel, type Turn } from './support/scripted-model.ts';
@@ -15,7 +16,7 @@ const missing = 'Failed rules: tests_pass';
 
 let at: Deployment;
 beforeAll(async () => {
-  at = await deploy({ config });
+  at = await deployForAgents({ config });
 });
 afterAll(() => at.close());
 

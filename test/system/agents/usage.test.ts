@@ -1,8 +1,9 @@
 /** The real agents with a scripted model report their usage through their own telemetry, and budgets hold. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
-import { type Deployment, deploy } from '../../support/deployment.ts';
+import type { Deployment } from '../../support/deployment.ts';
 import { runCopilot } from './support/copilot.ts';
+import { deployForAgents } from './support/deploy.ts';
 import { copilot, gemini, type HeadlessAgent, makeHeadlessHome, qwen } from './support/headless.ts';
 import { claudeCode, codexCli, installAgent } from './support/install.ts';
 import type { AgentHome } from './support/run.ts';
@@ -12,7 +13,7 @@ import { expectCauses, viewOf, workersIn } from './support/workers.ts';
 
 let at: Deployment;
 beforeAll(async () => {
-  at = await deploy({
+  at = await deployForAgents({
     config: JSON.stringify({ policies: { default: { checks: [{ plan: {} }], budget: { tokens: 3 } } } }),
   });
 });
@@ -70,7 +71,8 @@ const workerIn = async (home: AgentHome): Promise<string> => (await workersIn(at
 
 const sleep: Turn = {
   tool: 'run_shell_command',
-  input: { command: 'sleep 7', description: 'wait', is_background: false },
+  // Not `sleep`, which Qwen Code refuses to wait for.
+  input: { command: "node -e 'setTimeout(() => {}, 7000)'", description: 'wait', is_background: false },
 };
 
 // Gemini CLI learns that its budget is used up at the end of the tool, Qwen Code at its next stop.

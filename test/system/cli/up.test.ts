@@ -12,7 +12,7 @@ import { startShipped } from '../../support/shipped.ts';
 const standIn = (pause: string) => `#!${process.execPath}
 const { readFileSync } = require('node:fs');
 const { env, argv } = process;
-if (argv.includes('--version')) { console.log('2.1.330 (Claude Code)'); process.exit(0); }
+if (argv.includes('--version')) { console.log('2.1.332 (Claude Code)'); process.exit(0); }
 const { hooks } = JSON.parse(readFileSync(env.CLAUDE_CONFIG_DIR + '/settings.json', 'utf8'));
 const post = (url, body) => fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 const fire = async (event) => {

@@ -15,7 +15,7 @@ describe('a dry turn', () => {
   const standIn = (obeys: boolean) => `
 const { readFileSync } = require('node:fs');
 const { env, argv } = process;
-if (argv.includes('--version')) { console.log('2.1.330 (Claude Code)'); process.exit(0); }
+if (argv.includes('--version')) { console.log('2.1.332 (Claude Code)'); process.exit(0); }
 const { hooks } = JSON.parse(readFileSync(env.CLAUDE_CONFIG_DIR + '/settings.json', 'utf8'));
 const post = (url, body) => fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 const fire = async (event) => {
@@ -40,7 +40,7 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
     const { ok } = await doctor(['claude', '--http', '127.0.0.1:59999'], { SECRET: 'hush', ANTHROPIC_API_KEY: 'real' });
     expect(ok).toEqual(
       expect.arrayContaining([
-        'Claude Code 2.1.330',
+        'Claude Code 2.1.332',
         'dry turn: UserPromptSubmit, Stop fired; the first stop was blocked, and the agent continued with the reason',
       ]),
     );
@@ -54,7 +54,7 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
     const pidFile = join(folder.path, 'pid');
     await program(
       'claude',
-      `if (process.argv.includes('--version')) { console.log('2.1.330 (Claude Code)'); process.exit(0); }
+      `if (process.argv.includes('--version')) { console.log('2.1.332 (Claude Code)'); process.exit(0); }
        require('node:fs').writeFileSync('${pidFile}', String(process.pid));
        setInterval(() => {}, 60_000);`,
     );

@@ -92,7 +92,7 @@ describe('a service that requires a token', () => {
   const standIn = (sends: boolean) => `
 const { readFileSync } = require('node:fs');
 const { env, argv } = process;
-if (argv.includes('--version')) { console.log('2.1.330 (Claude Code)'); process.exit(0); }
+if (argv.includes('--version')) { console.log('2.1.332 (Claude Code)'); process.exit(0); }
 const { hooks } = JSON.parse(readFileSync(env.CLAUDE_CONFIG_DIR + '/settings.json', 'utf8'));
 const post = async (url, body, headers = {}) => {
   const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) });

@@ -102,9 +102,6 @@ const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]
       'reports the start of a tool (a long tool does not make the worker stale)',
     ],
   },
-  Cursor: {
-    'test/unit/agents/agents.test.ts': ["stops at the policy's cap (three blocks)"],
-  },
   OpenCode: {
     'test/system/agents/opencode.test.ts': [
       'stop event',
@@ -126,19 +123,9 @@ const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]
     ],
     'test/unit/agents/opencode.test.ts': ['usage limits'],
   },
-  'Antigravity CLI': {
-    'test/unit/agents/agents.test.ts': ["stops at the policy's cap (three blocks)"],
-    'test/unit/agents/table.test.ts': ['background work'],
-  },
-  'Kiro CLI': {
-    'test/unit/agents/agents.test.ts': ["stops at the policy's cap (three blocks)"],
-  },
   'Factory Droid': {
     'test/system/agents/table.test.ts': ['stop event', 'blocking answer', "stops at the policy's cap (three blocks)"],
     'test/unit/agents/agents.test.ts': ['reports the start of a tool (a long tool does not make the worker stale)'],
-  },
-  Goose: {
-    'test/unit/agents/agents.test.ts': ["stops at the policy's cap (three blocks)"],
   },
   'Kimi CLI': {
     'test/system/agents/table.test.ts': [
@@ -148,7 +135,6 @@ const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]
       'learns the resolution of an escalation',
     ],
     'test/unit/agents/agents.test.ts': [
-      "stops at the policy's cap (three blocks)",
       'plan',
       'reports the start of a tool (a long tool does not make the worker stale)',
     ],
@@ -195,4 +181,19 @@ test.each(columns)('every claim about %s has an existing test', (column) => {
   const shown = shownBy[column] ?? {};
   expect(Object.values(shown).flat().sort()).toEqual(claimed.sort());
   for (const file of Object.keys(shown)) expect(existsSync(new URL(file, root)), file).toBe(true);
+});
+
+/** Rows of the table of versions that name no version. */
+const notRun = [...page.matchAll(/^\| ([^|]+) \| – \| – \| (.*) \|$/gm)];
+
+test.each(notRun.map(([, title = '', what = '']) => [title, what]))('nothing claims that %s was run', (title, what) => {
+  expect(what).toMatch(/^documented, not run: .*\[its documentation\]\(https:/);
+  const cells = rows.map((row) => row[columns.indexOf(title) + 1] ?? '');
+  expect(cells.filter((cell) => !/^–$| \\\*$/.test(cell))).toEqual([]);
+});
+
+test('each agent has a row in the table of versions', () => {
+  const listed = columns.filter((column) => new RegExp(`^\\| ${column.split(',')[0]} \\| [–\\d]`, 'm').test(page));
+  expect(listed).toEqual(columns.filter((column) => column !== 'anything, by a command'));
+  expect(notRun.length).toBeGreaterThan(0);
 });

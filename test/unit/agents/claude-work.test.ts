@@ -77,6 +77,15 @@ describe('tools', () => {
     expect(used).toMatchObject(call);
   });
 
+  test.each([
+    ['a command that only reads', { tool_input: { command: 'git status' } }, { tool: 'Bash', ok: true }],
+    ['another shell', { tool_name: 'PowerShell' }, { tool: 'PowerShell', ok: true, changes: 'unknown' }],
+    ['no command', { tool_input: 'none' }, { tool: 'Bash', ok: true, changes: 'unknown' }],
+    ['no tool', { tool_name: undefined }, { tool: 'PreSkillShellCommand', ok: true, changes: 'unknown' }],
+  ])('a shell command of a skill, before it has run: %s', (_case, more, data) => {
+    expect(drafts({ ...recorded('PreSkillShellCommand'), ...more })).toEqual([['tool.used', data]]);
+  });
+
   test('a question waits for a person', () => {
     const tool_input = { questions: [{ question: 'Which key?', options: [{ label: 'a' }] }] };
     const body = { ...recorded('PreToolUse'), tool_name: 'AskUserQuestion', tool_input };

@@ -89,6 +89,7 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: st
     ],
     worker: child,
   },
+  PreSkillShellCommand: { says: [['tool.used', { tool: 'Bash', ok: true, changes: 'unknown' }]] },
   StopFailure: { says: [['limit.reached', {}]] },
   'SubagentStop.compact': { says: [] },
   SubagentStop: { says: [], worker: child, stop: 'child stop 1' },

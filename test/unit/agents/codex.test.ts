@@ -180,6 +180,19 @@ describe('events of newer versions', () => {
     expect(fleet.view('s1')).toMatchObject({ state: 'stopped', presence: 'interrupted' });
   });
 
+  test('an interrupt after an allowed stop is no other stop; one after a block is', async () => {
+    const fleet = createAgentFleet({ ...never, retries: 1 });
+    await fleet.call('codex', event('UserPromptSubmit', { prompt: 'go' }));
+    await fleet.call('codex', event('Stop'));
+    await fleet.call('codex', event('Stop'));
+    await fleet.call('codex', event('Interrupt', { turn_id: 't2' }));
+    expect(fleet.causes('s1')).toEqual(['incomplete', 'capped']);
+    await fleet.call('codex', event('UserPromptSubmit', { prompt: 'go on' }));
+    await fleet.call('codex', event('Stop'));
+    await fleet.call('codex', event('Interrupt', { turn_id: 't3' }));
+    expect(fleet.causes('s1')).toEqual(['incomplete', 'capped', 'incomplete', 'bypassed']);
+  });
+
   test('a turn that ended at a usage limit', async () => {
     const fleet = createAgentFleet(never);
     await fleet.call('codex', event('StopFailure', { error: 'rate_limit', error_details: 'try again in 2h' }));

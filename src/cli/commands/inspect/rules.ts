@@ -32,7 +32,7 @@ export const rules = defineCommand({
     `LOOK names what deserves a look. ${Object.entries(lookWords)
       .map(([look, words]) => `${look}: ${words}`)
       .join('. ')}.`,
-    'A stop that several policies judge counts for the policy of the task claimed last.',
+    'If the policies of several held tasks judge a stop, each check counts for the policy that it comes from.',
     `Counts what the log still has. ${readsLog}`,
   ],
   examples: ['stopgate rules', 'stopgate rules --since 7d --json'],

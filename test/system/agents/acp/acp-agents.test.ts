@@ -108,8 +108,9 @@ describe.each(acpAgents)('$agent', (row) => {
   });
 
   test('a used-up budget ends it at its next tool', async () => {
+    // Not `sleep`, which Qwen Code refuses to wait for.
     const { model, home, editor, session } = await open(
-      [row.shell('sleep 4'), row.shell('echo 3 > report.md'), { text: 'never said' }],
+      [row.shell("node -e 'setTimeout(() => {}, 4000)'"), row.shell('echo 3 > report.md'), { text: 'never said' }],
       { policy: 'brief' },
     );
     expect(await editor.prompt(session)).toMatchObject({ stopReason: 'cancelled' });

@@ -1,8 +1,9 @@
-/** Installs real agents at fixed versions with npm, once, under node_modules/.cache. */
+/** Installs real agents at fixed versions with npm, once: under node_modules/.cache, or in STOPGATE_TEST_AGENTS. */
 import { execFile } from 'node:child_process';
 import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { readEnvironment } from '../../../../src/config/environment.ts';
 
 export type Package = {
   readonly name: string;
@@ -19,16 +20,18 @@ export type AgentPackage = Package & {
 
 export const claudeCode: AgentPackage = {
   name: '@anthropic-ai/claude-code',
-  version: '2.1.330',
+  version: '2.1.332',
   bin: 'claude',
   install: 'install.cjs',
 };
-export const codexCli: AgentPackage = { name: '@openai/codex', version: '0.169.0', bin: 'codex' };
+export const codexCli: AgentPackage = { name: '@openai/codex', version: '0.171.0', bin: 'codex' };
 /** Includes its own Claude Code. */
-export const agentSdk: Package = { name: '@anthropic-ai/claude-agent-sdk', version: '0.3.330' };
+export const agentSdk: Package = { name: '@anthropic-ai/claude-agent-sdk', version: '0.3.332' };
 
 const run = promisify(execFile);
-const cache = new URL('../../../../node_modules/.cache/stopgate-agents/', import.meta.url).pathname;
+const cache =
+  readEnvironment().STOPGATE_TEST_AGENTS ??
+  new URL('../../../../node_modules/.cache/stopgate-agents/', import.meta.url).pathname;
 
 /** The path of the program. The first call downloads it, which takes a while. @throws Error with npm's message */
 export async function installAgent(agent: AgentPackage): Promise<string> {

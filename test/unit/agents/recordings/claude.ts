@@ -1,4 +1,4 @@
-/** Calls of Claude Code 2.1.329 to its hooks, and answers that work (`stop-*.json`). */
+/** Calls of Claude Code 2.1.329 to its hooks (PreSkillShellCommand: 2.1.332), and answers that work (`stop-*.json`). */
 import { recordingsOf } from './recordings.ts';
 
 export type { Recording } from './recordings.ts';
