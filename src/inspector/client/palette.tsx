@@ -8,6 +8,7 @@ import { copyMoment } from './moment-link.tsx';
 import { navigate, noSelection, selection } from './route.ts';
 import { dayOf, writeSpan } from './statistics/span.ts';
 import { parseTarget } from './time-travel/travel-target.ts';
+import { withoutName } from './ui/format.ts';
 
 type Command = {
   readonly kind: 'command' | 'worker' | 'task' | 'queue' | 'policy';
@@ -71,14 +72,14 @@ function* allCommands(): Generator<Command> {
     yield {
       kind: 'worker',
       title: row.id,
-      note: [row.state, row.agent ?? '', row.sentence].join(' '),
+      note: [row.state, row.agent, withoutName(row.sentence, row.id)].filter(Boolean).join(' · '),
       run: () => navigate(selection('worker', row.id)),
     };
   for (const row of liveFleet.tasks.values())
     yield {
       kind: 'task',
       title: row.id,
-      note: `${row.state} ${row.title ?? ''}`,
+      note: [row.state, row.title].filter(Boolean).join(' · '),
       run: () => navigate({ view: 'tasks', ...selection('task', row.id) }),
     };
   for (const queue of liveFleet.queues.keys())

@@ -65,15 +65,15 @@ describeInBrowser('the page', () => {
     await stage.client.ask('decide.c-cap', { attempt: 'a2' });
     await open('/?worker=c-cap');
     await page.locator('.decision[data-cause="capped"] [data-guard="checks"][data-verdict="block"]').waitFor();
-    expect(await text('.decision .feedback')).toMatch(/^plan fail .* lint not run$/);
+    // Nor do the check results.
+    expect(await text('.decision .feedback')).toMatch(/^plan fail (▸ details )?lint not run$/);
     expect(await text('tr[data-id="c-cap"] .c-why')).toMatch(/^Allowed after 1 blocked stop: 3 of 3 plan step/);
     expect(await page.getByText('Nothing was missing').count()).toBe(0);
     // The guard does not repeat the card.
     expect(await text('.decision [data-guard="checks"] .detail')).toMatch(/^as above/);
     await page.locator('.attempts', { hasText: 'The checks gave the same results.' }).waitFor();
-    expect(await text('.attempts summary')).toMatch(
-      /^Allowed after 1 blocked stop: .* 1 tool, 2 files, \d+s \$0\.50 \d+s$/,
-    );
+    expect(await text('aside .sentence')).toMatch(/^Allowed after 1 blocked stop: 3 of 3 plan steps/);
+    expect(await text('.attempts summary')).toMatch(/^allowed at the cap 1 tool, 2 files, \d+s \$0\.50 \d+s$/);
   });
 
   test('keeps search, filters and sorting in the address', async () => {

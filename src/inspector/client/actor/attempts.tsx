@@ -16,8 +16,11 @@ import { age, cost, inLocalTime, plural } from '../ui/format.ts';
 import { DecisionMark, Excerpt, Since, Tail, Text, wordsOf } from '../ui/text.tsx';
 import { DecisionCard } from './decision-card.tsx';
 
-/** The last attempts, newest first, each with the changes since the previous one. */
-function AttemptList({ attempts, isAsked = false }: { attempts: readonly AttemptRecord[]; isAsked?: boolean }) {
+/**
+ * The last attempts, newest first, each with the changes since the previous one.
+ * @param said the sequence of the decision whose reason stands above or below the list, or null
+ */
+function AttemptList({ attempts, said }: { attempts: readonly AttemptRecord[]; said: number | null }) {
   if (attempts.length === 0) return null;
   return (
     <section aria-label="Attempts">
@@ -35,7 +38,7 @@ function AttemptList({ attempts, isAsked = false }: { attempts: readonly Attempt
             attempt={attempt}
             older={attempts[index + 1]}
             isOpen={index === 0}
-            isAsked={isAsked && index === 0}
+            isSaid={said !== null && attempt.decision?.seq === said}
           />
         ))}
       </ol>
@@ -43,21 +46,21 @@ function AttemptList({ attempts, isAsked = false }: { attempts: readonly Attempt
   );
 }
 
-/** `isAsked`: its question to a person is already shown above. */
+/** `isSaid`: the reason of its decision is shown elsewhere. */
 type Props = {
   readonly attempt: AttemptRecord;
   readonly older: AttemptRecord | undefined;
   readonly isOpen: boolean;
-  readonly isAsked: boolean;
+  readonly isSaid: boolean;
 };
 
-const Attempt = ({ attempt, older, isOpen, isAsked }: Props) => (
+const Attempt = ({ attempt, older, isOpen, isSaid }: Props) => (
   <li>
     <details open={isOpen}>
       <summary class="attempt-row">
         {attempt.decision === null ? (
           <b>open</b>
-        ) : isAsked || verdictOf(attempt.decision).kind === 'complete' ? (
+        ) : isSaid || verdictOf(attempt.decision).kind === 'complete' ? (
           <DecisionMark decision={attempt.decision} />
         ) : (
           <Answer decision={attempt.decision} />
@@ -199,18 +202,19 @@ function WhyNotYet({ view }: { view: WorkerView }) {
     tried === null
       ? view.standing
       : { missing: missingIn(tried), note: missingIn(tried).length > 0 ? null : describeOutcome(tried) };
-  // What the card of the last decision says is not repeated.
-  const missing = tried === null ? missingBeyond(all, view.lastDecision) : all;
+  // What the card of the last decision and the questions of the agent say is not repeated.
+  const isBeyond = (line: string) => view.inputs.length === 0 || !line.startsWith('a person answers: ');
+  const missing = tried === null ? missingBeyond(all, view.lastDecision).filter(isBeyond) : all;
   const tryButton = !isPast.value && (
     <Button disabled={busy} title="Dry run: judges a stop without logging or counting it" onClick={tryNow}>
       {busy ? 'Trying…' : 'Try now'}
     </Button>
   );
-  if (missing.length === 0 && note === null && tried === null && problem === null)
-    return <p class="row buttons">{tryButton}</p>;
+  // The note of a pause says so.
+  const shownNote = tried === null && view.paused !== null ? null : note;
   return (
     <section class="not-yet" aria-label="Why not yet">
-      <h3 class="row">Why not yet {tryButton}</h3>
+      {missing.length > 0 && <h3>Why not yet</h3>}
       <div aria-live="polite">
         {problem !== null && <p class="problem">{problem}</p>}
         {tried !== null && (
@@ -225,8 +229,9 @@ function WhyNotYet({ view }: { view: WorkerView }) {
             ))}
           </ul>
         )}
-        {note !== null && <Text as="p" class="muted" value={inLocalTime(note)} max={400} />}
+        {shownNote !== null && <Text as="p" class="muted" value={inLocalTime(shownNote)} max={400} />}
       </div>
+      {tryButton}
     </section>
   );
 }
@@ -256,6 +261,12 @@ function useProbe({ worker, lastDecision }: WorkerView) {
   return { tried, problem, busy, tryNow: () => void tryNow() };
 }
 
+/** Whether the sentence about the worker, or the reason in the card, is the sentence of its last decision. */
+function isSaidAbove({ sentence }: WorkerView, decision: Decision): boolean {
+  const said = sentenceOfDecision(decision).toLowerCase();
+  return sentence.toLowerCase() === said || said.includes(decision.reason.toLowerCase());
+}
+
 export function Why({ id, view }: { id: string; view: WorkerView }) {
   const { lastDecision } = view;
   const attempts = useAttempts(id, lastDecision?.seq ?? null);
@@ -276,7 +287,12 @@ export function Why({ id, view }: { id: string; view: WorkerView }) {
       {!isForPerson && card}
       {!isForPerson && <WhyNotYet view={view} />}
       {pattern !== null && <p class="pattern strong">{describePattern(pattern)}</p>}
-      {attempts !== null && <AttemptList attempts={attempts} isAsked={isForPerson} />}
+      {attempts !== null && (
+        <AttemptList
+          attempts={attempts}
+          said={isForPerson || isSaidAbove(view, lastDecision) ? lastDecision.seq : null}
+        />
+      )}
       {isForPerson && attempts !== null && card}
     </>
   );

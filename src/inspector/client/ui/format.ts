@@ -24,7 +24,7 @@ export const millis = (ms: number): string =>
 export const count = (number: number): string => number.toLocaleString('en');
 
 /** `940`, `1.7k`, `12k`, `3.4M`. */
-const compact = (number: number): string =>
+export const compact = (number: number): string =>
   number < 1_000
     ? String(Math.round(number))
     : number < 999_500
@@ -55,6 +55,19 @@ export function usedText({ usd, tokens }: { readonly usd: number; readonly token
   const parts = [...(usd > 0 ? [dollars(usd)] : []), ...(tokens > 0 ? [plural(tokens, 'token')] : [])];
   return parts.join(', ');
 }
+
+/**
+ * Leaves out of a sentence about a worker or task what stands beside it: its name.
+ * "Worker w1 fell silent while it held T-1" is "Fell silent while it held T-1" beside w1.
+ */
+export const withoutName = (sentence: string, id: string): string => {
+  const suffix = ` while it held ${id}`;
+  if (sentence.endsWith(suffix)) return sentence.slice(0, -suffix.length);
+  const prefix = `Worker ${id} `;
+  if (!sentence.startsWith(prefix)) return sentence;
+  const rest = sentence.slice(prefix.length);
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
+};
 
 export const plural = (number: number, one: string, many = `${one}s`): string =>
   `${count(number)} ${number === 1 ? one : many}`;
