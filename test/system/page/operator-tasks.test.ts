@@ -147,6 +147,8 @@ describeInBrowser('in three steps, an operator', () => {
       await click(view('Tasks'));
       await row('T-42').locator('.c-worker', { hasText: 'cleo' }).waitFor();
       expect(await row('T-42').locator('.c-worker').innerText()).toMatch(/^cleo /);
+      // What its holder does.
+      expect(await row('T-42').locator('.c-reason').innerText()).toBe('At work on T-42');
       expect(await row('T-42').locator('.c-since').innerText()).toMatch(/^\d+(s|m)/);
     } else {
       await find('T-42', /^task T-42/);

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import type { Decision, WorkerView } from '../../../../machines/index.ts';
-import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
+import { sentenceOfDecision, withoutCap } from '../../../../machines/replay/sentence.ts';
 import { describeOutcome, missingIn } from '../../../../machines/replay/standing.ts';
 import type { DiffLine, LineChange } from '../../../text/line-diff.ts';
 import { attemptsShown, changesBetween, describePattern, patternOf } from '../../attempt-changes.ts';
@@ -202,8 +202,9 @@ function WhyNotYet({ view }: { view: WorkerView }) {
     tried === null
       ? view.standing
       : { missing: missingIn(tried), note: missingIn(tried).length > 0 ? null : describeOutcome(tried) };
-  // What the card of the last decision and the questions of the agent say is not repeated.
-  const isBeyond = (line: string) => view.inputs.length === 0 || !line.startsWith('a person answers: ');
+  // What the card of the last decision, the questions of the agent and the answer form say is not repeated.
+  const isAsked = view.inputs.length > 0 || view.escalation !== null;
+  const isBeyond = (line: string) => !(isAsked && line.startsWith('a person '));
   const missing = tried === null ? missingBeyond(all, view.lastDecision).filter(isBeyond) : all;
   const tryButton = !isPast.value && (
     <Button disabled={busy} title="Dry run: judges a stop without logging or counting it" onClick={tryNow}>
@@ -212,6 +213,7 @@ function WhyNotYet({ view }: { view: WorkerView }) {
   );
   // The note of a pause says so.
   const shownNote = tried === null && view.paused !== null ? null : note;
+  if (tryButton === false && missing.length === 0 && shownNote === null) return null;
   return (
     <section class="not-yet" aria-label="Why not yet">
       {missing.length > 0 && <h3>Why not yet</h3>}
@@ -267,20 +269,28 @@ function isSaidAbove({ sentence }: WorkerView, decision: Decision): boolean {
   return sentence.toLowerCase() === said || said.includes(decision.reason.toLowerCase());
 }
 
+/** Whether the sentence above names the reason of the last decision, too. Questions of the agent hide that sentence. */
+const saysReason = ({ sentence, inputs, lastDecision }: WorkerView): boolean =>
+  lastDecision !== null &&
+  inputs.length === 0 &&
+  (lastDecision.decision === 'block' || lastDecision.cause === 'capped') &&
+  sentence === sentenceOfDecision(lastDecision) &&
+  sentence.toLowerCase().includes(withoutCap(lastDecision.reason).toLowerCase());
+
 export function Why({ id, view }: { id: string; view: WorkerView }) {
   const { lastDecision } = view;
   const attempts = useAttempts(id, lastDecision?.seq ?? null);
   if (lastDecision === null && view.state === 'stopped')
     return <p class="muted">There is no decision yet: it has not tried to stop.</p>;
   if (lastDecision === null) return <WhyNotYet view={view} />;
+  // If a person must answer, show the agent's output first.
+  const isForPerson = view.escalation !== null;
   // The attempts are loaded later and must move nothing: what comes below them waits for them.
   const card = (
     <section aria-label="Last decision">
-      <DecisionCard decision={lastDecision} label="Last decision" isAsked={view.escalation !== null} />
+      <DecisionCard decision={lastDecision} label="Last decision" isSaid={isForPerson || saysReason(view)} />
     </section>
   );
-  // If a person must answer, show the agent's output first.
-  const isForPerson = view.escalation !== null;
   const pattern = attempts === null || view.state === 'stopped' ? null : patternOf(attempts);
   return (
     <>

@@ -67,10 +67,10 @@ const Input = ({ input }: { input: Readonly<Record<string, unknown>> }) => (
   </details>
 );
 
-/** `isAsked`: its question to a person is already shown above. */
-type CardProps = { readonly decision: Decision; readonly label?: string; readonly isAsked?: boolean };
+/** `isSaid`: its reason is already shown above. */
+type CardProps = { readonly decision: Decision; readonly label?: string; readonly isSaid?: boolean };
 
-export const DecisionCard = ({ decision, label = 'Decision', isAsked = false }: CardProps) => (
+export const DecisionCard = ({ decision, label = 'Decision', isSaid = false }: CardProps) => (
   <article
     class="decision"
     data-verdict-kind={verdictOf(decision).kind}
@@ -85,7 +85,7 @@ export const DecisionCard = ({ decision, label = 'Decision', isAsked = false }: 
       )}
       {decision.dryRun && <span class="tag">dry run</span>}
     </p>
-    {!isAsked && decision.cause !== 'complete' && <Text as="p" class="reason" value={decision.reason} />}
+    {!isSaid && decision.cause !== 'complete' && <Text as="p" class="reason" value={decision.reason} />}
     {decision.feedback.length + checksNotRun(decision).length > 0 && <CheckResults decision={decision} />}
     {decision.nextPrompt !== null && <NextPrompt decision={decision} prompt={decision.nextPrompt} />}
     <GuardList decision={decision} />

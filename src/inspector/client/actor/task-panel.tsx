@@ -236,7 +236,7 @@ function LastDecision({ view }: { view: TaskView }) {
       <DecisionCard
         decision={decision}
         label="Last decision"
-        isAsked={view.escalation !== null && view.escalation.reason === decision.reason}
+        isSaid={view.escalation !== null && view.escalation.reason === decision.reason}
       />
     </section>
   );

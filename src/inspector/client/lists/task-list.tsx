@@ -67,13 +67,20 @@ const Title = ({ row }: { row: TaskRow }) =>
     <Name value={row.title} />
   );
 
-/** The column of workers says who holds it. */
+/** The column of workers says who holds it, so this one says what the holder does. */
 const Why = ({ row }: { row: TaskRow }) =>
   row.worker !== null && row.state !== 'escalated' ? (
-    <NoValue />
+    <HolderSentence worker={row.worker} />
   ) : (
     <Excerpt value={withoutName(row.sentence, row.id)} />
   );
+
+/** Reads the version, because the worker changes without its task. */
+function HolderSentence({ worker }: { worker: string }) {
+  const fleet = shownFleet.value;
+  const row = rowIn(fleet, fleet.workers, worker);
+  return row === undefined ? <NoValue /> : <Excerpt value={withoutName(row.sentence, worker)} />;
+}
 
 /** Read when tasks come, not at each change of a row. */
 const hasPriorities = ({ tasks }: FleetStore): boolean => [...tasks.values()].some(({ priority }) => priority !== 0);
