@@ -58,7 +58,7 @@ function measureSize(): Figure[] {
   const read = (name: string) => readFileSync(new URL(`../inspector/${name}`, import.meta.url));
   const files = read('index.html')
     .toString()
-    .matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g);
+    .matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g);
   const streams = readdirSync(new URL('../inspector/assets', import.meta.url)).filter((name) =>
     /^shared-stream.*\.js$/.test(name),
   );

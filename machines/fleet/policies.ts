@@ -41,7 +41,11 @@ export function checkOrigins(fleet: Fleet, worker: PolicySubject): ReadonlyMap<s
 }
 
 /** Finds the policy that applies last, and those whose checks are joined, each once, in the order of the claims. */
-function findPolicies(fleet: Fleet, worker: PolicySubject, notes: string[]): { last: NamedPolicy; joined: NamedPolicy[] } {
+function findPolicies(
+  fleet: Fleet,
+  worker: PolicySubject,
+  notes: string[],
+): { last: NamedPolicy; joined: NamedPolicy[] } {
   const assigned = firstOf(fleet, assignedNames(fleet, worker), notes);
   if (assigned !== null) return { last: assigned, joined: [assigned] };
   const own = ownNames(worker);

@@ -156,7 +156,7 @@ function triesLeft({ count, max }: Decision['retry']): string {
 }
 
 const capped = /^(?:Retry limit reached \(\d+ of \d+\)|The policy blocks no stop): /;
-const withoutCap = (reason: string): string => reason.replace(capped, '');
+export const withoutCap = (reason: string): string => reason.replace(capped, '');
 /** Prepares a sentence for use after a colon. Leaves names and acronyms unchanged. */
 const lowercaseFirst = (text: string): string =>
   /^[A-Z][a-z]+ /.test(text) ? text[0]?.toLowerCase() + text.slice(1) : text;

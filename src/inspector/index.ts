@@ -26,8 +26,8 @@ export type Inspection = {
   /** Time travel, statistics and "what if", computed in a separate process. */
   readonly history: Pick<History, 'ask'>;
   /**
-   * The newest `limit` entries about an actor before entry `before`. Null reads from the end of the log. Those of a task
-   * include its holders' entries.
+   * The newest `limit` entries about an actor before entry `before`. Null reads from the end of the log. Those of a
+   * task include its holders' entries.
    */
   timeline(topic: Topic, page: { before: number | null; limit: number }): Promise<TimelinePage>;
   /** The newest `count` decisions of a worker, as stored, oldest first. */

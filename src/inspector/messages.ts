@@ -223,7 +223,10 @@ export type FleetStatistics = {
   /** Usage reported by agents, or null if there is none. */
   readonly usage: UsageStatistics | null;
 };
-/** UTC days in order; workers, models and tasks by cost, as `stopgate spend` sorts them. `tasks` is null if the log does not show who held which task. */
+/**
+ * UTC days in order; workers, models and tasks by cost, as `stopgate spend` sorts them. `tasks` is null if the log does
+ * not show who held which task.
+ */
 export type UsageStatistics = {
   readonly days: readonly UsageLine[];
   readonly workers: readonly UsageLine[];

@@ -16,7 +16,9 @@ type Log = Pick<EventLog, 'newest'>;
 /** `toSeq` is the last entry of the hold, unless that is given by its time `untilMs`. */
 type Hold = { readonly worker: string; readonly fromSeq: number; readonly toSeq: number; readonly untilMs: number };
 
-/** Claims and releases of all tasks that are read to find those of one. A page that begins further back reads others. */
+/**
+ * Claims and releases of all tasks that are read to find those of one. A page that begins further back reads others.
+ */
 const claimsMax = 5_000;
 /** Holds whose entries a page reads. A page rarely needs more than one. */
 const holdsMax = 10;

@@ -5,6 +5,8 @@ import type { DecisionText } from './block-text.ts';
 export type PriorWorker = {
   /** True between a prompt and a stop. */
   readonly working?: boolean;
+  /** True after an allowed stop. */
+  readonly stopped: boolean;
   /** False until an adapter has registered it, which its next call must do. */
   readonly registered: boolean;
   /** The worker that started this sub-agent. Null for a session. */
@@ -35,6 +37,7 @@ export type PriorWorker = {
 };
 
 export const unknownWorker: PriorWorker = Object.freeze({
+  stopped: false,
   registered: false,
   parent: null,
   cwd: null,
@@ -53,6 +56,7 @@ export function toPriorWorker(view: WorkerView): PriorWorker {
   const { agent, parent, cwd, plan, lastDecision, background, awaitsInput, interactive, labels } = view;
   return {
     working: view.state === 'working',
+    stopped: view.state === 'stopped',
     registered: agent !== null,
     parent,
     cwd,

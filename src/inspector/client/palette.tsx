@@ -8,6 +8,7 @@ import { copyMoment } from './moment-link.tsx';
 import { navigate, noSelection, selection } from './route.ts';
 import { dayOf, writeSpan } from './statistics/span.ts';
 import { parseTarget } from './time-travel/travel-target.ts';
+import { withoutName } from './ui/format.ts';
 
 type Command = {
   readonly kind: 'command' | 'worker' | 'task' | 'queue' | 'policy';
@@ -71,14 +72,14 @@ function* allCommands(): Generator<Command> {
     yield {
       kind: 'worker',
       title: row.id,
-      note: [row.state, row.agent ?? '', row.title ?? '', row.sentence].join(' '),
+      note: [row.state, row.agent, row.title, withoutName(row.sentence, row.id)].filter(Boolean).join(' · '),
       run: () => navigate(selection('worker', row.id)),
     };
   for (const row of liveFleet.tasks.values())
     yield {
       kind: 'task',
       title: row.id,
-      note: `${row.state} ${row.title ?? ''}`,
+      note: [row.state, row.title].filter(Boolean).join(' · '),
       run: () => navigate({ view: 'tasks', ...selection('task', row.id) }),
     };
   for (const queue of liveFleet.queues.keys())
@@ -100,21 +101,21 @@ function* allCommands(): Generator<Command> {
 const policiesInUse = (): Set<string> => new Set([...liveFleet.workers.values()].map((row) => row.policy));
 
 function* ownCommands(): Generator<Command> {
-  const go = (title: string, change: Parameters<typeof navigate>[0]): Command => ({
+  const go = (title: string, change: Parameters<typeof navigate>[0], note = ''): Command => ({
     kind: 'command',
     title,
-    note: '',
+    note,
     run: () => navigate({ ...everything, ...noSelection, ...change }),
   });
-  yield go('Go to workers', { view: 'workers' });
-  yield go('Go to inbox', { view: 'inbox' });
+  yield go('Go to workers', { view: 'workers' }, 'key w');
+  yield go('Go to inbox', { view: 'inbox' }, 'key i');
   yield go('Go to the history of the fleet', { view: 'history' });
   yield go('Cost of agents today', { view: 'history', span: writeSpan(dayOf(nowMs.peek())) });
   yield go('Go to tasks', { view: 'tasks' });
   yield go('Go to queues', { view: 'queues' });
   yield go('Go to all entries', { view: 'entries' });
   yield go('Go to what if', { view: 'what-if' });
-  yield go('Go to the service', { view: 'service' });
+  yield go('Go to the service', { view: 'service' }, 'key v');
   yield go('Show escalated workers', { view: 'workers', state: 'escalated' });
   yield go('Show stale workers', { view: 'workers', presence: 'stale' });
   yield { kind: 'command', title: 'Copy a link to this moment', note: 'incident, share', run: () => void copyMoment() };

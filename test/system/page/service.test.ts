@@ -42,7 +42,7 @@ describeInBrowser('the service', () => {
     await page.waitForURL('**/?view=service');
     await page.reload();
     await part('Policies in force')
-      .getByText(/^Set by box-1, \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, with entry #\d+$/)
+      .getByText(/^Set by box-1 at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d with entry #\d+$/)
       .waitFor();
     expect(await rowOf('Policies in force', 'default').innerText()).toBe('default\ttests\t3\t1');
     expect(await rowOf('Replicas', 'box-1').innerText()).toMatch(/^box-1 here\tjudges\t0 entries\t0s\t\S+$/);

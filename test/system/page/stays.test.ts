@@ -199,6 +199,8 @@ describeInBrowser('the page', () => {
     await ui.open('/?view=inbox');
     await page.locator('.card').nth(2).waitFor();
     await page.locator('aside').waitFor();
+    // The width of A4.
+    await page.setViewportSize({ width: 794, height: 1_123 });
     await page.emulateMedia({ media: 'print' });
     expect(await page.locator('.card').last().isVisible()).toBe(true);
     expect(await page.locator('aside').isVisible()).toBe(false);
@@ -208,5 +210,15 @@ describeInBrowser('the page', () => {
       expect.arrayContaining([expect.stringContaining('at last. I am asker-3')]),
     );
     await page.emulateMedia({ media: 'screen' });
+    await page.setViewportSize({ width: 1_280, height: 720 });
+
+    await ui.open('/');
+    await ui.row('asker-1').waitFor();
+    await page.emulateMedia({ media: 'print' });
+    const cutCells = `[...document.querySelectorAll('.grid td')].filter((it) => it.scrollWidth > it.clientWidth + 1).length`;
+    await page.setViewportSize({ width: 794, height: 1_123 });
+    expect(await page.evaluate(cutCells)).toBe(0);
+    await page.emulateMedia({ media: 'screen' });
+    await page.setViewportSize({ width: 1_280, height: 720 });
   });
 });

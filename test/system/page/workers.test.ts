@@ -65,15 +65,15 @@ describeInBrowser('the page', () => {
     await stage.client.ask('decide.c-cap', { attempt: 'a2' });
     await open('/?worker=c-cap');
     await page.locator('.decision[data-cause="capped"] [data-guard="checks"][data-verdict="block"]').waitFor();
-    expect(await text('.decision .feedback')).toMatch(/^plan fail .* lint not run$/);
+    // Nor do the check results.
+    expect(await text('.decision .feedback')).toMatch(/^plan fail (▸ details )?lint not run$/);
     expect(await text('tr[data-id="c-cap"] .c-why')).toMatch(/^Allowed after 1 blocked stop: 3 of 3 plan step/);
     expect(await page.getByText('Nothing was missing').count()).toBe(0);
     // The guard does not repeat the card.
     expect(await text('.decision [data-guard="checks"] .detail')).toMatch(/^as above/);
     await page.locator('.attempts', { hasText: 'The checks gave the same results.' }).waitFor();
-    expect(await text('.attempts summary')).toMatch(
-      /^Allowed after 1 blocked stop: .* 1 tool, 2 files, \d+s \$0\.50 \d+s$/,
-    );
+    expect(await text('aside .sentence')).toMatch(/^Allowed after 1 blocked stop: 3 of 3 plan steps/);
+    expect(await text('.attempts summary')).toMatch(/^allowed at the cap 1 tool, 2 files, \d+s \$0\.50 \d+s$/);
   });
 
   test('keeps search, filters and sorting in the address', async () => {
@@ -167,7 +167,9 @@ describeInBrowser('the page', () => {
     expect(await shown('.passed li')).toEqual(verdicts.slice(0, -1));
     await page.getByRole('button', { name: 'the whole prompt' }).click();
     expect(await text('.next-prompt blockquote')).toBe(decision.nextPrompt);
-    expect(await text('.decision .reason')).toBe('2 of 3 plan steps remain: Write tests, Fix lint');
+    // The sentence above has the reason.
+    expect(await text('aside .sentence')).toMatch(/^Blocked once: 2 of 3 plan steps remain: Write tests, Fix lint; /);
+    expect(await page.locator('.decision .reason').count()).toBe(0);
     await page.locator('.guards details.input summary').first().click();
     expect(JSON.parse(await page.locator('.guards details.input[open] .untrusted').innerText())).toEqual(
       decision.verdicts.at(-1)?.input,

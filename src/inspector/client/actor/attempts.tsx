@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import type { Decision, WorkerView } from '../../../../machines/index.ts';
-import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
+import { sentenceOfDecision, withoutCap } from '../../../../machines/replay/sentence.ts';
 import { describeOutcome, missingIn } from '../../../../machines/replay/standing.ts';
 import type { DiffLine, LineChange } from '../../../text/line-diff.ts';
 import { attemptsShown, changesBetween, describePattern, patternOf } from '../../attempt-changes.ts';
@@ -16,8 +16,11 @@ import { age, cost, inLocalTime, plural } from '../ui/format.ts';
 import { DecisionMark, Excerpt, Since, Tail, Text, wordsOf } from '../ui/text.tsx';
 import { DecisionCard } from './decision-card.tsx';
 
-/** The last attempts, newest first, each with the changes since the previous one. */
-function AttemptList({ attempts, isAsked = false }: { attempts: readonly AttemptRecord[]; isAsked?: boolean }) {
+/**
+ * The last attempts, newest first, each with the changes since the previous one.
+ * @param said the sequence of the decision whose reason stands above or below the list, or null
+ */
+function AttemptList({ attempts, said }: { attempts: readonly AttemptRecord[]; said: number | null }) {
   if (attempts.length === 0) return null;
   return (
     <section aria-label="Attempts">
@@ -35,7 +38,7 @@ function AttemptList({ attempts, isAsked = false }: { attempts: readonly Attempt
             attempt={attempt}
             older={attempts[index + 1]}
             isOpen={index === 0}
-            isAsked={isAsked && index === 0}
+            isSaid={said !== null && attempt.decision?.seq === said}
           />
         ))}
       </ol>
@@ -43,21 +46,21 @@ function AttemptList({ attempts, isAsked = false }: { attempts: readonly Attempt
   );
 }
 
-/** `isAsked`: its question to a person is already shown above. */
+/** `isSaid`: the reason of its decision is shown elsewhere. */
 type Props = {
   readonly attempt: AttemptRecord;
   readonly older: AttemptRecord | undefined;
   readonly isOpen: boolean;
-  readonly isAsked: boolean;
+  readonly isSaid: boolean;
 };
 
-const Attempt = ({ attempt, older, isOpen, isAsked }: Props) => (
+const Attempt = ({ attempt, older, isOpen, isSaid }: Props) => (
   <li>
     <details open={isOpen}>
       <summary class="attempt-row">
         {attempt.decision === null ? (
           <b>open</b>
-        ) : isAsked || verdictOf(attempt.decision).kind === 'complete' ? (
+        ) : isSaid || verdictOf(attempt.decision).kind === 'complete' ? (
           <DecisionMark decision={attempt.decision} />
         ) : (
           <Answer decision={attempt.decision} />
@@ -199,18 +202,21 @@ function WhyNotYet({ view }: { view: WorkerView }) {
     tried === null
       ? view.standing
       : { missing: missingIn(tried), note: missingIn(tried).length > 0 ? null : describeOutcome(tried) };
-  // What the card of the last decision says is not repeated.
-  const missing = tried === null ? missingBeyond(all, view.lastDecision) : all;
+  // What the card of the last decision, the questions of the agent and the answer form say is not repeated.
+  const isAsked = view.inputs.length > 0 || view.escalation !== null;
+  const isBeyond = (line: string) => !(isAsked && line.startsWith('a person '));
+  const missing = tried === null ? missingBeyond(all, view.lastDecision).filter(isBeyond) : all;
   const tryButton = !isPast.value && (
     <Button disabled={busy} title="Dry run: judges a stop without logging or counting it" onClick={tryNow}>
       {busy ? 'Trying…' : 'Try now'}
     </Button>
   );
-  if (missing.length === 0 && note === null && tried === null && problem === null)
-    return <p class="row buttons">{tryButton}</p>;
+  // The note of a pause says so.
+  const shownNote = tried === null && view.paused !== null ? null : note;
+  if (tryButton === false && missing.length === 0 && shownNote === null) return null;
   return (
     <section class="not-yet" aria-label="Why not yet">
-      <h3 class="row">Why not yet {tryButton}</h3>
+      {missing.length > 0 && <h3>Why not yet</h3>}
       <div aria-live="polite">
         {problem !== null && <p class="problem">{problem}</p>}
         {tried !== null && (
@@ -225,8 +231,9 @@ function WhyNotYet({ view }: { view: WorkerView }) {
             ))}
           </ul>
         )}
-        {note !== null && <Text as="p" class="muted" value={inLocalTime(note)} max={400} />}
+        {shownNote !== null && <Text as="p" class="muted" value={inLocalTime(shownNote)} max={400} />}
       </div>
+      {tryButton}
     </section>
   );
 }
@@ -256,27 +263,46 @@ function useProbe({ worker, lastDecision }: WorkerView) {
   return { tried, problem, busy, tryNow: () => void tryNow() };
 }
 
+/** Whether the sentence about the worker, or the reason in the card, is the sentence of its last decision. */
+function isSaidAbove({ sentence }: WorkerView, decision: Decision): boolean {
+  const said = sentenceOfDecision(decision).toLowerCase();
+  return sentence.toLowerCase() === said || said.includes(decision.reason.toLowerCase());
+}
+
+/** Whether the sentence above names the reason of the last decision, too. Questions of the agent hide that sentence. */
+const saysReason = ({ sentence, inputs, lastDecision }: WorkerView): boolean =>
+  lastDecision !== null &&
+  inputs.length === 0 &&
+  (lastDecision.decision === 'block' || lastDecision.cause === 'capped') &&
+  sentence === sentenceOfDecision(lastDecision) &&
+  sentence.toLowerCase().includes(withoutCap(lastDecision.reason).toLowerCase());
+
 export function Why({ id, view }: { id: string; view: WorkerView }) {
   const { lastDecision } = view;
   const attempts = useAttempts(id, lastDecision?.seq ?? null);
   if (lastDecision === null && view.state === 'stopped')
     return <p class="muted">There is no decision yet: it has not tried to stop.</p>;
   if (lastDecision === null) return <WhyNotYet view={view} />;
+  // If a person must answer, show the agent's output first.
+  const isForPerson = view.escalation !== null;
   // The attempts are loaded later and must move nothing: what comes below them waits for them.
   const card = (
     <section aria-label="Last decision">
-      <DecisionCard decision={lastDecision} label="Last decision" isAsked={view.escalation !== null} />
+      <DecisionCard decision={lastDecision} label="Last decision" isSaid={isForPerson || saysReason(view)} />
     </section>
   );
-  // If a person must answer, show the agent's output first.
-  const isForPerson = view.escalation !== null;
   const pattern = attempts === null || view.state === 'stopped' ? null : patternOf(attempts);
   return (
     <>
       {!isForPerson && card}
       {!isForPerson && <WhyNotYet view={view} />}
       {pattern !== null && <p class="pattern strong">{describePattern(pattern)}</p>}
-      {attempts !== null && <AttemptList attempts={attempts} isAsked={isForPerson} />}
+      {attempts !== null && (
+        <AttemptList
+          attempts={attempts}
+          said={isForPerson || isSaidAbove(view, lastDecision) ? lastDecision.seq : null}
+        />
+      )}
       {isForPerson && attempts !== null && card}
     </>
   );

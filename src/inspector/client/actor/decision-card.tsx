@@ -67,10 +67,10 @@ const Input = ({ input }: { input: Readonly<Record<string, unknown>> }) => (
   </details>
 );
 
-/** `isAsked`: its question to a person is already shown above. */
-type CardProps = { readonly decision: Decision; readonly label?: string; readonly isAsked?: boolean };
+/** `isSaid`: its reason is already shown above. */
+type CardProps = { readonly decision: Decision; readonly label?: string; readonly isSaid?: boolean };
 
-export const DecisionCard = ({ decision, label = 'Decision', isAsked = false }: CardProps) => (
+export const DecisionCard = ({ decision, label = 'Decision', isSaid = false }: CardProps) => (
   <article
     class="decision"
     data-verdict-kind={verdictOf(decision).kind}
@@ -85,7 +85,7 @@ export const DecisionCard = ({ decision, label = 'Decision', isAsked = false }: 
       )}
       {decision.dryRun && <span class="tag">dry run</span>}
     </p>
-    {!isAsked && <Text as="p" class="reason" value={decision.reason} />}
+    {!isSaid && decision.cause !== 'complete' && <Text as="p" class="reason" value={decision.reason} />}
     {decision.feedback.length + checksNotRun(decision).length > 0 && <CheckResults decision={decision} />}
     {decision.nextPrompt !== null && <NextPrompt decision={decision} prompt={decision.nextPrompt} />}
     <GuardList decision={decision} />
@@ -101,7 +101,7 @@ const CheckResults = ({ decision }: { decision: Decision }) => (
         <span class="tag" data-outcome={finding.outcome}>
           {finding.outcome}
         </span>
-        {finding.message !== decision.reason && <Tail value={finding.message} />}
+        {!isAbove(finding.message, decision.reason) && <Tail value={finding.message} />}
         {typeof finding.details === 'string' && finding.details !== finding.message && <Tail value={finding.details} />}
         {typeof finding.details === 'object' && isFilled(finding.details) && <Details value={finding.details} />}
       </div>
@@ -117,25 +117,23 @@ const CheckResults = ({ decision }: { decision: Decision }) => (
   </section>
 );
 
+/** What the agent was told beyond the reason and the check results above. The whole prompt opens on demand. */
 function NextPrompt({ decision, prompt }: { decision: Decision; prompt: string }) {
   const [isWhole, setWhole] = useState(false);
   const beyond = promptAdditions(decision);
   const isSame = beyond === prompt.trim();
+  const shown = isWhole ? prompt : beyond;
   return (
     <section class="next-prompt" aria-label="Prompt for the agent">
-      <h4 class="row">
-        {isSame || isWhole
-          ? 'The agent was told'
-          : beyond === ''
-            ? 'The agent was told exactly this'
-            : 'The agent was told this, and'}{' '}
+      <p class="row">
+        {shown !== '' && <b>{isSame || isWhole ? 'The agent was told' : 'The agent was told this, and'}</b>}
         {!isSame && (
           <Button class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-            {isWhole ? 'only the additions' : 'the whole prompt'}
+            {!isWhole ? 'The whole prompt' : beyond === '' ? 'Hide the prompt' : 'Only the additions'}
           </Button>
         )}
-      </h4>
-      {(isWhole || beyond !== '') && <Text as="blockquote" block value={isWhole ? prompt : beyond} max={1_500} />}
+      </p>
+      {shown !== '' && <Text as="blockquote" block value={shown} max={1_500} />}
     </section>
   );
 }
@@ -149,8 +147,12 @@ const Footer = ({ decision }: { decision: Decision }) => (
       retries {decision.retry.count}
       {decision.retry.max === null ? '' : ` of ${decision.retry.max}`}
     </span>
-    <span>idle {duration(decision.idle.ms)}</span>
-    <span>{plural(decision.pendingTasks, 'task')} pending</span>
+    {decision.idle.limitMs !== null && (
+      <span>
+        idle {duration(decision.idle.ms)} of {duration(decision.idle.limitMs)}
+      </span>
+    )}
+    {decision.pendingTasks > 0 && <span>{plural(decision.pendingTasks, 'task')} pending</span>}
     <PolicyReference policy={decision.policy} />
     {decision.attempt !== null && (
       <span>

@@ -128,7 +128,7 @@ export const PlanList = ({ plan }: { plan: Plan }) => (
           <span aria-hidden="true">{isDone(step) ? '✓' : step.status === 'in_progress' ? '▸' : '○'}</span>
           <Text value={step.title} max={160} />
           {step.task !== undefined && isOfSeveral(plan) && <Text class="muted" value={step.task} max={60} />}
-          <Text class="muted" value={step.status} max={24} />
+          <Text class="muted" value={step.status.replaceAll('_', ' ')} max={24} />
         </li>
       ))}
     </ul>

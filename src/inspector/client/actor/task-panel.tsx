@@ -125,9 +125,11 @@ function KnownTask({ id, view }: { id: string; view: TaskView }) {
         </p>
         <OperatorButtons entity="task" id={id} escalation={escalation} ended hasAnswer={!isWithWorker(id)} />
       </div>
-      {title !== null && <Text as="p" class="title" value={title} max={200} />}
-      {/* An escalation is shown below instead, and a holder above. */}
-      {escalation === null && held.shown.worker === null && <Text as="p" class="sentence" value={sentence} />}
+      {title !== null && <Text as="p" class="sentence" value={title} max={200} />}
+      {/* An escalation is shown below instead, a holder and an outcome above. */}
+      {escalation === null && held.shown.worker === null && outcome === null && (
+        <Text as="p" class={title === null ? 'sentence' : 'muted'} value={sentence} />
+      )}
       <Tabs
         sections={{
           why: { title: 'Why', content: () => <WhySection held={held} /> },
@@ -157,6 +159,7 @@ function WhySection({ held: { shown: view }, held }: { held: Held<TaskView> }) {
   return (
     <HeldArea held={held}>
       <EscalationNote
+        id={view.task}
         escalation={view.escalation}
         resolution={null}
         answer={!isShared && <AnswerBox item={{ entity: 'task', id: view.task }} />}
@@ -187,7 +190,7 @@ function EscalatedWith({ worker, isShared }: { worker: string; isShared: boolean
       It was escalated with worker <ActorLinks entity="worker" ids={[worker]} />
       {isShared
         ? ', which waits for the same answer.'
-        : `${now}. This task still waits: resume it to put it back in its queue, or stop it to cancel it.`}
+        : `${now}. This task still waits: put it back in its queue, or cancel it.`}
     </p>
   );
 }
@@ -230,7 +233,11 @@ function LastDecision({ view }: { view: TaskView }) {
           <Ago thenMs={Date.parse(decision.at)} />
         </span>
       </h3>
-      <DecisionCard decision={decision} label="Last decision" />
+      <DecisionCard
+        decision={decision}
+        label="Last decision"
+        isSaid={view.escalation !== null && view.escalation.reason === decision.reason}
+      />
     </section>
   );
 }

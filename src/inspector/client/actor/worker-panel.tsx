@@ -1,10 +1,11 @@
 /** The panel of a worker: its state and the reason, history, chart, plan and tasks. */
 import type { WorkerView } from '../../../../machines/index.ts';
+import { reasonThen } from '../../../../machines/replay/reason-then.ts';
+import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
 import type { TakenTransition } from '../../chart/taken.ts';
 import { apiPath } from '../data/api.ts';
 import { hello } from '../data/connection.ts';
 import { isPast, shownFleet, shownMs, shownView } from '../data/past.ts';
-
 import { AnswerBox } from '../operator/answer-box.tsx';
 import { EscalationNote, OperatorButtons } from '../operator/escalation-note.tsx';
 import { limitUsedUp } from '../operator/grant.ts';
@@ -213,8 +214,8 @@ function KnownWorker({ id, view }: Props) {
         />
       </div>
       {pause !== null && <PauseNote pause={pause} />}
-      {/* Questions to a person are shown below instead. */}
-      {(tab !== 'why' || (escalation === null && inputs.length === 0)) && (
+      {/* Questions to a person are shown below instead, and so is the last decision. */}
+      {(tab !== 'why' || (escalation === null && inputs.length === 0 && !saysDecision(held.shown))) && (
         <Text as="p" class="sentence" value={sentence} />
       )}
       <Tabs
@@ -228,6 +229,12 @@ function KnownWorker({ id, view }: Props) {
     </>
   );
 }
+
+/** Whether the sentence about the worker is what the card of its last decision says. */
+const saysDecision = ({ sentence, lastDecision }: WorkerView): boolean =>
+  lastDecision !== null &&
+  (sentence === reasonThen(lastDecision) ||
+    (lastDecision.cause === 'complete' && sentence === sentenceOfDecision(lastDecision)));
 
 /** Says what the worker waits for, in the words of the worker list. Null if it does not wait. */
 function waitNote({ state, awaitsInput, standing, attempt }: WorkerView): string | null {
@@ -244,6 +251,7 @@ function WhySection({ id, view: { inputs: live, budgets }, held }: Props & HeldP
     <HeldArea held={held}>
       <InputRequests {...view} live={live} isUsed={isUsed} />
       <EscalationNote
+        id={id}
         escalation={view.escalation}
         resolution={view.resolution}
         answer={<AnswerBox item={{ entity: 'worker', id }} choices={suggestPrompts(view)} over={limitUsedUp(view)} />}

@@ -52,11 +52,17 @@ export function urgencyOf(row: WorkerRow): number {
 /** Most urgent first. */
 const taskUrgencies: readonly State[] = ['escalated', 'blocked', 'validating', 'working', 'idle', 'stopped'];
 
-export const taskUrgencyOf = (row: TaskRow): number => taskUrgencies.indexOf(row.state);
+/**
+ * Sort key by urgency. Within a state the longest wait comes first; waiting tasks are equal, stopped ones latest first.
+ */
+export function taskUrgencyOf({ state, sinceMs }: Pick<TaskRow, 'state' | 'sinceMs'>): number {
+  const within = state === 'idle' ? 0 : state === 'stopped' ? rankStep - sinceMs : sinceMs;
+  return taskUrgencies.indexOf(state) * rankStep + within;
+}
 
 type Ordered = Pick<TaskRow, 'state' | 'priority' | 'createdSeq'>;
 
-/** Waiting tasks are ordered as they will be claimed; others by id. */
+/** Waiting tasks are ordered as they will be claimed. */
 export const queueOrder = (a: Ordered, b: Ordered): number =>
   a.state === 'idle' && b.state === 'idle' ? b.priority - a.priority || a.createdSeq - b.createdSeq : 0;
 

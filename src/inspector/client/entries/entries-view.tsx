@@ -91,7 +91,10 @@ export function EntriesView() {
       )}
       <Problem text={problem} />
       {!busy && entries.length === 0 && problem === null && (
-        <p class="muted">{before === null ? 'No matches.' : `No matches back to entry ${count(readTo)}.`}</p>
+        <p class="muted">
+          {before === null ? 'No matches.' : `No matches back to entry ${count(readTo)}.`}{' '}
+          {q !== '' && <Button onClick={() => navigate({ q: '' })}>Show all</Button>}
+        </p>
       )}
       <ol {...area}>
         {shown.toReversed().map((entry, index, all) => (

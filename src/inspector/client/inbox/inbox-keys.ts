@@ -1,6 +1,7 @@
 /**
- * The keys of the inbox. A number sends that answer at once, and `u` takes it back. Keys act on the card that was visibly open or was chosen by a key since (open-item.ts). Keys
- * pressed before the fleet is loaded are executed once it is.
+ * The keys of the inbox. A number sends that answer at once, and `u` takes it back. Keys act on the card that was
+ * visibly open or was chosen by a key since (open-item.ts). Keys pressed before the fleet is loaded are executed once
+ * it is.
  */
 import { computed, effect, untracked } from '@preact/signals';
 import type { WorkerView } from '../../../../machines/index.ts';

@@ -10,8 +10,8 @@ import { SearchField, showAll } from '../lists/filters.tsx';
 import { requestAction } from '../operator/operator-actions.ts';
 import { route, selected, selection } from '../route.ts';
 import { Button, Link } from '../ui/controls.tsx';
-import { count, plural } from '../ui/format.ts';
-import { For, Left } from '../ui/text.tsx';
+import { count, plural, withoutName } from '../ui/format.ts';
+import { Left, Since } from '../ui/text.tsx';
 import { heldByMouse } from '../ui/use-held.ts';
 import { noteOnWorker, taskWaitSinceOf, waitSinceOf } from './find-waiting.ts';
 import { act } from './inbox-keys.ts';
@@ -41,7 +41,6 @@ function Card({ item, isCurrent, alike }: CardProps) {
   // Keep the last text of an item that is gone, because its row has changed.
   const lastText = useRef('');
   if (!isGone) lastText.current = now.text;
-  const { id: title } = item;
   const { sinceMs, note, text, untilMs } = isGone
     ? { sinceMs: null, note: goneNote(key), text: lastText.current, untilMs: null }
     : now;
@@ -68,13 +67,16 @@ function Card({ item, isCurrent, alike }: CardProps) {
       <Link to={selection(item.entity, item.id)} aria-current={isCurrent ? 'true' : undefined}>
         <span class="row card-head">
           <b>
-            <bdi>{visible(title)}</bdi>
+            <bdi>{visible(item.id)}</bdi>
           </b>
-          <span class="tag" data-note={note}>
-            {note}
-          </span>
+          {now.title !== null && <bdi class="card-title">{visible(now.title)}</bdi>}
+          {note !== null && (
+            <span class="tag" data-note={note}>
+              {note}
+            </span>
+          )}
           {alike > 0 && <span class="tag alike">and {count(alike)} more like this</span>}
-          <span class="muted">{sinceMs !== null && <For sinceMs={sinceMs} />}</span>
+          <span class="muted">{sinceMs !== null && <Since sinceMs={sinceMs} />}</span>
           {untilMs !== null && <Left untilMs={untilMs} />}
         </span>
         <span class="card-text">
@@ -90,12 +92,15 @@ function describe({ entity, id }: Waiting) {
   const row = liveFleet.workers.get(id);
   if (entity === 'task' || row === undefined) {
     const task = liveFleet.tasks.get(id);
-    if (task === undefined) return { text: '', sinceMs: null, note: 'task', untilMs: null };
-    const text = [noteOnWorker(liveFleet, task), task.sentence, task.title].filter(Boolean).join(' · ');
-    return { text, sinceMs: taskWaitSinceOf(task), note: 'task', untilMs: null };
+    if (task === undefined) return { title: null, text: '', sinceMs: null, note: null, untilMs: null };
+    const text = [withoutName(task.sentence, id), noteOnWorker(liveFleet, task)].filter(Boolean).join(' · ');
+    const note = task.isAcknowledged ? 'acknowledged' : null;
+    return { title: task.title, text, sinceMs: taskWaitSinceOf(task), note, untilMs: null };
   }
-  const note = { asks: 'asks', acknowledged: 'acknowledged' }[rankOf(row) as string] ?? 'escalated';
-  return { text: row.sentence, sinceMs: waitSinceOf(row), note, untilMs: row.askUntilMs };
+  const text = withoutName(row.sentence, id).replace(/^Asks: /, '');
+  // Most items are escalations, so only the others are marked.
+  const note = { asks: 'asks', acknowledged: 'acknowledged' }[rankOf(row) as string] ?? null;
+  return { title: null, text, sinceMs: waitSinceOf(row), note, untilMs: row.askUntilMs };
 }
 
 const held = heldByMouse(holdList);
@@ -198,7 +203,7 @@ const UnattendedQueues = () => (
             </b>
           </Link>
           : {plural(pending - reported, 'task waits', 'tasks wait')}, and there is no worker.{' '}
-          <span class="muted">{unattendedMs !== null && <For sinceMs={unattendedMs} />}</span> Start a worker for this
+          <span class="muted">{unattendedMs !== null && <Since sinceMs={unattendedMs} />}</span> Start a worker for this
           queue.
         </p>
         {acknowledgedBy === null ? (

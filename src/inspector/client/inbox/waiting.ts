@@ -2,6 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import { liveFleet, serviceMs, tick } from '../data/connection.ts';
 import { route } from '../route.ts';
+import { withoutName } from '../ui/format.ts';
 import { describeGone, findWaiting, type Waiting } from './find-waiting.ts';
 import { answeredKeys } from './unsent.ts';
 
@@ -132,7 +133,8 @@ export const chosenItems = (): readonly Waiting[] => found.value.filter((item) =
 /** The question as shown on the card, which cuts it. */
 export function questionOf({ entity, id }: Waiting): string {
   void liveFleet.version.value;
-  return (entity === 'worker' ? liveFleet.workers.get(id)?.sentence : liveFleet.tasks.get(id)?.sentence) ?? '';
+  const row = entity === 'worker' ? liveFleet.workers.get(id) : liveFleet.tasks.get(id);
+  return withoutName(row?.sentence ?? '', id);
 }
 
 /** Equal for items of one kind with equal questions and equal failures. Null if it no longer waits. */

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import type { WhatIfAnswer, WhatIfDifference } from '../../messages.ts';
 import { DecisionCard } from '../actor/decision-card.tsx';
 import { Link } from '../ui/controls.tsx';
-import { count, dateTime, plural } from '../ui/format.ts';
+import { count, dateTime, millis, plural } from '../ui/format.ts';
 import { DecisionMark, Name } from '../ui/text.tsx';
 import { type Group, type Grouping, groupDifferences, groupings } from './share.ts';
 
@@ -20,7 +20,7 @@ export function Differences({ answer, isOld }: { answer: WhatIfAnswer; isOld: bo
   return (
     <section class="differences" aria-label="Differences" data-old={isOld || undefined}>
       <h3>
-        {summaryOf(answer)} <span class="muted">({Math.round(answer.tookMs)} ms)</span>
+        {summaryOf(answer)} <span class="muted">(compared in {millis(answer.tookMs)})</span>
       </h3>
       {compared === 0 && <p class="muted">The log has no decided stops yet. Let an agent try to stop first.</p>}
       {compared > 0 && differences.length === 0 && <p class="muted">All would have been decided the same way.</p>}
@@ -118,7 +118,7 @@ const Change = ({ difference: { before, after, missingCheck, guards } }: { diffe
         <DecisionMark decision={after} />
       )}
     </span>
-    {after !== null && (
+    {after !== null && grouping.value !== 'guard' && (
       <span class="guard-change muted">
         guard {guards[0] ?? 'none'}
         {guards[0] !== guards[1] && ` → ${guards[1] ?? 'none'}`}

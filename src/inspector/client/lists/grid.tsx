@@ -147,7 +147,9 @@ const Gap = ({ px }: { px: number }) => (
 
 const arrows = { ascending: ' ↑', descending: ' ↓', other: ' ↕', none: '' } as const;
 
-/** The first click sorts by what an operator looks for first, the second reverses that, the third removes the sorting. */
+/**
+ * The first click sorts by what an operator looks for first, the second reverses that, the third removes the sorting.
+ */
 function Heading<Row>({ column: { key, title, rank = 1 } }: { column: Column<Row> }) {
   const { sort } = route.value;
   const direction = directionOf(key, sort);

@@ -40,7 +40,8 @@ function listWorkers(fleet: FleetStore, { q: text, state, presence, agent, queue
     (presence === '' || row.presence === presence) &&
     (agent === '' || row.agent === agent) &&
     (queue === '' || row.queue === queue) &&
-    (search === '' || [row.id, row.title, row.task, row.agent, row.sentence].some((text) => includes(text, search)));
+    (search === '' ||
+      [row.id, row.title, row.task, row.agent, row.policy, row.sentence].some((text) => includes(text, search)));
   return order(fleet.workers, matches, workerKeys, sort);
 }
 

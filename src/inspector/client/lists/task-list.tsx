@@ -1,9 +1,10 @@
 /** The lists of tasks and queues. */
+import type { FleetStore } from '../data/fleet-store.ts';
 import { shownFleet } from '../data/past.ts';
 import { isUnattended, type QueueRow, type TaskRow } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
-import { count } from '../ui/format.ts';
+import { count, withoutName } from '../ui/format.ts';
 import { Excerpt, Name, Since, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
 import { ActorLink, type Column, Cost, columnsWithout, Grid, NameCell, NoValue, rowIn, Tokens } from './grid.tsx';
@@ -28,6 +29,7 @@ export function TaskList() {
       <Grid
         label="Tasks"
         columns={columnsWithout(taskColumns, {
+          priority: !hasPriorities(fleet),
           cost: !fleet.isTaskCostKnown.value,
           tokens: !fleet.areTaskTokensKnown.value,
         })}
@@ -44,8 +46,8 @@ const taskColumns: readonly Column<TaskRow>[] = [
   { key: 'task', title: 'Task', render: (row) => <ActorLink entity="task" id={row.id} /> },
   { key: 'state', title: 'State', render: (row) => <StateMark state={row.state} /> },
   { key: 'since', title: 'For', render: (row) => <Since sinceMs={row.sinceMs} /> },
-  { key: 'title', title: 'Title', render: (row) => <NameCell value={row.title} /> },
-  { key: 'reason', title: 'Why', rank: 2, render: (row) => <Excerpt value={row.sentence} /> },
+  { key: 'title', title: 'Title', render: (row) => <Title row={row} /> },
+  { key: 'reason', title: 'Why', rank: 2, render: (row) => <Why row={row} /> },
   { key: 'worker', title: 'Worker', rank: 2, render: (row) => <Holder row={row} /> },
   { key: 'queue', title: 'Queue', rank: 3, render: (row) => <NameCell value={row.queue} /> },
   { key: 'priority', title: 'Priority', rank: 3, render: (row) => row.priority || <NoValue /> },
@@ -54,6 +56,39 @@ const taskColumns: readonly Column<TaskRow>[] = [
   { key: 'cost', title: 'Cost', rank: 3, render: (row) => <Cost row={row} /> },
   { key: 'tokens', title: 'Tokens', rank: 3, render: (row) => <Tokens row={row} /> },
 ];
+
+/** Without a title, the reason takes its place where the column of reasons is hidden. */
+const Title = ({ row }: { row: TaskRow }) =>
+  row.title === null ? (
+    <>
+      <span class="untitled">
+        <NoValue />
+      </span>
+      <span class="instead muted">
+        <Excerpt value={withoutName(row.sentence, row.id)} />
+      </span>
+    </>
+  ) : (
+    <Name value={row.title} />
+  );
+
+/** The column of workers says who holds it, so this one says what the holder does. */
+const Why = ({ row }: { row: TaskRow }) =>
+  row.worker !== null && row.state !== 'escalated' ? (
+    <HolderSentence worker={row.worker} />
+  ) : (
+    <Excerpt value={withoutName(row.sentence, row.id)} />
+  );
+
+/** Reads the version, because the worker changes without its task. */
+function HolderSentence({ worker }: { worker: string }) {
+  const fleet = shownFleet.value;
+  const row = rowIn(fleet, fleet.workers, worker);
+  return row === undefined ? <NoValue /> : <Excerpt value={withoutName(row.sentence, worker)} />;
+}
+
+/** Read when tasks come, not at each change of a row. */
+const hasPriorities = ({ tasks }: FleetStore): boolean => [...tasks.values()].some(({ priority }) => priority !== 0);
 
 /** The worker that holds the task, and for how long. The state may have changed since the claim. */
 const Holder = ({ row: { worker, heldSinceMs } }: { row: TaskRow }) =>

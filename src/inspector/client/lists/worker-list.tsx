@@ -5,7 +5,7 @@ import type { FleetStore } from '../data/fleet-store.ts';
 import { isPast, shownFleet, shownMs } from '../data/past.ts';
 import { isPaused, isUnjudged, rankOf, type WorkerRow, waitsForPerson } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
-import { age, duration } from '../ui/format.ts';
+import { age, duration, withoutName } from '../ui/format.ts';
 import { Since, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
 import { ActorLink, type Column, Cost, columnsWithout, Grid, NameCell, NoValue, rowIn, Tokens } from './grid.tsx';
@@ -91,7 +91,7 @@ function Why({ row }: Cell) {
     >
       {row.isAcknowledged && <span class="tag">acknowledged</span>}
       {isPaused(row, shownMs.value) && <PausedTag row={row} />}
-      <bdi>{visible(row.sentence)}</bdi>
+      <bdi>{visible(withoutName(row.sentence, row.id))}</bdi>
       {untilMs !== null && <span class="age">, {duration(Math.max(0, untilMs - shownMs.value))} left</span>}
     </span>
   );
@@ -113,12 +113,13 @@ function Retries({ row }: Cell) {
 
 function Idle({ row }: Cell) {
   const since = row.idleSinceMs;
-  if (since === null || row.state === 'stopped') return <NoValue />;
   const limit = row.idleLimitMs;
+  // Without a limit, it says no more than the time in its state.
+  if (since === null || limit === null || row.state === 'stopped') return <NoValue />;
   return (
     <span>
       <Since sinceMs={since} />
-      {limit !== null && <span class="muted"> of {age(limit)}</span>}
+      <span class="muted"> of {age(limit)}</span>
     </span>
   );
 }

@@ -6,28 +6,33 @@ import { reasonThen } from '../../../../machines/replay/reason-then.ts';
 import { questionIn } from '../../../../machines/values/questions.ts';
 import { isPast } from '../data/past.ts';
 import { Button } from '../ui/controls.tsx';
+import { withoutName } from '../ui/format.ts';
 import { Ago, Text } from '../ui/text.tsx';
 import { amountsText } from './grant.ts';
 import { actionTexts, mayOperate, type OperatorAction, requestAction } from './operator-actions.ts';
 
-type NoteProps = Pick<WorkerView, 'escalation' | 'resolution'> & { readonly answer?: ComponentChildren };
+type NoteProps = Pick<WorkerView, 'escalation' | 'resolution'> & {
+  readonly id: string;
+  readonly answer?: ComponentChildren;
+};
 
-export const EscalationNote = ({ escalation, resolution, answer }: NoteProps) => (
+export const EscalationNote = ({ id, escalation, resolution, answer }: NoteProps) => (
   <>
-    {escalation !== null && <Escalation escalation={escalation} answer={answer} />}
+    {escalation !== null && <Escalation id={id} escalation={escalation} answer={answer} />}
     {resolution !== null && <Resolution resolution={resolution} />}
   </>
 );
 
 type EscalationProps = {
+  readonly id: string;
   readonly escalation: NonNullable<NoteProps['escalation']>;
   readonly answer: ComponentChildren;
 };
 
-const Escalation = ({ escalation, answer }: EscalationProps) => (
+const Escalation = ({ id, escalation, answer }: EscalationProps) => (
   <section class="escalation" aria-label="Escalation">
     <h3>Needs a person</h3>
-    <Text as="p" class="question" value={questionIn(reasonThen(escalation)) ?? ''} />
+    <Text as="p" class="question" value={withoutName(questionIn(reasonThen(escalation)) ?? '', id)} />
     <p class="muted">
       {escalation.cause}, <Ago thenMs={Date.parse(escalation.since)} /> ·{' '}
       {escalation.acknowledgedBy === null ? (
@@ -46,7 +51,7 @@ const Escalation = ({ escalation, answer }: EscalationProps) => (
 const Resolution = ({ resolution }: { resolution: NonNullable<NoteProps['resolution']> }) => (
   <section class="resolution" aria-label="Resolution">
     <h3>
-      Resolved: {resolution.verdict}
+      {resolution.verdict === 'resume' ? 'Resumed' : 'Stopped'}
       {resolution.granted !== undefined && `, granted ${amountsText(resolution.granted)}`}{' '}
       <span class="muted">by </span>
       <Text value={resolution.by} max={60} />{' '}

@@ -1,4 +1,7 @@
-/** Suggested prompts. A question gets none that decides it; otherwise the last prompt, the next step, or another approach. */
+/**
+ * Suggested prompts. A question gets none that decides it; otherwise the last prompt, the next step, or another
+ * approach.
+ */
 import type { WorkerView } from '../../../../machines/index.ts';
 import { visible } from '../../visible-text.ts';
 
@@ -6,8 +9,8 @@ const isOpen = ({ status }: { status: string }) => !['done', 'completed', 'cance
 const charsMax = 400;
 const otherApproach = 'Stop, explain the cause in two sentences, then try another approach.';
 /**
- * The only answer suggested to a question, because it does no harm, whatever was asked. To decide it, or to continue with
- * the step that it asks about, may be what it should not do.
+ * The only answer suggested to a question, because it does no harm, whatever was asked. To decide it, or to continue
+ * with the step that it asks about, may be what it should not do.
  */
 const leaveOpen =
   'Do not decide this yourself. Continue with the work that does not depend on it, and list the options with their risks.';

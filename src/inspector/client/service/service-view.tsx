@@ -248,8 +248,13 @@ function Policies({ report: { policies } }: Shown) {
           'None was ever set: every stop is allowed.'
         ) : (
           <>
-            Set by {setBy === null ? <Unknown /> : <Name value={setBy} />}
-            {atMs !== null && `, ${localTime(atMs)}`}, with entry{' '}
+            Set{' '}
+            {setBy !== null && (
+              <>
+                by <Name value={setBy} />{' '}
+              </>
+            )}
+            {atMs !== null && `at ${localTime(atMs)} `}with entry{' '}
             <Link to={{ view: 'entries', at: seq }}>#{count(seq)}</Link>
           </>
         )

@@ -22,8 +22,8 @@ export function concernsOf({ outage, replicas, runners, limits, nats }: ServiceR
 }
 
 /**
- * Says how many replicas judge, and since when this one does. A replica stays a member of the fleet while it restarts, so
- * the time at which it joined says nothing of that.
+ * Says how many replicas judge, and since when this one does. A replica stays a member of the fleet while it restarts,
+ * so the time at which it joined says nothing of that.
  */
 export function describeJudging({
   replicas,

@@ -1,4 +1,6 @@
-/** The table of the policies' checks, with a word for what deserves a look. It folds the log, so it is loaded on demand. */
+/**
+ * The table of the policies' checks, with a word for what deserves a look. It folds the log, so it is loaded on demand.
+ */
 import { useEffect, useState } from 'preact/hooks';
 import { lookWords, type RuleHealth, type RulesReport } from '../../rules/rules-report.ts';
 import { askPatiently, fleet, type Progress } from '../data/api.ts';

@@ -32,7 +32,9 @@ function useStatistics(span: Span | TimeRange) {
   useEffect(() => {
     if (fleet.value === '') return;
     const asked = new AbortController();
+    let isLeft = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    setProblem(null);
     const load = async () => {
       let isLast = false;
       try {
@@ -44,6 +46,7 @@ function useStatistics(span: Span | TimeRange) {
           isLast = statistics.span === 'custom' && statistics.toMs < nowMs.peek();
         }
       } catch (error) {
+        if (isLeft) return;
         setProblem(asked.signal.aborted ? 'Cancelled. Choose a span to count again.' : (error as Error).message);
       }
       setProgress(null);
@@ -52,6 +55,7 @@ function useStatistics(span: Span | TimeRange) {
     setCancel(() => () => asked.abort());
     void load();
     return () => {
+      isLeft = true;
       clearTimeout(timer);
       asked.abort();
     };
@@ -233,12 +237,16 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
         resolved === null ? '' : `, half of them within ${duration(resolved)}`
       }`,
     },
-    {
-      title: 'Not judged',
-      entries: 'type:decision outcome:unjudged',
-      ...oneSeries('unjudged', (bucket) => bucket.verdicts.unjudged),
-      note: null,
-    },
+    ...(buckets.some(({ verdicts }) => verdicts.unjudged > 0)
+      ? [
+          {
+            title: 'Not judged',
+            entries: 'type:decision outcome:unjudged',
+            ...oneSeries('unjudged', (bucket) => bucket.verdicts.unjudged),
+            note: null,
+          },
+        ]
+      : []),
     {
       title: 'Time in checks',
       unit: 'ms',

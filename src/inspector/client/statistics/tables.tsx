@@ -5,7 +5,7 @@ import type { CheckStatistics, FleetStatistics, UsageLine, UsageStatistics } fro
 import { others } from '../../statistics/spans.ts';
 import { selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
-import { count, dollars } from '../ui/format.ts';
+import { compact, count, dollars } from '../ui/format.ts';
 import { Name } from '../ui/text.tsx';
 import { toEntries } from './chart.tsx';
 import { flakyText, passedText } from './shares.ts';
@@ -132,6 +132,11 @@ const TaskName = ({ task }: { task: string }) =>
     </Link>
   );
 
+/** Large numbers are shortened, so that the column fits. */
+const Tokens = ({ number }: { number: number }) => (
+  <td title={count(number)}>{number < 100_000 ? orNothing(number) : compact(number)}</td>
+);
+
 type TableProps = {
   readonly title: string;
   readonly first: string;
@@ -163,8 +168,8 @@ function UsageTable({ title, first, lines, nameOf }: TableProps) {
               <tr key={name} data-usage={name ?? ''}>
                 <th scope="row">{name === null ? <span class="muted">none</span> : nameOf(name)}</th>
                 {isInDollars && <td>{usd === 0 ? '–' : dollars(usd)}</td>}
-                <td>{count(tokens)}</td>
-                <td>{cacheRead === 0 ? '–' : count(cacheRead)}</td>
+                <Tokens number={tokens} />
+                <Tokens number={cacheRead} />
               </tr>
             ))}
           </tbody>

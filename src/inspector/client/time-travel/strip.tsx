@@ -95,6 +95,8 @@ function Drawing({ axis, at, end, brush, hoverX }: DrawingProps) {
   const atX = moment.value?.seq === at ? axis.x(shownMs.value) : axis.xOf(at);
   const { paused } = route.value;
   const nowX = axis.x(nowMs.value);
+  // The label "paused here" is 70 px wide.
+  const isNowCovered = paused !== null && paused !== at && nowX - axis.xOf(paused) < 80;
   return (
     <svg width={axis.width} height={end + tickHeight} role="img" aria-label={summary()}>
       <Patterns />
@@ -108,7 +110,7 @@ function Drawing({ axis, at, end, brush, hoverX }: DrawingProps) {
       {paused !== null && paused !== at && (
         <Line x={axis.xOf(paused)} end={end} kind="paused" text="paused here" axis={axis} />
       )}
-      {isOpen && <Line x={nowX} end={end} kind="now" text="now" axis={axis} />}
+      {isOpen && <Line x={nowX} end={end} kind="now" text={isNowCovered ? '' : 'now'} axis={axis} />}
       {hoverX !== null && <line class="hover" x1={hoverX} x2={hoverX} y1={0} y2={end} />}
       {brush !== null && (
         <rect

@@ -56,6 +56,19 @@ export function usedText({ usd, tokens }: { readonly usd: number; readonly token
   return parts.join(', ');
 }
 
+/**
+ * Leaves out of a sentence about a worker or task what stands beside it: its name.
+ * "Worker w1 fell silent while it held T-1" is "Fell silent while it held T-1" beside w1.
+ */
+export const withoutName = (sentence: string, id: string): string => {
+  const suffix = ` while it held ${id}`;
+  if (sentence.endsWith(suffix)) return sentence.slice(0, -suffix.length);
+  const prefix = `Worker ${id} `;
+  if (!sentence.startsWith(prefix)) return sentence;
+  const rest = sentence.slice(prefix.length);
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
+};
+
 export const plural = (number: number, one: string, many = `${one}s`): string =>
   `${count(number)} ${number === 1 ? one : many}`;
 

@@ -59,9 +59,10 @@ const linesShown = 8;
 /** A log collapsed to its last lines, which usually name the error. */
 export function Tail({ value }: { value: string }) {
   const [isWhole, setWhole] = useState(false);
-  const lines = value.trimEnd().split('\n');
+  const output = value.replace(/^\s*\n/, '').trimEnd();
+  const lines = output.split('\n');
   const hidden = lines.length - linesShown;
-  if (hidden <= 1 || isWhole || isPrinting.value) return <Text block value={value.trimEnd()} max={4_000} />;
+  if (hidden <= 1 || isWhole || isPrinting.value) return <Text block value={output} max={4_000} />;
   return (
     <div class="tail">
       <button type="button" class="more" onClick={() => setWhole(true)}>
