@@ -101,7 +101,10 @@ const withoutNumber = <CheckEntry extends Extract<OwnWorkerEntry, { type: 'check
   data: { ...entry.data, number: undefined },
 });
 
-/** Returns the reason for refusing an operator's entry about a matter that is over, or null. */
+/**
+ * Returns the reason for refusing an operator's entry whose `seq` names a request that is no longer open while another
+ * one is, or null. The caller refuses an entry if nothing is open.
+ */
 function outdatedFault(
   actor: string,
   open: readonly ({ readonly seq: number } | null)[],

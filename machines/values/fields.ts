@@ -146,10 +146,13 @@ export function growthOf(sizes: readonly SizedField[], before: object | null, af
   return growth;
 }
 
-/** The size of an item of a list apart from its content: object header and pointers. */
+/** What each item of a list or field of an object adds to an estimated size, apart from its content. */
 export const perItem = 64;
 
-/** Returns the size of a JSON value. Empty lists and objects have size 0. */
+/**
+ * Estimates the size of a JSON value: the UTF-16 units of its strings, and `perItem` for each item and field. Keys,
+ * numbers, booleans and empty lists count as 0.
+ */
 export function sizeOfJson(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;

@@ -172,7 +172,10 @@ export function decideBy(
   return decide(worker, attempt, ruling, failureStreak);
 }
 
-/** The result of a provided guard that decides where the guard that it replaces does not. */
+/**
+ * Returns the result of a guard passed to `workerMachine.provide` that decides although our guard of that name does not.
+ * `replaced`: the result of our guard, or null if it was not evaluated.
+ */
 function providedResult(guard: GuardName, to: StopOutcome, replaced: GuardResult | null): DecidingResult {
   const reason = `Guard ${guard} decided`;
   const cause = guardRows[guard].leadsTo[to] ?? 'unjudged';

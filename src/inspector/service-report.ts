@@ -128,7 +128,7 @@ function createSnapshotReader({ host, listSnapshots }: ReportSource): (store: St
   };
 }
 
-/** Maximum number of open attempts to read. More would delay the fold. Each waits for one check at a time. */
+/** Maximum number of open attempts to read; more would delay the fold. `runnersOmitted` counts the others. */
 const attemptsReadMax = 10_000;
 
 type RunnerLines = Pick<ServiceReport, 'runners' | 'runnersOmitted'>;

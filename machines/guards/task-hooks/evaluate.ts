@@ -203,7 +203,7 @@ export function fitHookResult(result: HookResult): HookResult {
   return { ...cut, metadata: { ...known, cut: '…' } };
 }
 
-/** The fields of a checkpoint that hooks request. */
+/** The known fields of a hook's `checkpointData`. */
 type Saved = Partial<
   Record<'executionPhase' | 'executionStep' | 'agentContext' | 'phase' | 'step' | 'context', unknown>
 >;

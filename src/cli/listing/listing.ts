@@ -30,13 +30,13 @@ export type Listing<View> = {
   readonly order?: (a: View, b: View) => number;
   /** Default: everything the service lists. */
   readonly keeps?: (view: View) => boolean;
-  /** The lines to print for an empty fleet. */
+  /** The lines to print if nothing is listed although no filter was given. */
   readonly empty: (fleet: string) => string[];
 };
 
 export type Filter = Readonly<Record<string, string | undefined>>;
 
-/** A longer cell may be cut to this width before its column makes the terminal too narrow. */
+/** A longer cell counts as this wide when deciding which columns to leave out, because it can be cut. */
 const columnMin = 16;
 
 /**

@@ -170,7 +170,10 @@ function dueMsOf({ dueMs, data }: NoticeEffect, { failed, warned }: Tries, rules
   return remindMs === null ? null : Math.max(lastMs, failedMs ?? 0) + remindMs;
 }
 
-/** Returns the first owner in line that answers a ping. A killed replica is a member for a while longer. */
+/**
+ * Returns the first owner in line that is not known to be gone; one that is only slow to answer the ping counts. A killed
+ * replica stays a member for a while, hence the ping.
+ */
 async function findOwner({ bus, fleet, replica }: NoticesOptions, effect: NoticeEffect): Promise<string> {
   const gone = new Set<string>();
   for (;;) {

@@ -9,8 +9,9 @@ import { type LogPosition, positionOf } from './log-reader.ts';
 import { isStreamNotFound } from './stream-info.ts';
 
 /**
- * Returns the last sequence that the newest snapshot covers; 0 if there is no snapshot. A result of at least `wanted`
- * may come from a cache; a lower one is always fresh.
+ * Returns the last sequence that the newest usable snapshot of this log covers; 0 if there is none. Missing entries up to
+ * there were removed by retention and are not lost. A result of at least `wanted` may come from a cache; a lower one is
+ * always fresh.
  * @throws NATS errors
  */
 export type FindCoveredTo = (wanted: number) => Promise<number>;
@@ -24,7 +25,7 @@ export type LogIdentity = {
    */
   created: string;
   readonly accepted: AcceptedGaps;
-  /** Called only if the log begins after sequence 1. */
+  /** Called only for entries that are missing. */
   readonly findCoveredTo: FindCoveredTo;
 };
 

@@ -77,9 +77,9 @@ const textOf = (answer: GitAnswer): string | GitNoAnswer => ('stdout' in answer 
 
 // --- commits and index ----------------------------------------------------------------------------------------
 
-/** `mode type object TAB name` */
+/** A line of `git ls-tree`: `mode type object TAB name`. */
 const treeLine = /^(\d+) \w+ ([0-9a-f]+)\t(.+)$/s;
-/** `mode object stage TAB name`; a merge with conflicts leaves stages other than 0. */
+/** A line of `git ls-files --stage`: `mode object stage TAB name`. A merge with conflicts leaves stages other than 0. */
 const indexLine = /^(\d+) ([0-9a-f]+ \d)\t(.+)$/s;
 
 async function treeOf(commit: string, isIn: IsIn, sealed: Sealed): Promise<Files | GitNoAnswer> {

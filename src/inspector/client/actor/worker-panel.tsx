@@ -213,6 +213,7 @@ function KnownWorker({ id, view }: Props) {
           pause={{ isPaused: pause !== null, isPausable: held.shown.ended === null }}
         />
       </div>
+      {view.title !== null && <Text as="p" class="muted" value={view.title} max={200} />}
       {pause !== null && <PauseNote pause={pause} />}
       {/* Questions to a person are shown below instead, and so is the last decision. */}
       {(tab !== 'why' || (escalation === null && inputs.length === 0 && !saysDecision(held.shown))) && (
