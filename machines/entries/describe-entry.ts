@@ -73,10 +73,14 @@ export function describeEntry(type: string, data: unknown, separator = '  '): st
   if (type === 'policy.set') return `policies ${Object.keys((data.policies ?? {}) as object).join(', ') || 'none'}`;
   const names = fieldsByType.get(type);
   if (names === undefined) return Object.keys(data).length === 0 ? '' : JSON.stringify(data);
-  return names
-    .filter((name) => data[name] !== undefined && data[name] !== null)
-    .map((name) => describeField(name, data[name]))
-    .join(separator);
+  return (
+    names
+      .filter((name) => data[name] !== undefined && data[name] !== null)
+      // With `stop`, nothing is granted.
+      .filter((name) => name !== 'grant' || data.verdict === 'resume')
+      .map((name) => describeField(name, data[name]))
+      .join(separator)
+  );
 }
 
 function describeField(name: string, value: unknown): string {

@@ -1,6 +1,6 @@
 /** Schemas of the entries that only replicas and operators may publish (protocol.md §3). */
 import { z } from 'zod';
-import { grantEntry } from '../policy/budget.ts';
+import { grantForm } from '../policy/budget.ts';
 import { checkRequestFields, checkResultSchema } from '../policy/checks/check-result.ts';
 import { policySetSchema } from '../policy/policy-set.ts';
 import { idSchema, name } from '../values/schemas.ts';
@@ -29,7 +29,7 @@ export const escalationResolved = z.object({
   verdict: z.enum(['resume', 'stop']),
   prompt: z.string().optional(),
   /** With `resume`, if a budget was used up: the amounts to grant instead of the configured ones. */
-  grant: grantEntry,
+  grant: grantForm.optional(),
   seq: escalationSeq,
 });
 

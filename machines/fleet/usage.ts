@@ -64,21 +64,33 @@ export function grantDay(
   { verdict, grant }: Resolved['data'],
 ): void {
   if (escalation?.budget !== 'day' || verdict !== 'resume') return;
-  const atMs = fleet.nowMs;
+  const { policies, nowMs: atMs } = fleet;
+  const { budget } = policies;
   const escalatedMs = parseIsoTime(escalation.since) ?? 0;
-  fleet.day = grantPeriod(dayOf(fleet, atMs), amountsOf(grant), { atMs, escalatedMs });
+  // Amounts for limits that the budget does not have must not undo one that was chosen before.
+  const amounts = amountsOf({
+    tokens: budget?.tokens == null ? undefined : grant?.tokens,
+    usd: budget?.usd == null ? undefined : grant?.usd,
+  });
+  fleet.day = grantPeriod(dayOf(fleet, atMs), amounts, { atMs, escalatedMs });
 }
 
 /** Grants the exhausted budget again before a person's resumption of the worker is folded. */
 export function grantBudget(fleet: Fleet, record: WorkerRecord, { id, data }: Resolved): void {
-  const { escalation } = record.snapshot.context.worker;
+  const { escalation, lastDecision } = record.snapshot.context.worker;
   if (data.verdict !== 'resume' || escalation === null) return;
   grantDay(fleet, escalation, data);
   if (escalation.budget !== 'task') return;
+  // The person chose an amount for the task whose budget was used up. Others that were held get theirs as configured.
+  const over = lastDecision?.seq === escalation.seq ? lastDecision.task : null;
   // The worker may claim the task again at once, so its budget must already be granted.
   for (const { entity, id: task } of fleet.escalated.values()) {
     const ofTask = entity === 'task' ? fleet.tasks.get(task)?.snapshot.context.escalation : null;
     if (ofTask?.worker === id && ofTask.since === escalation.since)
-      stepTask(fleet, task, { type: 'budget.granted', data: { grant: data.grant }, ...positionOf(fleet) });
+      stepTask(fleet, task, {
+        type: 'budget.granted',
+        data: { grant: task === over ? data.grant : undefined },
+        ...positionOf(fleet),
+      });
   }
 }

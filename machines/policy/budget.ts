@@ -69,21 +69,13 @@ const grantFields = {
   time: z.int().nonnegative().max(grantMax.time).optional().describe('in milliseconds'),
 } satisfies Record<BudgetKind, z.ZodType>;
 
-/** The amounts that a person grants, as operators send them. An amount that is not recognised is an error. */
+/**
+ * The amounts that a person grants. One that is not recognised makes the whole answer malformed: ignoring it could grant
+ * more than the person meant.
+ */
 export const grantForm = z
   .strictObject(grantFields)
   .refine((grant) => Object.values(grant).some((amount) => amount !== undefined), 'names no amount');
-
-/** The same in the log. An amount that is not recognised is ignored, so that limit is granted as it is configured. */
-export const grantEntry = z
-  .object({
-    tokens: grantFields.tokens.catch(undefined),
-    usd: grantFields.usd.catch(undefined),
-    turns: grantFields.turns.catch(undefined),
-    time: grantFields.time.catch(undefined),
-  } satisfies Record<BudgetKind, z.ZodType>)
-  .optional()
-  .catch(undefined);
 
 /** Returns the amounts that are set, or null if there are none. */
 export function amountsOf(grant: GrantedAmounts | undefined): GrantedAmounts | null {
@@ -171,6 +163,6 @@ export const describeLine = ({ kind, used, limit, configured }: BudgetLine): str
 
 /** Describes the `grant` of an entry, which may be anything: `granted usd 5`. Null if no amount is recognised. */
 export function describeGrant(grant: unknown): string | null {
-  const amounts = amountsOf(grantEntry.parse(grant));
+  const amounts = amountsOf(grantForm.safeParse(grant).data);
   return amounts === null ? null : `granted ${describeAmounts(amounts)}`;
 }

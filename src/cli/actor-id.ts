@@ -28,7 +28,8 @@ export async function getActor<View>(id: string, search: Search): Promise<View> 
   try {
     return (await explainUnknown(get(id), entity, fleet)) as View;
   } catch (error) {
-    const found = isUnknown(error) ? await findByPrefix(id, search) : null;
+    if (!isUnknown(error)) throw error;
+    const found = await findByPrefix(id, search);
     if (found === null) throw (await isOther(id, search)) ? nameOther(error, id, entity) : error;
     note(`stopgate: ${entity} ${found}`);
     return (await explainUnknown(get(found), entity, fleet)) as View;

@@ -264,9 +264,10 @@ function draftToolStart(call: ClaudeCall, prior: PriorWorker): readonly EntryDra
  * other event reports the command, and none reports its end. It has not run yet, so it is no evidence.
  */
 function draftSkillShell(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
-  const { tool_name: tool, tool_input: input } = call;
+  const { tool_name: tool, tool_input: input, tool_use_id: id } = call;
   const { command: _command, ...changes } = readToolChanges(claudeTools, tool, input);
-  return [draftToolUse({ tool: tool || call.event, ok: true, ...changes }, call, prior)];
+  // With its own id, it does not end a running call of the same tool.
+  return [draftToolUse({ tool: tool || call.event, ok: true, id, ...changes }, call, prior)];
 }
 
 function draftToolEnd(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {

@@ -5,6 +5,7 @@ import { isOwnBlock } from './block-text.ts';
 import { isAbsoluteFolder, isSameFolder, keepLinks, mergeNames, type RealPath, resolveFiles } from './file-paths.ts';
 import type { PriorWorker } from './prior-worker.ts';
 import { authorOf, type PromptAuthor } from './prompt-author.ts';
+import { hideSecrets, searchedPerShown } from './secrets.ts';
 import { firstChars, lastBytes } from './text.ts';
 import type { ToolChanges } from './tool-changes.ts';
 
@@ -136,7 +137,9 @@ export const draftPrompted: DraftEntries<BaseCall & { readonly prompt?: string |
 export function draftPrompt(prompt: string | undefined, prior: PriorWorker, by?: PromptAuthor): EntryDraft {
   if (isOwnBlock(prompt ?? '', prior.lastDecision)) return heartbeat;
   const author = by ?? authorOf(prompt, prior);
-  const text = firstChars(prompt ?? '', promptCharsMax);
+  // Lists show its first line as the title of the worker, and snapshots keep that.
+  const searched = (prompt ?? '').slice(0, promptCharsMax * searchedPerShown);
+  const text = firstChars(hideSecrets(searched), promptCharsMax);
   return { type: 'prompt.submitted', data: author === 'person' ? { text } : { text, by: author } };
 }
 

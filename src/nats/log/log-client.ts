@@ -58,7 +58,7 @@ async function append(js: JetStreamClient, subject: string, data: object, id: st
     // nats.js says "jetstream is not enabled" if no stream has the subject.
     const why =
       reason instanceof RequestError && reason.isNoResponders()
-        ? `fleet '${fleet}' has no log on this NATS server, because no service has ever served it`
+        ? `no log of fleet '${fleet}' answers on this NATS server: no service has served it yet, or its stream has no leader now`
         : message;
     throw new AppError('log.unavailable', `'${subject}' was not stored: ${why}`, { cause });
   }

@@ -27,7 +27,7 @@ test('lists only the actions of operators, in log order', async () => {
   await put('own.worker.w1.escalation.acknowledged', { by: 'alice' });
   await put('worker.w1.tool.used', { tool: 'Bash', ok: true });
   await put('own.task.T-1.escalation.resolved', { by: 'alice (ann)', verdict: 'resume', prompt: 'Try again' });
-  await put('own.worker.w3.escalation.resolved', { by: 'dora', verdict: 'resume', grant: { usd: 5, turns: -1 } });
+  await put('own.worker.w3.escalation.resolved', { by: 'dora', verdict: 'resume', grant: { usd: 5 } });
   await put('own.worker.w1.worker.retired', { by: 'alice' });
   await put('own.worker.w3.worker.paused', { by: 'cem', forMs: 1_800_000 });
   await put('own.worker.w3.worker.unpaused', { by: 'cem' });

@@ -207,8 +207,8 @@ test('a program that is missing is named, and nobody is told that its stops are 
   expect(stdout).toContain("command tests: there is no program 'pnpm' on PATH");
   expect(stdout).toContain('gemini is not on PATH');
   expect(stdout).toMatch(/stops of Gemini CLI may not be judged; "npx stopgate doctor gemini" checks again/);
-  expect(stdout).not.toContain('From its next session');
-  expect((await run('up', '--yes')).stdout).toMatch(/^It is up already\. Gemini CLI is connected/);
+  expect(stdout).not.toContain('Starting with its next session');
+  expect((await run('up', '--yes')).stdout).toMatch(/^It is already up\. Gemini CLI is connected/);
 });
 
 test('in a folder below, up and down name the service of the folder above', async () => {

@@ -83,7 +83,8 @@ describe('tools', () => {
     ['no command', { tool_input: 'none' }, { tool: 'Bash', ok: true, changes: 'unknown' }],
     ['no tool', { tool_name: undefined }, { tool: 'PreSkillShellCommand', ok: true, changes: 'unknown' }],
   ])('a shell command of a skill, before it has run: %s', (_case, more, data) => {
-    expect(drafts({ ...recorded('PreSkillShellCommand'), ...more })).toEqual([['tool.used', data]]);
+    const call = recorded('PreSkillShellCommand').tool_use_id;
+    expect(drafts({ ...recorded('PreSkillShellCommand'), ...more })).toEqual([['tool.used', { ...data, call }]]);
   });
 
   test('a question waits for a person', () => {

@@ -89,7 +89,14 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: st
     ],
     worker: child,
   },
-  PreSkillShellCommand: { says: [['tool.used', { tool: 'Bash', ok: true, changes: 'unknown' }]] },
+  PreSkillShellCommand: {
+    says: [
+      [
+        'tool.used',
+        { tool: 'Bash', call: '6deb3267-f8d4-471f-9502-9e5ba7491d2b:inner:preamble-0', ok: true, changes: 'unknown' },
+      ],
+    ],
+  },
   StopFailure: { says: [['limit.reached', {}]] },
   'SubagentStop.compact': { says: [] },
   SubagentStop: { says: [], worker: child, stop: 'child stop 1' },

@@ -167,7 +167,10 @@ class Bus:
                 ack = await storing
             except (nats.errors.Error, nats.js.errors.Error, asyncio.TimeoutError, OSError) as error:
                 fleet = self.root.partition(".")[2]
-                no_log = f"fleet '{fleet}' has no log on this NATS server, because no service has ever served it"
+                no_log = (
+                    f"no log of fleet '{fleet}' answers on this NATS server: "
+                    "no service has served it yet, or its stream has no leader now"
+                )
                 is_no_log = isinstance(error, nats.js.errors.NoStreamResponseError)
                 why = no_log if is_no_log else str(error) or type(error).__name__
                 raise UnavailableError(

@@ -96,8 +96,9 @@ function toAction(message: LogMessage): Action {
 }
 
 /** Returns what was granted and the prompt, or null if there is neither. */
-function describeResolution({ grant, prompt }: Readonly<Record<string, unknown>>): string | null {
-  const texts = [describeGrant(grant), typeof prompt === 'string' ? prompt : null].filter((text) => text !== null);
+function describeResolution({ verdict, grant, prompt }: Readonly<Record<string, unknown>>): string | null {
+  const granted = verdict === 'resume' ? describeGrant(grant) : null;
+  const texts = [granted, typeof prompt === 'string' ? prompt : null].filter((text) => text !== null);
   return texts.length === 0 ? null : texts.join(': ');
 }
 

@@ -108,7 +108,7 @@ describe('a worker', () => {
       policy({ budget: { usd: 10, turns: 5 }, onBudget: 'escalate' }),
       ['worker.w1.usage.reported', { usd: 10.02 }],
       stop('a1'),
-      ['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume', grant: { usd: 5, turns: -1 } }],
+      ['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume', grant: { usd: 5 } }],
     ];
     const { lastDecision, budgets, ...now } = worker(...over);
     expect(now.standing.note).toBe('It asked for a person: ann resumed it and granted usd 5.');
