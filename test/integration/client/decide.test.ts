@@ -285,7 +285,7 @@ describe('without a service', () => {
     onTestFinished(() => client.close());
     await expect(client.publish('worker', 'w1', 'heartbeat.sent')).rejects.toMatchObject({
       code: 'log.unavailable',
-      message: expect.stringContaining("fleet 'mistyped' has no log on this NATS server"),
+      message: expect.stringContaining("no log of fleet 'mistyped' answers on this NATS server"),
     });
   });
 
