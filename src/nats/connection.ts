@@ -115,6 +115,7 @@ export async function openConnection({
 }: ConnectionOptions): Promise<NatsConnection> {
   const { servers, ...inUrl } = readUrl(url);
   const { login = inUrl, tls } = credsFile === undefined ? {} : readCredentials(credsFile);
+  if (servers.every(isLinkLocal)) throw linkLocalFault(servers.join(', '));
   try {
     const nc = await connect({
       ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
@@ -227,12 +228,6 @@ function notConnected(cause: Error, servers: string, credentials: string | null,
   // The certificate has expired or is for another host, or the server does not trust ours.
   if (/certificate|CERT_/i.test(text))
     return new AppError('service.unreachable', `no TLS with ${servers}: ${cause.message}`, { cause });
-  // Node 20 refuses link-local addresses; newer versions use the first interface and get no reply for minutes.
-  if (servers.split(', ').some(isLinkLocal) && (cause instanceof TimeoutError || /\bfe[89ab]/i.test(cause.message))) {
-    const why = 'a link-local address needs an interface, which a NATS URL cannot name';
-    const hint = "use the server's host name or another address of it";
-    return new AppError('service.unreachable', `cannot connect to ${servers}: ${why}; ${hint}`, { cause });
-  }
   if (/server does not support 'tls'/.test(cause.message))
     return new AppError(
       'service.unreachable',
@@ -256,6 +251,13 @@ const hintForSilence = (hasCertificate: boolean) =>
 
 const certificateHint =
   'name the certificate with its key in a file for --creds: { "cert": "client.crt", "key": "client.key" }';
+
+/** Node 20 refuses link-local addresses; newer versions use the first interface and get no reply for minutes. */
+const linkLocalFault = (servers: string): AppError =>
+  new AppError(
+    'service.unreachable',
+    `cannot connect to ${servers}: a link-local address needs an interface, which a NATS URL cannot name; use the server's host name or another address of it`,
+  );
 
 const isLinkLocal = (server: string) => /^(?:\w+:\/\/)?\[fe[89ab][0-9a-f]:/i.test(server);
 
