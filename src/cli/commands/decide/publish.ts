@@ -1,5 +1,4 @@
 /** publish: publishes one entry, or many from stdin. */
-import { z } from 'zod';
 import { type Area, entrySchemas } from '../../../../machines/entries/index.ts';
 import { payloadBytesMax, readEntry, readJson, readSubject, subjectOf } from '../../../../machines/index.ts';
 import { isId } from '../../../../machines/values/id.ts';
@@ -10,6 +9,7 @@ import { type Context, defineCommand, type Flags, flag, option, words } from '..
 import { resolveAddress, withRequester } from '../../connection.ts';
 import { readLines, readText } from '../../input.ts';
 import { clientArgs, readId } from '../../option-values.ts';
+import { findUnread, type UnreadField } from '../../unread-fields.ts';
 
 const args = {
   entry: words(
@@ -68,14 +68,10 @@ async function sendOne(context: PublishContext): Promise<number> {
 
 // Effects of a valid entry that its author may not expect (protocol.md §3).
 
-/** Unknown fields are stored and ignored (protocol.md §3), so a mistyped one goes unnoticed. */
-function describeIgnored({ type, fields, data }: EntryDraft): string | null {
-  const ignored = fields === null ? [] : Object.keys(data).filter((field) => !fields.includes(field));
-  const [first] = ignored;
-  if (fields === null || first === undefined) return null;
-  const meant = nearestOf(first, fields);
-  const hint = meant === null ? `the fields are ${fields.join(', ')}` : `did you mean '${meant}'?`;
-  return `${type} has no field '${first}', which is stored and ignored; ${hint}`;
+function describeIgnored({ type, unread: [first] }: EntryDraft): string | null {
+  if (first === undefined) return null;
+  const hint = first.meant === null ? `the fields are ${first.known.join(', ')}` : `did you mean '${first.meant}'?`;
+  return `${type} has no field '${first.field}', which is stored and ignored; ${hint}`;
 }
 
 const usualStatuses = ['pending', 'in_progress', 'done', 'completed', 'cancelled', 'deleted'];
@@ -201,8 +197,7 @@ type EntryDraft = {
   /** The subject after `stopgate.<fleet>.` */
   readonly tail: string;
   readonly type: string;
-  /** The names of the fields of this type. Null if its schema does not list them. */
-  readonly fields: readonly string[] | null;
+  readonly unread: readonly UnreadField[];
   readonly data: object;
   /** Its `Nats-Msg-Id`. */
   readonly id: string | undefined;
@@ -236,11 +231,10 @@ function readDraft(subject: string, text: string, id: string | undefined, fleet:
       issues: entry.issues,
     });
   }
-  const schema: z.ZodType | undefined = (entrySchemas[address.area] as Record<string, z.ZodType>)[address.type];
   return {
     tail: subjectOf(address).slice(`stopgate.${fleet}.`.length),
     type: address.type,
-    fields: schema instanceof z.ZodObject ? Object.keys(schema.shape) : null,
+    unread: findUnread(address.area, address.type, parsed.value),
     data: parsed.value,
     id,
   };

@@ -1,31 +1,20 @@
 /** Finds the parts of a case that have no effect, although they are valid. */
-import { entrySchemas } from '../../../../machines/entries/index.ts';
 import { createReplay, readSubject } from '../../../../machines/index.ts';
 import type { PolicyCase } from '../../../config/case-schema.ts';
 import type { PolicyForm } from '../../../config/file.ts';
-import { nearestOf } from '../../../text/nearest.ts';
+import { findUnread } from '../../unread-fields.ts';
 import { lineOf, setPolicies } from './policy-cases.ts';
 
-/**
- * The log keeps fields that nobody reads, so a misspelled one is valid.
- * @returns one sentence per field
- */
+/** Returns one sentence per field. A misspelled one is valid. */
 export const findUnreadFields = ({ entries }: PolicyCase): string[] =>
   entries.flatMap((entry, index) => {
     if ('raw' in entry) return [];
     const address = readSubject(wholeSubject(entry.subject));
     if (address === null || 'code' in address) return [];
-    const schemas: Readonly<Record<string, object>> = entrySchemas[address.area];
-    const schema = schemas[address.type];
-    if (schema === undefined || !('shape' in schema)) return [];
-    const known = Object.keys(schema.shape as object);
-    return Object.keys(entry.data)
-      .filter((field) => !known.includes(field))
-      .map((field) => {
-        const meant = nearestOf(field, known);
-        const hint = meant === null ? '' : `; did you mean '${meant}'?`;
-        return `entry ${index + 1}: ${address.type} has no field '${field}'${hint}`;
-      });
+    return findUnread(address.area, address.type, entry.data).map(({ field, meant }) => {
+      const hint = meant === null ? '' : `; did you mean '${meant}'?`;
+      return `entry ${index + 1}: ${address.type} has no field '${field}'${hint}`;
+    });
   });
 
 /**
